@@ -34,13 +34,16 @@ from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
+from veil.dp.declared import Declared
+from veil.dp.held import InMemory
 from veil.dp.price import Price
 from veil.dp.private_table.cells import cut
 from veil.dp.private_table.clusters import clusters
 from veil.dp.private_table.columns import Numbers, read_columns
-from veil.dp.private_table.method import block_sizes
+from veil.dp.private_table.method import Hidden, block_sizes
 from veil.dp.private_table.published import published_numbers
 from veil.dp.private_table.ranking import blocks_of
+from veil.dp.unit import Unit
 from veil.tables import read
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -98,8 +101,14 @@ def _methods() -> Iterator[tuple[str, int | None, Callable[..., tuple[Values, bo
     yield "marginal tree", None, lambda *each: _made(*each, MarginalTree(BREAKS))
 
 
+def _columns(table: pa.Table, bounds: Any, domains: Any) -> Any:
+    missing = {name: each[0] for name, each in domains.items()}
+    declared = Declared("one changed", Unit(None), bounds, {}, missing)
+    return read_columns(InMemory(table).select(table.column_names), declared, domains)
+
+
 def _compare(table: pa.Table, runs: int) -> Iterator[tuple[str, int | None, float, Figures]]:
-    columns: Any = read_columns(table, BOUNDS, {}, {}, "one changed")
+    columns: Any = _columns(table, BOUNDS, {})
     original = np.array([np.array(table[name], float) for name in BOUNDS]).T
     for epsilon in PRICES:
         for name, k, release in _methods():
@@ -146,7 +155,7 @@ def _made(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, method: Any
 ) -> tuple[Values, bool]:
     delta = "1e-6" if isinstance(method, MarginalTree) else 0
-    made = method.make(columns, Price.read(epsilon, delta=delta), "one changed", source).table
+    made = method.make(columns, Price.read(epsilon, delta=delta), Hidden("one changed"), source).table
     return np.array([np.array(made[name], float) for name in BOUNDS]).T, False
 
 
@@ -291,7 +300,7 @@ def _times() -> Iterator[str]:
     }
     for name, (method, price) in methods.items():
         start, processor = time.perf_counter(), time.process_time()
-        private_table(table, method, neighbours="one changed", bounds=bounds, **price)
+        private_table(table, method, neighbours="one changed", person=None, bounds=bounds, **price)
         yield f"{name:56} {time.perf_counter() - start:>8.2f} {time.process_time() - processor:>10.2f}"
 
 
@@ -304,7 +313,7 @@ def _adult(runs: int) -> Iterator[str]:
     domains = {name: sorted(set(table[name].to_pylist())) for name in table.column_names if name != "age"}
 
     def two_way(which: pa.Table) -> list[Values]:
-        cells = cut(read_columns(which, bounds, domains, {}, "one more or less"), breaks)
+        cells = cut(_columns(which, bounds, domains), breaks)
         return [
             np.bincount(a.codes * b.size + b.codes, minlength=a.size * b.size).reshape(a.size, b.size)
             / len(a.codes)
@@ -332,8 +341,10 @@ def _adult(runs: int) -> Iterator[str]:
             MarginalTree(breaks),
             rho="1/64",
             neighbours="one more or less",
+            person=None,
             bounds=bounds,
             domains=domains,
+            missing={name: each[0] for name, each in domains.items()},
         ).table
         taken = f"{time.perf_counter() - start:>8.2f} {time.process_time() - processor:>10.2f}"
         yield f"{f'marginal tree, run {run + 1}':56} {taken} {error(made):>8.4f}"

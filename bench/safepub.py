@@ -122,7 +122,7 @@ def measure_time(name: str, source: Source, hierarchies: dict[str, h.Hierarchy],
     response = next(reversed(CLASSES[name]))
     for label, quality in [*MEASURES.items(), ("classification", q.Classification([response]))]:
         fixed = {response: 0} if label == "classification" else {}
-        plan = Plan(hierarchies, SafePub(1.0, 1e-4), quality=quality, maximum_levels=fixed)
+        plan = Plan(hierarchies, SafePub(1.0, 1e-4), quality=quality, maximum_levels=fixed, person=None)
         publish(source, plan)  # compile
         times, looked_at = [], []
         for _ in range(runs):

@@ -98,6 +98,7 @@ EXAMPLES: dict[type[Any], dict[str, Any]] = {
         "missing": {"age": 40},
         "outside": "leave out",
         "person": "patient",
+        "rows_per_person": 5,
         "questions": [
             {"ask": "count", "where": "age >= 65", "epsilon": 0.1},
             {"ask": "quantiles", "of": "age", "shares": [0.25, 0.5, 0.75], "epsilon": 0.2},
@@ -107,6 +108,8 @@ EXAMPLES: dict[type[Any], dict[str, Any]] = {
         **_FILES,
         "output": "private.csv",
         "budget": "patients.csv.budget.json",
+        "person": "patient",
+        "rows_per_person": 5,
         "neighbours": "one changed",
         "bounds": {"age": [0, 120]},
         "domains": {"sex": ["f", "m"]},

@@ -150,7 +150,7 @@ def test_a_report_tells_it_where_little_is_left(tmp_path: Path, release: Release
 def test_what_was_chosen_privately_gets_no_advice() -> None:
     age = h.intervals(20, 40).build(pa.array(range(120)), [1] * 120, "age")
     people = pa.table({"age": [20 + i % 50 for i in range(500)]})
-    private = veil.anonymize(people, quasi_identifiers={"age": age}, models=SafePub(1.0, 1e-4))
+    private = veil.anonymize(people, quasi_identifiers={"age": age}, models=SafePub(1.0, 1e-4), person=None)
     with pytest.raises(PlanError, match="chosen privately"):
         private.advice()
 

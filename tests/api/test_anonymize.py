@@ -74,7 +74,9 @@ def test_what_cannot_go_together_is_refused() -> None:
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)
     private = {"quasi_identifiers": {"age": h.intervals(50).build(pa.array(range(100)), [1] * 100, "age")}}
     with pytest.raises(PlanError, match="cannot bring suppressed records back: leave `local` out"):
-        veil.anonymize(PEOPLE, **private, models=SafePub(1, 0.1), others="drop", local=FastIterative())
+        veil.anonymize(
+            PEOPLE, **private, models=SafePub(1, 0.1), others="drop", local=FastIterative(), person=None
+        )
 
 
 def test_everything_that_takes_a_table_takes_a_release() -> None:

@@ -167,13 +167,13 @@ def test_further_figures_and_progress():
 
 def test_a_private_release_is_made_for_each_epsilon():
     people = pa.table({"sex": ["f", "m"] * 400})
-    plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1.0, 1e-4))
+    plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1.0, 1e-4), person=None)
     found = frontier(people, plan, over={"epsilon": [0.5, 2.0]})
     low, high = found.points
     assert low.problem is None
     # More budget, more records are drawn; those that are not count as suppressed.
     assert low.utilities["released"] < high.utilities["released"] < 1
-    made = Plan({"sex": h.suppression()}, SafePub(1.0, 1e-4))
+    made = Plan({"sex": h.suppression()}, SafePub(1.0, 1e-4), person=None)
     assert "is made from the data" in frontier(people, made, over={"epsilon": [1.0]}).points[0].problem
 
 
@@ -246,7 +246,7 @@ def test_the_risk_of_a_private_release_is_its_epsilon():
     """By the sizes of classes, ε = 2 was called best: it samples more people, into larger classes."""
     people = pa.table({"age": [age for age in range(20, 60) for _ in range(60)]})
     tens = h.table([[str(age), str(age // 10), "*"] for age in range(20, 60)])
-    plan = Plan({"age": tens}, SafePub(1.0, 1e-4, generalization={"age": 1}))
+    plan = Plan({"age": tens}, SafePub(1.0, 1e-4, generalization={"age": 1}), person=None)
     found = frontier(people, plan, over={"epsilon": [2.0, "ln(2)", 0.5]})
     assert found.risk == "epsilon"
     assert [point.risks["epsilon"] for point in found.points] == pytest.approx([2.0, 0.693147, 0.5])

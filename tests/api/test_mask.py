@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import stat
 from typing import Any
 
@@ -26,7 +27,9 @@ from veil.masking import (
     Rounding,
     TopCoding,
 )
-from veil.published.finding import Finding
+from veil.models.base import PrivacyModel
+from veil.models.k_anonymity import KAnonymity
+from veil.published.finding import Finding, Verification
 
 COLUMNS: dict[str, list[Any]] = {
     "name": ["Ada", "Bob", "Cem", "Dia"],
@@ -81,7 +84,7 @@ def test_steps_tell_what_they_did():
     assert (first.method, second.method) == (RandomSampling(size=3), RankSwapping("age", 50))
     assert first.summary.records == (4, 3)
     assert second.summary.records == (3, 3)
-    assert second.findings[0].holds
+    assert second.verification.holds
     assert "records kept: 3" in str(first)
     assert "holds: no value moved by more than 1 ranks" in str(second)
     assert repr(made) == "Release(4 records, 3 released, 3 classes, by RandomSampling, RankSwapping)"
@@ -120,30 +123,41 @@ def test_secrets_go_into_a_folder_of_their_own(tmp_path):
 
 
 class Broken(Method):
-    """Promises what does not hold."""
+    """Promises what does not hold, and says that it does."""
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return ("age",)
 
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        return (KAnonymity(2),)
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self.outcome(table, table, findings=[Finding("a miracle", False, "none")])
+        found = Verification((Finding("2-anonymity", True, "k = 2"),))
+        return dataclasses.replace(self.outcome(table, table), verification=found)
 
 
 class Companion(Broken):
     """Gives a second table that is no secret, and one of the name of the release."""
+
+    privacy_models = ()  # type: ignore[assignment]
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         return self.outcome(table, table, apart={"Sensitive values": table.select(["age"])})
 
 
 def test_a_broken_promise_hands_out_nothing():
-    with pytest.raises(VerificationError, match="BROKEN: a miracle"):
-        mask(pa.table(COLUMNS), Broken())
+    with pytest.raises(VerificationError, match="BROKEN: 2-anonymity"):
+        mask(pa.table(COLUMNS), Broken(), person=None)
 
 
 def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
     made = mask(pa.table(COLUMNS), Companion())
+    assert made.verification.findings == ()
+    assert made.verification.open_questions == (
+        "what Companion does: Veil checks its privacy models, and nothing else",
+    )
     assert made.secret == frozenset()
     made.save(tmp_path / "out.csv", apart=tmp_path)
     assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n")

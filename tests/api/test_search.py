@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pyarrow as pa
 import pytest
 
 import veil
@@ -104,3 +105,12 @@ def test_the_prices_of_adult_cost_few_looks():
     assert all(each.proven for each in prices)
     # One by one, the same searches look at more than 2,000.
     assert len(release.search.explored.evaluated) - before < 900
+
+
+@pytest.mark.parametrize("node", [pa.table({"age": [1]}), 5, "age", [0.5], {"age": "high"}])
+def test_what_is_no_node_is_refused(node: object) -> None:
+    search = veil.anonymize(
+        pa.table({"age": [1, 1, 2, 2]}), quasi_identifiers={"age": "suppression"}, models=[KAnonymity(2)]
+    ).search
+    with pytest.raises(PlanError, match="name a node by its levels, such as"):
+        search.apply(node)

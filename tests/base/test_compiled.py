@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numba
 import pyarrow as pa
 import pytest
 
 import veil
+from support.cli import SOURCES, python
 from veil import hierarchies as h
 from veil.base.compiled import compiling_seconds
 
@@ -56,3 +59,41 @@ def test_no_limit_of_time_is_about_compiling(monkeypatch: pytest.MonkeyPatch) ->
     }
     release = veil.anonymize(table, **plan, time_limit=1)
     assert release.search.proven_optimal
+
+
+DOUBLE = """
+import sys
+from veil.base.compiled import compiling_seconds
+from {module} import double
+print(double(21), compiling_seconds() > 0)
+"""
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_damaged_code_on_disk_is_compiled_again(tmp_path: Path, ending: str) -> None:
+    """Numba would run what it finds, and the process would end where the damage is."""
+    (tmp_path / "doubling.py").write_text(
+        "from veil.base.compiled import kernel\n\n@kernel\ndef double(number):\n    return 2 * number\n"
+    )
+
+    def run() -> str:
+        running = python(
+            "-c",
+            DOUBLE.format(module="doubling"),
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{SOURCES}:{tmp_path}",
+                "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+            },
+        )
+        out, err = running.communicate(timeout=300)
+        assert running.returncode == 0, err
+        return out.strip()
+
+    assert [run(), run()] == ["42 True", "42 False"]
+    (file,) = (tmp_path / "kept").rglob(f"*.{ending}")
+    content = bytearray(file.read_bytes())
+    for place in range(40, len(content), 97):
+        content[place] ^= 0xFF
+    file.write_bytes(content)
+    assert [run(), run()] == ["42 True", "42 False"]

@@ -291,3 +291,9 @@ def test_recipes_made_in_python_refuse_true_for_a_number() -> None:
         Recipe(**(fields | {"suppression_limit": True}))
     with pytest.raises(ParameterError, match="`minimum_levels.q` should be a valid integer, not True"):
         Recipe(**(fields | {"minimum_levels": {"q": True}}))
+
+
+def test_numbers_that_cannot_be_written_down_are_refused() -> None:
+    for value in (10**5000, [1, 10**5000]):
+        with pytest.raises(ParameterError, match="is too long a number"):
+            KMap(2, subset=value) if isinstance(value, list) else veil.KAnonymity(value)

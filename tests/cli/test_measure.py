@@ -396,7 +396,7 @@ def test_refusals_are_kind_and_change_nothing(folder: Path, command: str, told: 
 @pytest.mark.parametrize(
     "command",
     [
-        "risk patients.csv --qi age,sex --json",
+        "risk patients.csv --qi age,sex --person null --json",
         "identify patients.csv --json",
         "frontier recipe.yaml --over k=2 --json",
     ],

@@ -20,7 +20,7 @@ from veil.cli.commands.policy import policy
 ANONYMIZE = f"anonymize patients.csv {shlex.join(PLAN)} -q"
 MASK = "mask patients.csv --step random-pseudonyms:name -q"
 APPLY = "policy apply patients.csv policies --purpose research --recipient lab -o out.csv"
-PRIVATE = "--method individual-ranking:k=50 --bounds age=0:120 --missing age=40 --epsilon 1 --columns age"
+PRIVATE = "--method individual-ranking:k=50 --bounds age=0:120 --missing age=40 --epsilon 1 --columns age --person null"
 
 COMMANDS = [
     f"anonymize @csv {shlex.join(PLAN)} -o out.csv",

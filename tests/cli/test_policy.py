@@ -60,7 +60,7 @@ def test_explain(clinic: Path) -> None:
     code, told = run("policy", "explain", clinic / "p.xml")
     assert code == 0
     assert "bare l-diversity is read as distinct l-diversity" in told
-    assert "KAnonymity(k=3) follows from the others" in told
+    assert "follows from the others" not in told  # a class in which nobody shows a value may be of any size
     assert "defends against record linkage" in told
 
 
@@ -80,7 +80,7 @@ def test_apply(clinic: Path) -> None:
     assert "What each policy asked and how it was met" in page
     assert "Alice" not in page
     certificate = json.loads((clinic / "out" / "certificate.json").read_text())
-    assert all(len(digest) == 64 for chain in certificate["policies"] for digest in chain)
+    assert "policies" not in certificate
     assert veil.verify(output, certificate=clinic / "out" / "certificate.json").broken == ()
     code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "-o", output)
     assert (code, "already exists" in told) == (2, True)

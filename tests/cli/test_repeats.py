@@ -63,7 +63,7 @@ def test_identify_says_so_and_proposes_the_column(folder: Path) -> None:
     assert "Rows seem to be about the same people: column 'patient'" in " ".join(ran.out.split())
     assert "--person patient" in " ".join(ran.out.split())
     found = json.loads(veil("identify", "visits.csv", "--json").out)
-    assert found["repeated"] == [{"columns": ["patient"], "people": 20, "rows": 120, "most": 6}]
+    assert found["repeated"] == [{"columns": ["patient"], "people": 20, "rows": 120, "most": 6, "alike": []}]
 
 
 def test_assess_says_so(folder: Path) -> None:

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from support.amount import tables
+from support.dp.tables import read_columns
 from support.realdata import SHARED
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Corners, private_table
 from veil.dp.private_table.clusters import _closest, cluster_sums, clusters, corners, nearest
-from veil.dp.private_table.columns import Numbers, read_columns
+from veil.dp.private_table.columns import Numbers
 from veil.dp.private_table.published import published_numbers
 from veil.errors import ParameterError, PlanError
 from veil.tables import read
@@ -106,7 +107,9 @@ def test_the_closest_are_those_of_a_sort(records: int) -> None:
 def test_one_column_alone() -> None:
     """The lowest k, then the highest k, and so on; with a large budget, each has the mean of its cluster."""
     ages = pa.table({"age": [70, 20, 41, 24, 40, 68]})
-    made = private_table(ages, Corners(2), bounds={"age": (0, 100)}, neighbours="one changed", epsilon=10**9)
+    made = private_table(
+        ages, Corners(2), bounds={"age": (0, 100)}, neighbours="one changed", epsilon=10**9, person=None
+    )
     assert sorted(made.table["age"].to_pylist()) == pytest.approx([22, 22, 40.5, 40.5, 69, 69], abs=1e-4)
 
 
@@ -185,7 +188,7 @@ def test_noise_has_the_scale_that_is_enough() -> None:
         [
             list(
                 private_table(
-                    table, Corners(50), 1, neighbours="one changed", bounds=bounds, for_testing_seed=seed
+                    table, Corners(50), 1, neighbours="one changed", bounds=bounds, for_testing_seed=seed, person=None
                 ).table.slice(0, 1).to_pylist()[0].values()
             )
             for seed in range(600)
@@ -200,7 +203,7 @@ def test_noise_has_the_scale_that_is_enough() -> None:
 
 def make(method: Corners, epsilon: Any = 1, **options: Any) -> Any:
     table = pa.table({"a": list(range(100)), "b": list(range(100))})
-    given = {"neighbours": "one changed", "bounds": {"a": (0, 100), "b": (0, 100)}, **options}
+    given = {"neighbours": "one changed", "person": None, "bounds": {"a": (0, 100), "b": (0, 100)}, **options}
     return private_table(table, method, epsilon, **given)
 
 
@@ -239,7 +242,7 @@ def test_as_published_is_labelled_and_has_no_price() -> None:
         ({"neighbours": "one more or less"}, PlanError, "one changed"),
         ({"method": Corners(101)}, ParameterError, "`k` is 101"),
         (
-            {"bounds": {"a": (0, 100)}, "domains": {"b": list(range(100))}},
+            {"bounds": {"a": (0, 100)}, "domains": {"b": list(range(100))}, "missing": {"b": 0}},
             ParameterError,
             "only takes numbers",
         ),

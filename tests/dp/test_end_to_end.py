@@ -26,6 +26,7 @@ from veil import SafePub
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.dp import publish, safepub
+from veil.tables import read
 
 Table = tuple[str, ...]
 Distribution = dict[Hashable, Fraction]
@@ -63,7 +64,12 @@ def person(tmp_path, monkeypatch) -> Callable[..., Hashable]:
         if coins is not None:
             monkeypatch.setattr("veil.api.anonymize.Randomness", lambda: coins)
         release = veil.anonymize(
-            source, quasi_identifiers={"value": DOMAIN}, others="drop", models=model, progress=False
+            source,
+            quasi_identifiers={"value": DOMAIN},
+            others="drop",
+            models=model,
+            person=None,
+            progress=False,
         )
         release.save(target, overwrite=True)
         frame = release.table
@@ -149,6 +155,7 @@ def test_rows_in_the_order_of_the_input_are_found(person, monkeypatch):
 
 def test_types_that_follow_from_the_data_are_found(person, monkeypatch):
     monkeypatch.setattr(publish, "in_domain", lambda source, hierarchies: source)
+    monkeypatch.setattr("veil.api.open.read_cells", lambda source, **_: replace(read(source), is_cells=True))
     monkeypatch.setattr(publish, "_built_anew", lambda table: table)
     one, other = (distribution(person, table) for table in (("7", "7", "odd"), ("7", "7")))
     assert worst(one, other) == 1

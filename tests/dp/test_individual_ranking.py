@@ -15,12 +15,13 @@ import pyarrow as pa
 import pytest
 
 from support.amount import tables
+from support.dp.tables import read_columns
 from support.realdata import SHARED, hierarchy, needs_data, source
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, IndividualRanking, Laplace, Session, private_table
 from veil.dp.price import Price
 from veil.dp.private_table import Taxonomy
-from veil.dp.private_table.columns import Categories, Numbers, read_columns
+from veil.dp.private_table.columns import Categories, Numbers
 from veil.dp.private_table.method import block_sizes
 from veil.dp.private_table.published import published_logs
 from veil.dp.private_table.ranking import block_marginalities, block_sums, blocks_of, draw_concepts
@@ -44,8 +45,10 @@ PEOPLE = pa.table({"age": [34, 71, 68, 25, 47, 190], "sport": ["sailing", "socce
 def make(table: Any = PEOPLE, method: Any = None, epsilon: Any = 1, **options: Any) -> Any:
     given: dict[str, Any] = {
         "neighbours": "one changed",
+        "person": None,
         "bounds": {"age": (0, 120)},
         "domains": {"sport": SPORTS},
+        "missing": {"sport": "soccer"},
         **options,
     }
     return private_table(table, method or IndividualRanking(3), epsilon, **given)
@@ -81,7 +84,12 @@ def test_with_a_large_budget_each_block_has_its_mean_and_its_number_of_records()
 def test_columns_are_in_random_orders_of_their_own() -> None:
     table = pa.table({"a": list(range(200)), "b": list(range(200))})
     made = private_table(
-        table, IndividualRanking(1), 10**9, neighbours="one changed", bounds={"a": (0, 200), "b": (0, 200)}
+        table,
+        IndividualRanking(1),
+        10**9,
+        neighbours="one changed",
+        bounds={"a": (0, 200), "b": (0, 200)},
+        person=None,
     ).table
     a, b = (np.array(made[name]) for name in "ab")
     assert abs(np.corrcoef(a, np.arange(200))[0, 1]) < 0.4  # not in the order of the rows
@@ -224,7 +232,8 @@ def test_as_published_each_record_has_a_draw_of_its_own_with_the_printed_chances
             1,
             neighbours="one changed",
             domains={"sport": SPORTS},
-            for_testing_seed=seed,
+            missing={"sport": "soccer"},
+            for_testing_seed=seed, person=None
         ).table["sport"].to_pylist()
     ]  # fmt: skip
     share = drawn.count("swimming") / len(drawn)
@@ -242,6 +251,7 @@ def test_as_published_numbers_have_noise_of_their_own_at_the_printed_scale() -> 
         neighbours="one changed",
         bounds={"x": (0, 100)},
         for_testing_seed=1,
+        person=None,
     ).table
     away = np.abs(np.array(made["x"]) - 50)
     assert away.mean() == pytest.approx(2.5, rel=0.1)
@@ -287,7 +297,9 @@ def test_occupation_of_adult() -> None:
             1,
             neighbours="one changed",
             domains={"occupation": occupation},
+            missing={"occupation": occupation.labels[0][0]},
             for_testing_seed=seed,
+            person=None,
         )
         before, after = (
             each["occupation"].to_pandas().value_counts(normalize=True) for each in (table, made.table)
@@ -319,6 +331,7 @@ def test_what_occupation_of_adult_would_be_otherwise() -> None:
             table,
             Accountant(1, neighbours="one changed"),
             neighbours="one changed",
+            person=None,
             keys={"occupation": list(occupation.labels[0])},
             steady=False,
             randomness=Randomness.for_testing(seed),
@@ -362,7 +375,7 @@ def test_the_error_is_as_expected() -> None:
             1,
             neighbours="one changed",
             bounds={"x": (-(10**4), 10**4)},
-            for_testing_seed=seed,
+            for_testing_seed=seed, person=None
         ).table["x"][0].as_py()
         for seed in range(1000)
     ]  # fmt: skip
@@ -373,7 +386,7 @@ def test_the_error_is_as_expected() -> None:
 
 
 def test_auto_sees_nothing_of_the_data() -> None:
-    shape = {"neighbours": "one changed", "bounds": {"x": (0, 1000)}}
+    shape = {"neighbours": "one changed", "person": None, "bounds": {"x": (0, 1000)}}
     alike = [
         private_table(pa.table({"x": data}), IndividualRanking("auto", spread={"x": 50}), 1, **shape).proof  # type: ignore[arg-type]
         for data in (np.zeros(500), np.arange(500.0), np.full(500, 1e9))
@@ -416,14 +429,19 @@ def test_auto_is_near_the_best_for_numbers_spread_evenly() -> None:
         ({"bounds": {"age": (0, math.inf)}}, ParameterError, "finite"),
         ({"bounds": {"age": (0, math.nan)}}, ParameterError, "finite"),
         ({"bounds": {"age": (0, 1), "agee": (0, 1)}}, InputError, "no column 'agee'"),
-        ({"bounds": {"age": (0, 1), "sport": (0, 1)}}, ParameterError, "bounds and a domain"),
-        ({"domains": {"sport": ["sailing", "soccer"]}}, ParameterError, "hierarchy"),
+        ({"bounds": {"age": (0, 1), "sport": (0, 1)}, "missing": {}}, ParameterError, "bounds and a domain"),
+        ({"person": "ask"}, ParameterError, "person=None"),
+        ({"person": "sport"}, ParameterError, "rows_per_person"),
         (
-            {"domains": {"sport": Hierarchy.from_rows([["sailing", "*"]])}},
-            InputError,
-            "values that its hierarchy lacks",
+            {"person": "sport", "rows_per_person": 2, "domains": {}, "missing": {}},
+            PlanError,
+            "number of blocks",
         ),
-        ({"domains": {"sport": ["sailing"]}}, InputError, "values that its domain lacks"),
+        ({"person": "age", "rows_per_person": 1, "columns": ["age"]}, ParameterError, "tells people apart"),
+        ({"domains": {"sport": ["sailing", "soccer"]}}, ParameterError, "hierarchy"),
+        ({"missing": {}}, ParameterError, "even if there is none"),
+        ({"missing": {"sport": "golf"}}, ParameterError, "not 'golf'"),
+        ({"domains": {"sport": ["sailing", 1]}, "missing": {"sport": 1}}, ParameterError, "several types"),
         ({"method": IndividualRanking(7)}, ParameterError, "`k` is 7"),
         ({"method": "ranking"}, ParameterError, "method"),
         ({"method": IndividualRanking(2, shares={"age": 1})}, ParameterError, "shares"),
@@ -447,11 +465,14 @@ def test_k_is_a_whole_number(k: Any) -> None:
         IndividualRanking(k)
 
 
-def test_missing_values_are_declared() -> None:
-    table = pd.DataFrame({"age": [1.0, None, 3.0]})
-    with pytest.raises(InputError, match="missing"):
-        make(table, domains={})
-    assert make(table, domains={}, missing={"age": 50}).table.shape == (3, 1)
+def test_what_is_no_value_counts_as_what_is_declared() -> None:
+    table = pd.DataFrame({"age": [1.0, None, "old"], "sport": ["golf", None, "sailing"]})
+    exact = {"epsilon": 10**9, "method": IndividualRanking(1)}
+    made = make(table, **exact, missing={"age": 50, "sport": "skiing"}).table
+    assert sorted(made["age"].round(3)) == [1, 50, 50]
+    assert sorted(made["sport"]) == ["sailing", "skiing", "skiing"]
+    made = make(table, **exact, missing={"sport": "skiing"}).table
+    assert sorted(made["age"].round(3)) == [1, 60, 60]
 
 
 def test_it_is_paid_before_it_is_drawn_and_refused_when_the_budget_is_used_up() -> None:

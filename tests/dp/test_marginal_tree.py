@@ -16,13 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.dp.tables import read_columns
 from support.realdata import needs_data, source
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, MarginalTree, epsilon_of_rho, private_table
 from veil.dp.private_table.cells import Cells, cut
-from veil.dp.private_table.columns import Categories, read_columns
+from veil.dp.private_table.columns import Categories
 from veil.dp.private_table.consistent import draw_child, fit, nearest_counts, whole_counts
 from veil.dp.private_table.marginal_tree import _UNITS, _Counter
+from veil.dp.private_table.method import Hidden
 from veil.errors import InputError, MissingDependencyError, ParameterError
 from veil.tables import read
 
@@ -32,11 +34,12 @@ PEOPLE = pa.table(
 DECLARED: dict[str, Any] = {
     "bounds": {"age": (0, 120)},
     "domains": {"sex": ["f", "m", "x"], "smokes": ["y", "n"]},
+    "missing": {"sex": "x", "smokes": "n"},
 }
 
 
 def make(table: Any = PEOPLE, method: Any = None, **options: Any) -> Any:
-    chosen = {"neighbours": "one more or less", "rho": "1/8", **DECLARED, **options}
+    chosen = {"neighbours": "one more or less", "person": None, "rho": "1/8", **DECLARED, **options}
     return private_table(table, method or MarginalTree({"age": [18, 65]}), **chosen)
 
 
@@ -50,29 +53,36 @@ def coded(records: np.ndarray) -> list[Cells]:
     return cut(columns, {})
 
 
+@pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("relation", ["one more or less", "one changed"])
-def test_counts_and_scores_move_by_no_more_than_what_noise_hides(relation: Any) -> None:
+def test_counts_and_scores_move_by_no_more_than_what_noise_hides(relation: Any, rows: int) -> None:
     rng = np.random.default_rng(1)
     worst_score = worst_square = 0
+    hidden = Hidden(relation, rows)
     for _ in range(500):
-        before = rng.integers(0, 3, (int(rng.integers(2, 6)), 2))
-        after = before[1:] if relation == "one more or less" else before.copy()
+        before = rng.integers(0, 3, (int(rng.integers(rows + 1, rows + 5)), 2))
+        before[:rows] = before[0]  # the rows of one person, which may all be alike
+        after = before[rows:] if relation == "one more or less" else before.copy()
         if relation == "one changed":
-            after[0] = rng.integers(0, 3, 2)
+            after[:rows] = rng.integers(0, 3, 2)
         margins = [rng.integers(0, 5, 3) + 0.37 for _ in range(2)]
-        one, other = (_Counter(coded(each), relation, Randomness.for_testing(1)) for each in (before, after))
+        one, other = (_Counter(coded(each), hidden, Randomness.for_testing(1)) for each in (before, after))
         worst_score = max(worst_score, abs(one._gap((0, 1), margins) - other._gap((0, 1), margins)))
         worst_square = max(worst_square, int(((one._table((0, 1)) - other._table((0, 1))) ** 2).sum()))
-    moved = 1 if relation == "one more or less" else 2
-    assert one._moved == moved
-    assert worst_score <= moved * _UNITS
-    assert worst_score > 0.9 * moved * _UNITS
-    assert worst_square == moved
+    assert hidden.moved == rows * (1 if relation == "one more or less" else 2)
+    assert worst_score <= hidden.moved * _UNITS
+    assert worst_score > 0.9 * hidden.moved * _UNITS
+    assert worst_square == hidden.moved * rows
 
 
 def test_noise_of_several_tables_costs_one_rho_together() -> None:
-    for relation, squared in (("one more or less", 1), ("one changed", 2)):
-        counter = _Counter(coded(np.zeros((4, 3), np.int64)), relation, Randomness.for_testing(1))  # type: ignore[arg-type]
+    for hidden, squared in (
+        (Hidden("one more or less"), 1),
+        (Hidden("one changed"), 2),
+        (Hidden("one more or less", 5), 25),
+        (Hidden("one changed", 5), 50),
+    ):
+        counter = _Counter(coded(np.zeros((4, 3), np.int64)), hidden, Randomness.for_testing(1))
         tables, deviation = counter.count([(0,), (1,), (2,)], Fraction(1, 10))
         assert 3 * squared / (2 * deviation**2) <= 0.1
         assert 3 * squared / (2 * deviation**2) == pytest.approx(0.1, rel=1e-6)
@@ -83,7 +93,7 @@ def test_pairs_connect_all_columns() -> None:
     rng = np.random.default_rng(1)
     cells = coded(rng.integers(0, 3, (50, 6)))
     for seed in range(20):
-        counter = _Counter(cells, "one changed", Randomness.for_testing(seed))
+        counter = _Counter(cells, Hidden("one changed"), Randomness.for_testing(seed))
         tree = counter.choose_tree([np.full(3, 50 / 3)] * 6, Fraction(1, 10))
         reached = {0}
         for _ in tree:
@@ -155,17 +165,17 @@ def test_numbers_without_breaks_are_cut_into_ten_parts_of_equal_width() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ages", "breaks", "cells"),
+    ("bounds", "breaks", "cells"),
     [
-        ([40.5], [65], [(18, 65), (65, 90)]),
-        ([40], [65], [(18, 64), (65, 90)]),
-        ([40], [20.5, 65.5], [(18, 20), (21, 65), (66, 90)]),
+        ((18.0, 90.0), [65], [(18, 65), (65, 90)]),
+        ((18, 90), [65], [(18, 64), (65, 90)]),
+        ((18, 90), [20.5, 65.5], [(18, 20), (21, 65), (66, 90)]),
     ],
 )
-def test_numbers_are_drawn_evenly_from_their_cells(ages: Any, breaks: Any, cells: Any) -> None:
-    """The bounds are within, and a break belongs to the cell above it."""
+def test_numbers_are_drawn_evenly_from_their_cells(bounds: Any, breaks: Any, cells: Any) -> None:
+    """The bounds are within, and a break belongs to the cell above it. Whether numbers are whole is what bounds say."""
     (column,) = cut(
-        read_columns(pa.table({"age": ages}), {"age": (18, 90)}, {}, {}, "one changed"), {"age": breaks}
+        read_columns(pa.table({"age": [40.5]}), {"age": bounds}, {}, {}, "one changed"), {"age": breaks}
     )
     assert column.size == len(cells)
     for code, (low, high) in enumerate(cells):
@@ -174,7 +184,7 @@ def test_numbers_are_drawn_evenly_from_their_cells(ages: Any, breaks: Any, cells
         assert high - 1 < drawn.max() <= high
         # Five standard deviations of the mean of 4,000 numbers that are spread evenly.
         assert abs(drawn.mean() - (low + high) / 2) < 5 * (high - low + 1) / math.sqrt(12 * 4000)
-        if isinstance(ages[0], int):
+        if isinstance(bounds[0], int):
             assert set(drawn.tolist()) == set(range(low, high + 1))
 
 
@@ -194,7 +204,7 @@ def test_without_a_budget_to_speak_of_nothing_is_left_of_the_data() -> None:
 
 def test_a_number_in_one_part_is_drawn_from_all_of_it() -> None:
     table = pa.table({"x": [0.5] * 1000})
-    out = make(table, MarginalTree({"x": [10]}), rho=10**6, bounds={"x": (0, 20)}, domains={})
+    out = make(table, MarginalTree({"x": [10]}), rho=10**6, bounds={"x": (0.0, 20.0)}, domains={}, missing={})
     values = np.array(out.table["x"])
     assert values.max() < 10
     assert values.mean() == pytest.approx(5, abs=0.6)
@@ -239,6 +249,7 @@ def test_tables_of_too_many_cells_are_refused_before_they_are_paid() -> None:
             MarginalTree(),
             bounds={},
             domains={"a": many, "b": many},
+            missing={"a": many[0], "b": many[0]},
             accountant=budget,
         )
     assert float(budget.remaining.epsilon) == 2
@@ -267,7 +278,9 @@ def test_two_way_tables_of_adult() -> None:
         neighbours="one more or less",
         bounds=bounds,
         domains=domains,
+        missing={name: each[0] for name, each in domains.items()},
         for_testing_seed=1,
+        person=None,
     )
     pairs = list(itertools.combinations(zip(cells(table), cells(made.table), strict=True), 2))
     assert len(pairs) == 36
@@ -294,7 +307,9 @@ def test_without_the_library_it_is_refused_before_anything_is_paid(monkeypatch: 
             delta="1e-6",
             neighbours="one more or less",
             domains={"a": [0, 1]},
+            missing={"a": 0},
             accountant=budget,
+            person=None,
         )
     assert float(budget.remaining.epsilon) == 2
 
@@ -315,7 +330,9 @@ def test_private_pgm_fits_the_same_counts() -> None:
             rho=rho,
             neighbours="one changed",
             domains=domains,
+            missing={"a": 0, "b": 0},
             for_testing_seed=1,
+            person=None,
         ).table
         return float(np.abs(np.histogram2d(made["a"], made["b"], 3)[0] / 4000 - truth).sum() / 2)
 

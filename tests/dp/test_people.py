@@ -26,8 +26,8 @@ from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.dp import Accountant
 from veil.dp.publish import publish
-from veil.dp.safepub import draw_rows_of_people
-from veil.errors import InputError, ParameterError, PlanError
+from veil.dp.unit import draw_rows_of_people
+from veil.errors import ParameterError, PlanError
 from veil.plan.plan import Plan
 from veil.tables import read
 
@@ -38,7 +38,7 @@ DOMAIN = h.table([["7", "*"], ["8", "*"]])
 CASES = {
     # Both draw with one half and publish classes of two: ε/C = ln(2), and δ (2 - 1)/(4 - 1) is a quarter.
     1: (SafePub("ln(2)", "1/4", generalization={"value": 0}), 2, Fraction(1, 4)),
-    2: (SafePub("ln(4)", "3/4", generalization={"value": 0}, rows_a_person=2), 4, Fraction(3, 4)),
+    2: (SafePub("ln(4)", "3/4", generalization={"value": 0}, rows_per_person=2), 4, Fraction(3, 4)),
 }
 
 
@@ -67,7 +67,8 @@ def _distribution(rows: Rows, model: SafePub) -> dict[tuple[str, ...], Fraction]
     people = pa.array([p for p, _ in rows]).dictionary_encode().indices.to_numpy().astype(np.int32)
     orders = list(itertools.permutations(range(len(rows))))
     taken = {
-        order: tuple(draw_rows_of_people(people, model.rows_a_person or 1, Falls(order))) for order in orders
+        order: tuple(draw_rows_of_people(people, model.rows_per_person or 1, Falls(order)))
+        for order in orders
     }
     often = Counter(taken.values())
     for rows_taken, order in {rows_taken: order for order, rows_taken in taken.items()}.items():
@@ -106,7 +107,7 @@ def test_a_whole_person_more_or_less_changes_no_chance_by_more_than_promised(mos
 def test_a_cap_that_nobody_keeps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     model, factor, delta = CASES[1]
     monkeypatch.setattr(
-        "veil.dp.publish.draw_rows_of_people", lambda people, most, chance: np.arange(people.size)
+        "veil.dp.unit.draw_rows_of_people", lambda people, most, chance: np.arange(people.size)
     )
     alike = tuple(("z", "7") for _ in range(4))
     found: dict[tuple[str, ...], Fraction] = defaultdict(Fraction)
@@ -138,7 +139,7 @@ def test_every_choice_of_a_persons_rows_is_as_likely(people: list[int], most: in
 @settings(deadline=None)
 @given(st.fractions(min_value="1/10", max_value=4), st.integers(1, 9), st.fractions("1/1000", "1/2"))
 def test_rows_together_cost_no_more_than_a_person_may(epsilon: Fraction, most: int, delta: Fraction) -> None:
-    model = SafePub(str(epsilon), str(delta), rows_a_person=most)
+    model = SafePub(str(epsilon), str(delta), rows_per_person=most)
     search, anonymization, of_row = model.row_budgets()
     assert most * (search + anonymization) == sum(model.budgets()[:2], start=search * 0)
     each = math.exp(float(epsilon) / most)
@@ -149,7 +150,7 @@ def test_rows_together_cost_no_more_than_a_person_may(epsilon: Fraction, most: i
 
 def test_one_row_a_person_is_what_it_was() -> None:
     table = {"value": ["7", "8"] * 400}
-    plan = Plan({"value": DOMAIN}, SafePub(1, 1e-4, generalization={"value": 0}))
+    plan = Plan({"value": DOMAIN}, SafePub(1, 1e-4, generalization={"value": 0}), person=None)
     alone = publish(read(pa.table(table)), plan, randomness=Randomness.for_testing(4))
     by_row = Plan({"value": DOMAIN}, SafePub(1, 1e-4, generalization={"value": 0}), person="patient")
     numbered = pa.table({"patient": list(range(800)), **table})
@@ -177,7 +178,7 @@ def test_a_person_with_ten_thousand_rows_has_no_more_say_than_another() -> None:
 def test_ledger_and_statement_speak_of_people(tmp_path: Path) -> None:
     table = pa.table({"patient": [i // 2 for i in range(2000)], "value": ["7", "8"] * 1000})
     account = Accountant(2, "1/100")
-    model = SafePub(1, 1e-4, generalization={"value": 0}, rows_a_person=2)
+    model = SafePub(1, 1e-4, generalization={"value": 0}, rows_per_person=2)
     made = veil.anonymize(
         table, quasi_identifiers={"value": DOMAIN}, models=model, person="patient", accountant=account
     )
@@ -201,20 +202,47 @@ def test_people_of_a_csv_file_are_told_apart_by_the_text_of_their_cells(tmp_path
     assert 0 < made.table.num_rows <= 400
 
 
+def test_spellings_of_one_person_are_one_person_and_nobody_has_no_rows() -> None:
+    cells = ["A17", "A17 ", " a17", "\uff2117", None, "  "] * 20
+    table = read(pa.table({"patient": cells, "value": ["7"] * len(cells)}))
+    model = SafePub(1, "1/2", generalization={"value": 0})
+    assert model.parameters().k < 4
+    for _ in range(20):
+        assert publish(table, Plan({"value": DOMAIN}, model, person="patient")).table.num_rows == 0
+
+
+@pytest.mark.parametrize("given", [{}, {"models": SafePub(1, 1e-4), "person": "ask"}])
+def test_whose_rows_there_are_has_to_be_said_and_no_cell_is_looked_at(given: Any) -> None:
+    class Unread:
+        """A table that nobody may look at."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise AssertionError("a cell was looked at")
+
+    plan: dict[str, Any] = {"quasi_identifiers": {"value": DOMAIN}, "models": SafePub(1, 1e-4), **given}
+    with pytest.raises(PlanError, match=r"person=None.*person=\"patient\".*rows_per_person"):
+        veil.anonymize(Unread(), **plan)
+
+
+def test_that_people_repeat_is_no_question_here() -> None:
+    """A refusal would tell that somebody is in the table."""
+    table = pa.table({"patient": ["1", "1", "2"] * 100, "value": ["7"] * 300})
+    plan: dict[str, Any] = {"quasi_identifiers": {"value": DOMAIN}, "identifying": "patient"}
+    made = veil.anonymize(table, **plan, models=SafePub(1, 1e-4), person=None)
+    assert made.table.num_rows > 44
+
+
 def test_what_cannot_be_promised_is_refused() -> None:
     table = pa.table({"patient": [1, 1, None], "value": ["7", "8", "7"]})
     fixed: dict[str, Any] = {"generalization": {"value": 0}}
-    with pytest.raises(InputError, match="has no value in 1 row"):
-        veil.anonymize(
-            table, quasi_identifiers={"value": DOMAIN}, models=SafePub(1, 1e-4, **fixed), person="patient"
-        )
-    with pytest.raises(PlanError, match="`rows_a_person` of SafePub is for people"):
+    with pytest.raises(PlanError, match="`rows_per_person` of SafePub is for people"):
         veil.anonymize(
             table.select(["value"]),
             quasi_identifiers={"value": DOMAIN},
-            models=SafePub(1, 1e-4, rows_a_person=2, **fixed),
+            models=SafePub(1, 1e-4, rows_per_person=2, **fixed),
+            person=None,
         )
     with pytest.raises(PlanError, match="leave `knows` out"):
         Plan({"value": DOMAIN}, SafePub(1, 1e-4), person="patient", knows="all rows")
-    with pytest.raises(ParameterError, match="rows_a_person=1"):
-        SafePub(1, 1e-4, acquisition_sampling=0.1, rows_a_person=2, **fixed)
+    with pytest.raises(ParameterError, match="rows_per_person=1"):
+        SafePub(1, 1e-4, acquisition_sampling=0.1, rows_per_person=2, **fixed)

@@ -11,15 +11,19 @@ from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from support.amount import runs
-from support.dp.asking import RECORDS, Ask, Table, holding, make_question, respond
+from support.dp.asking import RECORDS, Ask, Questions, Table, holding, make_question, respond
 from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Session, Staircase, StepNoise
+from veil.dp.declared import Declared
+from veil.dp.held import InMemory
 from veil.dp.joint import Joint
 from veil.dp.price import Price
+from veil.dp.unit import Unit
 
 Release = Callable[[Table], Hashable]
 
@@ -61,7 +65,7 @@ EXPECTED = Prior.table({0: "0.22", 1: "0.22", 2: "0.56"}, "absolute")
 
 
 def jointly(asked: Any, epsilon: Any) -> Any:
-    """Ask questions that were paid for together, by a joint sensitivity of 3, through a session or as one makes them."""
+    """Ask one of the questions that a joint sensitivity of 3 is for, through a session or as one makes them."""
     if isinstance(asked, Session):
         return asked.jointly(sensitivity=3, epsilon=epsilon)
     return Joint(asked._declared, 3, Price.read(epsilon), lambda question: question)  # type: ignore[arg-type, return-value]
@@ -123,12 +127,22 @@ def test_a_question_of_scale_0_8_about_a_public_number_is_caught(name: str) -> N
 def test_a_question_about_one_person_keeps_its_price_and_one_of_scale_0_8_is_caught() -> None:
     """Against a table without the person; between two truths it may be twice as much."""
 
-    def ask(asked: Any, epsilon: Any) -> Any:
-        return asked.record(0, "x", epsilon=epsilon)
+    def release(epsilon: Any) -> Release:
+        declared = Declared("one more or less", Unit("id"), {"x": (0, 3)}, {"x": list(RECORDS)}, {"x": 0})
+        question, source = Questions(declared).record("a", "x", epsilon=epsilon), Randomness.for_testing(22)
+
+        def answer(table: Table) -> Hashable:
+            held = InMemory(
+                pa.table({"id": pa.array(["a"] * len(table), pa.string()), "x": pa.array(table, pa.int64())})
+            )
+            selected = held.select(question.reads)
+            return coarse(question.respond(selected, question.choose(selected), source)[0])
+
+        return answer
 
     absent: list[tuple[Table, Table]] = [((), (record,)) for record in RECORDS]
-    assert find_violation(asking(ask, "one more or less", 2, 22), absent, 2, runs=runs(300)) is None
-    assert find_violation(asking(ask, "one more or less", "5/2", 22), absent[-1:], 2, runs=9000) is not None
+    assert find_violation(release(2), absent, 2, runs=runs(300)) is None
+    assert find_violation(release("5/2"), absent[-1:], 2, runs=9000) is not None
 
 
 @pytest.mark.slow
@@ -140,6 +154,7 @@ def test_answers_of_a_session_are_those_that_were_tested() -> None:
             holding((0, 3)),
             Accountant(1000),
             neighbours="one more or less",
+            person=None,
             bounds={"x": (0, 3)},
             keys={"x": list(RECORDS)},
             missing={"x": 0},

@@ -18,11 +18,12 @@ import pytest
 
 from support.amount import runs
 from support.dp.stochastic import find_violation
+from support.dp.tables import read_columns
 from veil.base.randomness import Randomness
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.price import Price
 from veil.dp.private_table import Taxonomy
-from veil.dp.private_table.columns import read_columns
+from veil.dp.private_table.method import Hidden
 from veil.dp.zcdp import rho_of_epsilon
 from veil.hierarchies.hierarchy import Hierarchy
 
@@ -76,7 +77,7 @@ def releasing(method: Any, price: Price, shape: dict[str, Any], neighbours: str,
         return read_columns(table, shape.get("bounds", {}), shape.get("domains", {}), {}, neighbours)  # type: ignore[arg-type]
 
     def release(records: Records) -> Hashable:
-        made = method.make(columns(records), price, neighbours, source).table
+        made = method.make(columns(records), price, Hidden(neighbours), source).table
         rows = zip(*(map(coarse, column.to_pylist()) for column in made.columns), strict=True)
         return tuple(sorted(rows, key=repr))
 
@@ -132,7 +133,10 @@ def test_noise_has_the_scale_that_it_should_and_0_8_of_it_does_not(name: str) ->
     source, draws = Randomness.for_testing(6), 1500
 
     def scale(epsilon: Any) -> float:
-        made = [method.make(columns, Price.read(epsilon), "one changed", source).table for _ in range(draws)]
+        made = [
+            method.make(columns, Price.read(epsilon), Hidden("one changed"), source).table
+            for _ in range(draws)
+        ]
         return 100 * float(np.mean([abs(each["x"][0].as_py() - 0.5) for each in made]))
 
     expected, error = SCALES[name], 1 / math.sqrt(draws)
@@ -197,7 +201,9 @@ def test_trees_have_the_noise_that_they_should_and_those_of_scale_0_8_do_not() -
                 rho=price,
                 neighbours="one more or less",
                 domains={"x": ["a", "b"]},
+                missing={"x": "a"},
                 for_testing_seed=seed,
+                person=None,
             ).table.num_rows
             for seed in range(draws)
         ]

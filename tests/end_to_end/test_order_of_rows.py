@@ -95,9 +95,15 @@ def test_with_differential_privacy_the_order_is_always_random() -> None:
     sexes = h.table([["f", "*"], ["m", "*"]])
     people = pa.table({"sex": ["f"] * 500 + ["m"] * 500})
     with pytest.raises(PlanError, match="SafePub releases rows in random order"):
-        veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=SafePub(1, 1e-4), order="input")
+        veil.anonymize(
+            people, quasi_identifiers={"sex": sexes}, models=SafePub(1, 1e-4), order="input", person=None
+        )
     fixed = SafePub(1, 1e-4, generalization={"sex": 0})
-    found = veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=fixed).table["sex"].to_pylist()
+    found = (
+        veil.anonymize(people, quasi_identifiers={"sex": sexes}, models=fixed, person=None)
+        .table["sex"]
+        .to_pylist()
+    )
     changes = sum(one != two for one, two in itertools.pairwise(found))
     assert changes > len(found) / 4  # sorted, there would be one
 

@@ -46,8 +46,10 @@ def private(method: str, table: Any, rows: int = ROWS) -> Any:
         neighbours="one changed",
         bounds={"visit": (0, rows)} | ({} if towns else {"age": (0, 120)}),
         domains=towns,
+        missing=dict.fromkeys(towns, "x"),
         columns=["visit", "town" if towns else "age"],
         delta=1e-6 if tree else 0,
+        person=None,
     )
 
 
@@ -106,6 +108,7 @@ def test_one_record_changes_no_type_and_no_layout(ending: str, other: str, tmp_p
             neighbours="one changed",
             bounds={"age": (0, 120)},
             missing={"age": 0},
+            person=None,
         )
         publish_private_table(recipe)
         seen.append(layout(target))
@@ -128,6 +131,7 @@ def test_frames_of_one_more_record_have_the_same_types() -> None:
                 neighbours="one changed",
                 bounds={"age": (0, 120)},
                 missing={"age": 0},
+                person=None,
             ).table
             for each in (whole, odd)
         ]

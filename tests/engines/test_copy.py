@@ -181,7 +181,7 @@ def test_a_random_sample(tmp_path: Path) -> None:
         "age": h.table([[str(n), "*"] for n in range(40)]),
     }
     model = SafePub(2, 1e-4, generalization={"sex": 0, "age": 1})
-    release = veil.anonymize(unknown(table), quasi_identifiers=hierarchies, models=model)
+    release = veil.anonymize(unknown(table), quasi_identifiers=hierarchies, models=model, person=None)
     assert release.is_private
     release.save(tmp_path / "shown.parquet")
     assert set(read(tmp_path / "shown.parquet")["sex"].to_pylist()) == {"f", "F"}

@@ -95,7 +95,12 @@ def test_a_seed_draws_the_same_again(people: Any) -> None:
 
 
 def test_safepub_of_an_engine(people: Any) -> None:
-    plan = {"quasi_identifiers": HIERARCHIES, "identifying": ["number"], "models": SafePub(2, 1e-4)}
+    plan = {
+        "quasi_identifiers": HIERARCHIES,
+        "identifying": ["number"],
+        "models": SafePub(2, 1e-4),
+        "person": None,
+    }
     release = veil.anonymize(people, **plan)
     assert release.is_private
     assert release.statement.startswith("With a probability")
@@ -114,7 +119,7 @@ def test_safepub_of_an_engine(people: Any) -> None:
 def test_a_fixed_scheme_and_a_budget(people: Any) -> None:
     accountant = Accountant(2, 1e-3)
     model = SafePub(2, 1e-4, generalization={"sex": 0, "age": 1})
-    plan = {"quasi_identifiers": HIERARCHIES, "identifying": ["number"], "models": model}
+    plan = {"quasi_identifiers": HIERARCHIES, "identifying": ["number"], "models": model, "person": None}
     release = veil.anonymize(people, **plan, accountant=accountant)
     assert release.transformation == {"sex": 0, "age": 1}
     with pytest.raises(veil.errors.VeilError, match="is left of epsilon"):
@@ -124,12 +129,14 @@ def test_a_fixed_scheme_and_a_budget(people: Any) -> None:
 def test_the_search_as_published_needs_the_rows(people: Any) -> None:
     model = SafePub(2, 1e-4, final="as_published")
     with pytest.raises(PlanError, match="which an engine does not return"):
-        veil.anonymize(people, quasi_identifiers=HIERARCHIES, identifying=["number"], models=model)
+        veil.anonymize(
+            people, quasi_identifiers=HIERARCHIES, identifying=["number"], models=model, person=None
+        )
 
 
 def test_a_private_release_is_written_and_checked(people: Any, tmp_path: Any) -> None:
     release = veil.anonymize(
-        people, quasi_identifiers=HIERARCHIES, identifying=["number"], models=SafePub(2, 1e-4)
+        people, quasi_identifiers=HIERARCHIES, identifying=["number"], models=SafePub(2, 1e-4), person=None
     )
     release.save(tmp_path / "release.parquet")
     written = pq.read_table(tmp_path / "release.parquet")
@@ -143,7 +150,7 @@ def test_the_layout_of_files_does_not_tell_how_many_rows_were_suppressed(tmp_pat
         backend = ibis.duckdb.connect()
         people = backend.create_table("people", pa.table({"age": ages, "sex": ["f"] * len(ages)}))
         model = SafePub(2, 1e-4, generalization={"sex": 0, "age": 0})
-        release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model)
+        release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model, person=None)
         release.save(tmp_path / f"release-{outliers}", chunk_rows=5000)
         files = sorted((tmp_path / f"release-{outliers}").glob("*.parquet"))
         found = [pq.read_metadata(file).num_rows for file in files]
@@ -158,6 +165,6 @@ def test_an_empty_sample_is_an_empty_release() -> None:
     backend = ibis.duckdb.connect()
     people = backend.create_table("people", pa.table({"age": ["1"] * 40, "sex": ["f"] * 40}))
     model = SafePub("0.01", 1e-4, generalization={"sex": 0, "age": 0})  # draws hardly ever
-    release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model)
+    release = veil.anonymize(people, quasi_identifiers=HIERARCHIES, models=model, person=None)
     assert release.records < 37
     assert release.table.to_pyarrow().num_rows == 0

@@ -344,7 +344,7 @@ def test_rows_of_people_are_drawn_from_a_table_of_an_engine_as_in_memory(in_duck
     )
     plan: dict[str, Any] = {
         "quasi_identifiers": {"sex": h.table([["f", "*"], ["m", "*"]])},
-        "models": veil.SafePub(1, 1e-3, generalization={"sex": 0}, rows_a_person=2),
+        "models": veil.SafePub(1, 1e-3, generalization={"sex": 0}, rows_per_person=2),
         "identifying": "name",
         "person": "patient",
         "for_testing_seed": 5,

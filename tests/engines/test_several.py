@@ -239,5 +239,8 @@ def test_killed_at_any_statement_there_are_all_tables_or_those_from_before(
     )
     lines = ran.stdout.split()
     found = dict(enumerate(zip(lines[::2], lines[1::2], strict=True), 1))
-    assert {state for code, state in found.values() if code == str(-signal.SIGKILL)} == {"old"}
+    killed = {state for code, state in found.values() if code == str(-signal.SIGKILL)}
+    assert (
+        {"old"} <= killed <= {"old", "new"}
+    )  # those from before until all take their place, and never some of each
     assert {state for code, state in found.values() if code == "0"} == {"new"}

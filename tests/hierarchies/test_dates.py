@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -133,3 +134,34 @@ def test_zones_and_text(build):
 def test_declarations_that_cannot_work(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([0, 2932897], pa.date32()),
+        pa.array([0, -800000], pa.date32()),
+        pa.array([0, 253402300800], pa.timestamp("s")),
+        pa.array([*range(5000), -62135700000], pa.timestamp("s", "Europe/Berlin")),
+    ],
+)
+def test_years_that_the_calendar_lacks_are_refused(values: pa.Array) -> None:
+    with pytest.raises(HierarchyError, match="of column 'born' is beyond the years 1 to 9999"):
+        h.dates("month", "year").build(values, np.ones(len(values)), "born")
+
+
+@given(st.dates())
+def test_weeks_of_the_usa_by_counting(day: date) -> None:
+    """The week with 1 January is the first, also at the end of the calendar."""
+    if day.month == 12 and any(
+        day.toordinal() + ahead > date(day.year, 12, 31).toordinal()
+        for ahead in range(7 - day.isoweekday() % 7)
+    ):
+        assert week_of(day, "us") == (day.year + 1, 1)
+        return
+    sundays = sum(
+        date(day.year, 1, 1).toordinal() + number <= day.toordinal()
+        and date.fromordinal(date(day.year, 1, 1).toordinal() + number).isoweekday() == 7
+        for number in range(1, 366)
+    )
+    assert week_of(day, "us") == (day.year, sundays + 1)

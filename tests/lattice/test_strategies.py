@@ -90,6 +90,22 @@ def test_stopped_at_any_number_of_checks(strategy):
     check()
 
 
+def test_a_population_larger_than_any_memory_keeps_to_the_limits():
+    tables = [[[str(v), f"a{v // 2}", f"b{v // 4}", "*"] for v in range(8)] for _ in range(9)]
+    rng = random.Random(1)
+    rows = [tuple(rng.choice(table)[0] for table in tables) for _ in range(40)]
+    problem = oracle.Problem(rows, tables)
+    evaluator = Evaluator(sample_of(problem), [KAnonymity(2)], Loss(), 1.0)
+    asked = itertools.count()
+    for limits in (Limits(checks=50), Limits(cancelled=lambda: next(asked) > 5)):
+        search = Search(evaluator, (0,) * 9, problem.heights, limits=limits)
+        found = search.run(Genetic(population=2**31))
+        assert found.ending in ("check limit", "cancelled")
+        assert found.best is not None
+    small = Search(evaluator, (2,) * 9, (3,) * 3 + (2,) * 6).run(Genetic(population=2**31))
+    assert small.proven
+
+
 def test_a_proof_that_best_effort_ends_with_is_kept(monkeypatch):
     """In a space that is too large to try the proof again."""
     monkeypatch.setattr("veil.lattice.auto.PROVABLE", 0)

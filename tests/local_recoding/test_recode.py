@@ -505,7 +505,7 @@ def test_a_private_release_is_not_recoded() -> None:
     from veil.dp.safepub import SafePub
     from veil.tables import read
 
-    plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4))
+    plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4), person=None)
     private = publish(read(pa.table({"sex": ["f", "m"] * 500})), plan, randomness=Randomness.for_testing(1))
     with pytest.raises(PlanError, match="SafePub"):
         private.local_recoding()

@@ -48,10 +48,22 @@ def test_agrees():
 def test_agrees_with_chosen_values():
     def pairs(problem):
         values = sorted(set(problem.sensitive["S"]), key=str)
-        chosen = st.lists(st.sampled_from(values), min_size=1, unique=True)
+        visible = [value for value in values if oracle.is_value(value)] or ["a"]
         alphas = st.sampled_from([0.1, 0.25, 0.5, 0.75])
-        asked = st.builds(oracle.AlphaKAnonymity, st.just("S"), alphas, st.integers(1, 3), chosen)
-        return asked.map(lambda m: (m, AlphaKAnonymity(m.attribute, m.alpha, m.k, m.values)))
+        asked = st.one_of(
+            st.builds(
+                oracle.AlphaKAnonymity,
+                st.just("S"),
+                alphas,
+                st.integers(1, 3),
+                st.lists(st.sampled_from(there), min_size=1, unique=True),
+                missing=st.just(missing),
+            )
+            for missing, there in (("left out", visible), ("a value", values))
+        )
+        return asked.map(
+            lambda m: (m, AlphaKAnonymity(m.attribute, m.alpha, m.k, m.values, missing=m.missing))
+        )
 
     agrees_with_the_oracle(pairs)
 
@@ -113,10 +125,10 @@ def test_values_are_named_as_they_are_or_by_their_text(values, asked):
     sample = Sample(encoding, [np.zeros(3, np.int32)], (Attribute("S", codes, tuple(values)),))
     published = Published(pa.table({"Q": ["a"] * 3, "S": column}), ["Q"])
     for alpha, fine in ((0.5, False), (0.7, True)):
-        model = AlphaKAnonymity("S", alpha, 1, asked)
+        model = AlphaKAnonymity("S", alpha, 1, asked, missing="a value")
         assert rejected_classes(model, sample, (0,)) == [not fine]
         assert model.verify(published).holds == fine
-    assert AlphaKAnonymity("S", 0.34, 1, [values[1]]).verify(published).holds
+    assert AlphaKAnonymity("S", 0.34, 1, [values[1]], missing="a value").verify(published).holds
 
 
 def test_a_tampered_table_is_noticed():

@@ -101,7 +101,7 @@ def test_minimal_class_size_looks_at_all_values_together():
 
 def test_shares_seen_from_outside():
     published = table_of({"a": 1, "b": 2}, {"a": 3, "b": 1}, baseline={"a": 5, "c": 5})
-    found = {each.value: (each.p, each.largest, each.smallest) for each in shares(published, "S")}
+    found = {each.value.as_py(): (each.p, each.largest, each.smallest) for each in shares(published, "S")}
     assert found == {
         "a": (Fraction(1, 2), Fraction(3, 4), Fraction(1, 3)),
         "b": (0, Fraction(2, 3), Fraction(1, 4)),

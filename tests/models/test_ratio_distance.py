@@ -82,9 +82,11 @@ def test_it_is_disclosure_privacy_for_the_logarithm_where_no_value_is_lacking(da
     for cls in oracle.classes(problem, levels):
         if not oracle.members(problem, cls):
             continue
-        by_ratio = oracle.rejects(oracle.RatioDistance("S", 2**bits), problem, levels, cls)
+        by_ratio = oracle.rejects(oracle.RatioDistance("S", 2**bits, missing="a value"), problem, levels, cls)
         lacks = len(problem.count("S", cls)) < len(+problem.baselines["S"])
-        close = oracle.rejects(oracle.DeltaDisclosure("S", bits + 1e-12), problem, levels, cls)
+        close = oracle.rejects(
+            oracle.DeltaDisclosure("S", bits + 1e-12, missing="a value"), problem, levels, cls
+        )
         assert by_ratio == (lacks or close)
 
 

@@ -17,6 +17,7 @@ GOOD = {
     "input": "patients.csv",
     "output": "private.csv",
     "neighbours": "one changed",
+    "person": None,
     "bounds": {"age": [0, 120]},
     "domains": {"sex": ["f", "m"], "job": "hierarchies/job.csv"},
     "method": {"kind": "IndividualRanking", "k": 100},
@@ -32,7 +33,7 @@ def test_the_schema_is_valid_up_to_date_and_agrees() -> None:
     validator = jsonschema.Draft202012Validator(private_table_schema())
     validator.validate(GOOD)
     assert PrivateTableRecipe.model_validate(GOOD).method == IndividualRanking(100)
-    for name in ("neighbours", "method"):
+    for name in ("neighbours", "method", "person"):
         without = {key: value for key, value in GOOD.items() if key != name}
         assert not validator.is_valid(without)
         with pytest.raises(ParameterError, match=f"`{name}`"):

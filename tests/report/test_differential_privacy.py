@@ -30,7 +30,7 @@ def people(n: int = N) -> pa.Table:
 def released(table: pa.Table | None = None) -> Release:
     ages = h.table([[str(i), "low" if i < 3 else "high", "*"] for i in range(7)])
     sexes = h.table([["f", "*"], ["m", "*"]])
-    plan = Plan({"sex": sexes, "age": ages}, SafePub(1.0, 1e-5), others="drop")
+    plan = Plan({"sex": sexes, "age": ages}, SafePub(1.0, 1e-5), others="drop", person=None)
     return publish(read(people() if table is None else table), plan, randomness=Randomness.for_testing(5))
 
 

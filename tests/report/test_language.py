@@ -100,6 +100,7 @@ def private() -> Any:
         patients(2000).select(["age"]),
         quasi_identifiers={"age": h.table(ages).with_missing()},
         models=SafePub(1.0, 1e-4),
+        person=None,
     )
 
 

@@ -17,7 +17,7 @@ TABLE = pa.table({"age": [34.0, 71, 68, 25, 47, SECRET], "sex": ["f", "m", "f", 
 
 
 def make(method: Any, **options: Any) -> Any:
-    given = {"neighbours": "one changed", "bounds": {"age": (0, 120)}, **options}
+    given = {"neighbours": "one changed", "person": None, "bounds": {"age": (0, 120)}, **options}
     return private_table(TABLE.select(["age"]), method, 1, **given)
 
 
@@ -27,10 +27,11 @@ def test_a_report_tells_what_was_declared_promised_and_spent(tmp_path: Path) -> 
     page = made.report(tmp_path / "report.html").read_text()
     for words in (
         "The table is differentially private as a whole: epsilon = 1.",
-        "what any one record says; the number of records is public",
+        "what any one person has in it; the number of people is public",
+        "every row was a different person",
         "individual ranking",
         "epsilon = 2",
-        "numbers from 0 to 120",
+        "numbers from 0 to 120; what is no number counts as 60",
         "Rows are not records",
         "&lt;" if "<" in made.proof else "shares add up to epsilon",
     ):
@@ -52,11 +53,16 @@ def test_every_kind_of_frame_has_a_report(frame: Any, tmp_path: Path) -> None:
         neighbours="one more or less",
         bounds={"age": (0, 120)},
         domains={"sex": ["f", "m"]},
+        missing={"sex": "f"},
+        person=None,
     )
     told = json.loads(made.report(tmp_path / "report.json").read_text())
     assert told["rows"] == len(made.table)
-    assert told["columns"] == {"age": "numbers from 0 to 120", "sex": "2 values"}
-    assert "whether any one record is in the table" in made.report(tmp_path / "report.html").read_text()
+    assert told["columns"] == {
+        "age": "whole numbers from 0 to 120; what is no number counts as 60",
+        "sex": "2 values; what is none of them counts as f",
+    }
+    assert "whether any one person is in the table" in made.report(tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,9 @@ def test_class_sizes():
     [
         ([], PromisedRisk(1, 1, 1)),
         ([KAnonymity(5)], PromisedRisk(0.2, 0.2, 0.2)),
-        ([DistinctLDiversity("S", 4)], PromisedRisk(0.25, 0.25, 0.25)),
-        ([EntropyLDiversity("S", 2.5)], PromisedRisk(1 / 3, 1 / 3, 1 / 3)),
+        ([DistinctLDiversity("S", 4, missing="a value")], PromisedRisk(0.25, 0.25, 0.25)),
+        ([EntropyLDiversity("S", 2.5, missing="a value")], PromisedRisk(1 / 3, 1 / 3, 1 / 3)),
+        ([DistinctLDiversity("S", 4)], PromisedRisk()),  # of a class that shows no value it says nothing
         ([KMap(5)], PromisedRisk(1, 0.2, 0.2)),
         ([KMap(10, population=50)], PromisedRisk(1 / 8, 0.1, 0.1)),
         ([Profitability(no_attack=True, adversary_gain=60, cost=21)], PromisedRisk(1 / 3, 1 / 3, 1 / 3)),

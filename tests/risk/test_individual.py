@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.risk import twins
 from support.risk.tables import often, sometimes, table_of, tables
 from veil.errors import InputError, ParameterError, PlanError
-from veil.risk import household_risk, individual_risk
+from veil.risk import analyze, household_risk, individual_risk
 from veil.risk.individual import expected_inverses
 
 WEIGHTS = [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51.0]
@@ -191,3 +191,11 @@ def test_the_summary_is_plain():
     assert summary["at_risk"] == 1 / 3
     assert summary["highest"] == found.risks.max()
     assert summary["household"]["households"] == found.household.households
+
+
+@pytest.mark.parametrize("name", ["weights", "household"])
+def test_values_instead_of_the_name_of_a_column_are_refused(name: str) -> None:
+    table = pa.table({"age": [1, 1, 2], "w": [1.0, 2.0, 3.0]})
+    for function in (individual_risk, analyze):
+        with pytest.raises(PlanError, match="name a column of the table, not a ndarray"):
+            function(table, ["age"], **{name: np.ones(3)})

@@ -180,4 +180,5 @@ def test_a_choice_by_quasi_identifiers_needs_what_can_be_chosen_by():
             quasi_identifiers={"town": TOWNS},
             models=veil.dp.SafePub(1.0, 1e-4),
             choose_by="quasi-identifiers",
+            person=None,
         )

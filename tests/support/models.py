@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import strategies as st
 
 from support import oracle
@@ -13,6 +15,11 @@ from veil.models.base import PrivacyModel
 
 def ours(model: oracle.AnyModel) -> PrivacyModel | None:
     """The same model of Veil; None where the oracle speaks of something that is no model of a plan."""
+    made = _ours(model)
+    return dataclasses.replace(made, missing=model.missing) if made and hasattr(model, "missing") else made
+
+
+def _ours(model: oracle.AnyModel) -> PrivacyModel | None:
     match model:
         case oracle.KAnonymity(k):
             return m.KAnonymity(k)

@@ -96,7 +96,9 @@ def hierarchy_of(problem: oracle.Problem, j: int) -> Hierarchy:
 
 def attribute_of(name: str, column: Sequence[str | None]) -> Attribute:
     values = sorted(set(column), key=lambda value: (value is None, value or ""))
-    return Attribute(name, np.array([values.index(value) for value in column], np.int32), tuple(values))
+    hidden = np.array([not oracle.is_value(value) for value in values])
+    codes = np.array([values.index(value) for value in column], np.int32)
+    return Attribute(name, codes, tuple(values), hidden if hidden.any() else None)
 
 
 def model_of(asked: oracle.Quality, names: Sequence[str]) -> QualityModel:

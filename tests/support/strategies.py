@@ -8,6 +8,7 @@ values.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +20,7 @@ from support.oracle import Node, Problem, Quality, Value
 LETTERS = "abcdefgh"
 FACTORS = (0.5, 0, 1, 0.25, 0.75, 0.1, 0.33, 0.9)
 WEIGHTS = (0.5, 0, 1, 0.25, 0.8, 3)
-SKEWED = ["a"] * 6 + ["b"] * 3 + ["c", "d", "e", None]
+SKEWED = ["a"] * 6 + ["b"] * 3 + ["c", "d", "e", None, None, "*"]
 ITEMSETS = ["a", "a,b", "a,b", "b,a", "a,c", "b", "a,b,c", "", None]
 
 
@@ -217,11 +218,19 @@ def closeness(draw: st.DrawFn, problem: Problem) -> oracle.TCloseness:
     )
 
 
+def treating_blanks(*models: st.SearchStrategy[oracle.AnyModel]) -> st.SearchStrategy[oracle.AnyModel]:
+    """Draw one of some models; what a cell without a value is, is drawn where it matters."""
+    ways = st.sampled_from(["left out", "left out", "a value"])
+    return st.tuples(st.one_of(*models), ways).map(
+        lambda pair: replace(pair[0], missing=pair[1]) if hasattr(pair[0], "missing") else pair[0]
+    )
+
+
 def monotone_models(problem: Problem) -> st.SearchStrategy[oracle.AnyModel]:
     """Draw a model that stays satisfied under generalization. The problem must have sensitive columns."""
     small = st.integers(1, 5)
     name = st.sampled_from(["S", "T"])
-    return st.one_of(
+    return treating_blanks(
         st.builds(oracle.KAnonymity, small),
         st.builds(oracle.KMap, small),
         st.builds(
@@ -261,7 +270,7 @@ def models(problem: Problem) -> st.SearchStrategy[oracle.AnyModel]:
 
 def class_models(name: st.SearchStrategy[str]) -> st.SearchStrategy[oracle.AnyModel]:
     """Draw a model that is judged class by class and not monotone under generalization, or trivial."""
-    return st.one_of(
+    return treating_blanks(
         st.builds(oracle.EntropyLDiversity, name, st.sampled_from([1, 1.5, 2, 2.9]), st.just("Grassberger")),
         st.builds(oracle.DeltaDisclosure, name, st.sampled_from([0.1, 0.5, 1, 1.33, 2, 3])),
         st.sampled_from([(0, 1), (0, 0.5), (0.1, 0.9), (0.25, 0.75), (0.5, 1)]).map(

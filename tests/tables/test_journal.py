@@ -85,3 +85,41 @@ def test_a_set_that_may_replace_nothing_replaces_nothing(tmp_path: Path) -> None
             files.put_in_place()
     assert state(tmp_path) == {"report.html": "theirs"}
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_is_about_to_happen_is_on_the_disk_before_anything_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that loses power keeps what was synced, in no other order: the journal has to be first."""
+    events: list[tuple[str, str, str]] = []
+    sync, replace = os.fsync, os.replace
+    identities: dict[tuple[int, int], str] = {}
+
+    def noting_sync(descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        for folder, folders, files in os.walk(tmp_path):
+            for path in [Path(folder), *(Path(folder, each) for each in (*folders, *files))]:
+                identities[path.stat().st_dev, path.stat().st_ino] = str(path)
+        events.append(("sync", identities[found.st_dev, found.st_ino], ""))
+        sync(descriptor)
+
+    def noting_replace(source: str | Path, target: str | Path) -> None:
+        events.append(("rename", str(source), str(target)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noting_sync)
+    monkeypatch.setattr(os, "replace", noting_replace)
+    for name in NAMES:
+        (tmp_path / name).write_text("old")
+    with Together() as files:
+        for name in NAMES:
+            files.staging_path(tmp_path / name).write_text("new")
+    first = next(at for at, (what, _, to) in enumerate(events) if what == "rename" and Path(to).name in NAMES)
+    before = events[:first]
+    journals = [
+        (at, source, to) for at, (what, source, to) in enumerate(before) if to.endswith("journal.json")
+    ]
+    assert journals
+    for at, source, target in journals:
+        assert ("sync", source, "") in before[:at]
+        assert ("sync", str(Path(target).parent), "") in before[at:]

@@ -185,7 +185,10 @@ def test_the_share_of_a_private_release_and_of_a_masked_sample_is_known():
     table = pa.table({"age": [age for age in range(20, 60) for _ in range(500)]})
     tens = h.table([[str(age), str(age // 10), "*"] for age in range(20, 60)])
     private = veil.anonymize(
-        table, quasi_identifiers={"age": tens}, models=SafePub(1.0, 1e-4, generalization={"age": 1})
+        table,
+        quasi_identifiers={"age": tens},
+        models=SafePub(1.0, 1e-4, generalization={"age": 1}),
+        person=None,
     )
     beta = float(SafePub(1.0, 1e-4, generalization={"age": 1}).parameters().beta)
     assert Comparison.of(private).sampling_fraction == beta

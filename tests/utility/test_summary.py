@@ -139,7 +139,9 @@ def test_a_research_subset_is_compared_with_itself():
 def test_records_that_a_private_release_did_not_draw_are_suppressed():
     people = pa.table({"sex": ["f", "m", "m"] * 300, "age": ["old", "young"] * 450})
     tables = {"sex": h.table([["f", "*"], ["m", "*"]]), "age": h.table([["old", "*"], ["young", "*"]])}
-    release = publish(read(people), Plan(tables, SafePub(1, 1e-4)), randomness=Randomness.for_testing(4))
+    release = publish(
+        read(people), Plan(tables, SafePub(1, 1e-4), person=None), randomness=Randomness.for_testing(4)
+    )
     comparison = Comparison.of(release)
     assert comparison.records == 900
     assert int((comparison.place >= 0).sum()) == release.arrow.num_rows

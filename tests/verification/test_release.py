@@ -502,3 +502,24 @@ def test_categories_of_suppressed_records_are_blanked() -> None:
     plan = {"quasi_identifiers": {"q": "suppression"}, "sensitive": "s", "models": KAnonymity(2)}
     release = veil.anonymize(frame, **plan, suppression_limit=0.5)
     assert sorted(release.arrow["s"].to_pylist()) == ["*", "x", "x", "y", "y"]
+
+
+@pytest.mark.parametrize("how", ["blank", "drop", "keep cells"])
+def test_a_kept_column_that_was_changed_is_not_called_unchanged(how: Any) -> None:
+    release = anonymize(models=KAnonymity(1), suppressed_rows=how)
+    assert not release.suppressed
+    for name, value in (("visit", dt.date(1999, 9, 9)), ("disease", "plague"), ("disease", None)):
+        cells = release.arrow[name].to_pylist()
+        cells[2] = value
+        at = release.arrow.column_names.index(name)
+        changed = release.arrow.set_column(at, name, pa.array(cells, release.arrow[name].type))
+        (found,) = [
+            each
+            for each in check(release, changed).findings
+            if each.promise == f"column {name!r} is unchanged"
+        ]
+        assert (found.holds, found.measured) == (False, "different")
+        (same,) = [
+            each for each in check(release).findings if each.promise == f"column {name!r} is unchanged"
+        ]
+        assert (same.holds, same.measured) == (True, "equal")

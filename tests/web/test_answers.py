@@ -6,7 +6,6 @@ import csv
 import gc
 import io
 import json
-import re
 import threading
 import time
 import zipfile
@@ -26,6 +25,7 @@ from veil.recipe.as_code import python_code
 from veil.synthetic import patients
 from veil.tables import read, write
 from veil.web import jobs as web_jobs
+from veil.web.problems import sentence
 from veil.web.uploads import READING
 
 QUASI = {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": "suppression", "zip": "redaction"}
@@ -158,8 +158,9 @@ def test_random_plans_have_the_answer_of_the_library(bench, csv_file, k, limit, 
     }
     job = client.done(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}))
     if job["state"] == "failed":
-        with pytest.raises(veil.VeilError, match=re.escape(job["problem"]["detail"])):
+        with pytest.raises(veil.VeilError) as caught:
             by_library(recipe, csv_file)
+        assert job["problem"]["detail"] in sentence(caught.value)
         return
     expected = by_library(recipe, csv_file)
     told = client.get(f"/api/v1/releases/{job['result']['release']}").json()

@@ -58,6 +58,16 @@ def test_nothing_is_told_without_token_or_cookie(stranger, headers, path):
     refused(stranger.get(f"/api/v1/{path}", headers=headers), 403)
 
 
+@pytest.mark.parametrize("path", ["/api/v1/session", "/api/v1/plan"])
+def test_nothing_but_the_whole_token_is_the_token(stranger, path):
+    others = [TOKEN[:length] for length in range(len(TOKEN))]
+    others += [f"{TOKEN}t", f" {TOKEN}", f"{TOKEN[:-1]}u", f"u{TOKEN[1:]}", TOKEN.upper()]
+    for token in others:
+        headers = {"Authorization": f"Bearer {token}"}
+        for answer in (stranger.post(path, headers=headers), stranger.get(path, headers=headers)):
+            assert answer.status_code == 403, token
+
+
 def test_a_wrong_token_begins_no_session(stranger):
     answer = stranger.post("/api/v1/session", headers={"Authorization": "Bearer wrong"})
     refused(answer, 403)
@@ -216,11 +226,13 @@ def test_broken_files_are_refused_in_the_words_of_the_importer(client, bench, na
 def test_no_recipe_reads_files_of_the_machine(client, builder):
     table = client.open("age\n1\n2\n")
     asked = {"table": table, "column": "age", "builder": builder}
-    assert "is a file of this machine" in refused(client.post("/api/v1/hierarchies/preview", json=asked), 422)
+    assert "a hierarchy file of this machine cannot be named here" in refused(
+        client.post("/api/v1/hierarchies/preview", json=asked), 422
+    )
     models = [{"kind": "KAnonymity", "k": 2}]
     recipe = {"quasi_identifiers": {"age": builder}, "models": models}
     refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
-    subset = {"kind": "KMap", "k": 2, "subset": {"kind": "matching", "source": "/etc/passwd"}}
+    subset = {"kind": "KMap", "k": 2, "subset": {"kind": "Matching", "source": "/etc/passwd"}}
     recipe = {"quasi_identifiers": {"age": "auto"}, "models": [subset]}
     refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
 

@@ -442,6 +442,8 @@ def test_masks_and_differential_privacy_are_on_the_same_pages(person):
         expect(person.page.locator("li.promise")).to_have_count(left)
     person.page.get_by_text(person.say("missing.no promise")).first.wait_for()
     person.page.get_by_label(person.say("promises.add")).select_option("SafePub")
+    person.press("budget.each")
+    person.page.locator(".budget", has_text=person.say("person.rows")).wait_for()
     person.press("budget.set")
     person.page.locator(".budget", has_text="epsilon = 2").wait_for()
     person.open("levels")

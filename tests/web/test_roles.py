@@ -145,7 +145,7 @@ def test_no_key_file_of_the_machine_is_read(client, tmp_path):
     }
     answer = client.post("/api/v1/releases", json={"recipe": recipe})
     assert answer.status_code == 422
-    assert "secret of this machine" in answer.json()["detail"]
+    assert "a key of this machine cannot be named here" in answer.json()["detail"]
 
 
 def test_masks_make_pseudonyms_of_any_identifying_column_first(client):

@@ -140,6 +140,7 @@ def private(epsilon=1.0):
             "age": {"kind": "table", "rows": rows},
             "sex": {"kind": "table", "rows": [["female", "*"], ["male", "*"], ["other", "*"], [None, "*"]]},
         },
+        "person": None,
         "models": [{"kind": "SafePub", "epsilon": epsilon, "delta": 1e-5}],
         "suppression_limit": 1.0,
     }
@@ -264,3 +265,27 @@ def test_addresses_are_opened_only_where_paths_are_allowed():
         client = Client(closed)
         answer = client.post("/api/v1/tables/from", json={"path": "duckdb:///tmp/x.duckdb#t"})
         assert (answer.status_code, answer.json()["type"]) == (403, "PathsNotAllowed")
+
+
+def test_the_same_records_have_the_same_budget(bench, tmp_path):
+    """A line break more, another order, another format: whoever is in the table is in it still."""
+    records = patients(60, seed=7).drop_columns(["name"])
+    write(records, tmp_path / "mine.csv")
+    write(records.take(list(reversed(range(60)))), tmp_path / "turned.csv")
+    write(records.select(list(reversed(records.column_names))), tmp_path / "mine.parquet")
+    content = (tmp_path / "mine.csv").read_bytes()
+    client = Client(bench)
+    sent = {
+        "mine.csv": content,
+        "longer.csv": content + b"\n",
+        "turned.csv": (tmp_path / "turned.csv").read_bytes(),
+        "mine.parquet": (tmp_path / "mine.parquet").read_bytes(),
+        "other.csv": content.replace(content.splitlines()[5] + b"\n", b""),
+    }
+    tables = {name: client.result(client.send_table(name, each))["table"] for name, each in sent.items()}
+    client.put(f"/api/v1/tables/{tables['mine.csv']}/budget", json={"epsilon": 1.25, "delta": 0})
+    budgets = {
+        name: client.get(f"/api/v1/tables/{id}/budget").json()["budget"] for name, id in tables.items()
+    }
+    assert budgets.pop("other.csv") is None
+    assert set(budgets.values()) == {"epsilon = 1.25"}

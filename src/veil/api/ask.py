@@ -8,9 +8,10 @@ from veil.api.open import Engine, find_relation
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
 from veil.dp.session import Session
-from veil.engines.questions import HeldByEngine
+from veil.engines.questions import HeldByEngine, hold_csv
 from veil.recipe.asking import AskingRecipe
-from veil.tables import Format, read
+from veil.tables import Format
+from veil.tables.source import read_cells
 
 
 def open_session(
@@ -25,13 +26,20 @@ def open_session(
 
     >>> import pyarrow as pa
     >>> ages = pa.table({"age": [34, 71, 68]})
-    >>> session = open_session(ages, Accountant(1), neighbours="one more or less", steady=False)
+    >>> session = open_session(ages, Accountant(1), neighbours="one more or less", person=None, steady=False)
     >>> type(session.count(epsilon=0.5).value)
     <class 'int'>
     """
-    relation = find_relation(source, format, engine)
-    held = read(source, format=format) if relation is None else HeldByEngine(relation)
-    return Session(held, accountant, **declared)
+    return Session(hold_cells(source, format, engine), accountant, **declared)
+
+
+def hold_cells(source: Any, format: Format | None, engine: Engine) -> Any:
+    """Return a table for a promise over neighbours, read cell by cell in memory or by an engine."""
+    held = hold_csv(source, format)
+    if held is not None:
+        return held
+    relation = find_relation(source, format, engine, may_be_empty=True)
+    return read_cells(source, format=format) if relation is None else HeldByEngine(relation)
 
 
 def ask(
@@ -58,6 +66,7 @@ def ask(
         missing=recipe.missing,
         outside=recipe.outside,
         person=recipe.person,
+        rows_per_person=recipe.rows_per_person,
     )
     previews: list[Preview] = [each.put(session.preview) for each in recipe.questions]
     return previews if preview else [each.put(session) for each in recipe.questions]

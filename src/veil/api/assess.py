@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from veil.api.open import Engine, open_source, tallied
+from veil.api.open import Engine, open_source
 from veil.base.html import html_table
 from veil.base.keywords import own_keywords
 from veil.engines.relation import Relation
@@ -21,12 +21,14 @@ from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.people import number_people
+from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
 from veil.population import population_of
 from veil.published.people import People
 from veil.published.table import Published
 from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source
+from veil.tables.spelling import read_person
 
 
 @own_keywords
@@ -38,7 +40,7 @@ def assess(
     hierarchies: Mapping[str, Any] | None = None,
     subset: Any = None,
     population: Any = None,
-    person: str | None = None,
+    person: str | None = ASK,
     knows: Literal["one row", "all rows"] = "one row",
     marker: str | None = "*",
     format: Format | None = None,
@@ -61,7 +63,8 @@ def assess(
         The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
         of population uniqueness.
     person
-        The column that tells people apart, if they may have several rows: people are then counted.
+        The column that tells people apart, if they may have several rows: people are then counted. None says that every
+        row is a different person. Without a word rows are counted, and `notes` says if people seem to have several.
     knows
         What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
     marker
@@ -72,6 +75,7 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
+    asked, person = person, None if person == ASK else read_person(person)
     released = outcome_of(source)
     if quasi_identifiers is None:
         quasi_identifiers = () if released is None else released.quasi_identifiers
@@ -100,7 +104,7 @@ def assess(
         from veil.engines.source import for_columns  # which needs Ibis
 
         nonlocal repeated
-        repeated = find_repeats(tallied(relation)) if person is None else ()
+        repeated = find_repeats(relation) if asked == ASK else ()
         return for_columns(relation, named, chosen, marker)
 
     found = open_source(source, format, engine, condense)
@@ -134,7 +138,7 @@ def assess(
     )
     strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
     if repeated is None:
-        repeated = () if weights is not None or person is not None else find_repeats(table)
+        repeated = () if weights is not None or asked != ASK else find_repeats(table)
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records, repeated)
 
 

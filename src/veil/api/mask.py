@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -27,8 +28,10 @@ from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
+from veil.tables.spelling import read_person
 from veil.utility.step import Step, summarize
 from veil.verification.outcome import verified
+from veil.verification.steps.step import verify_step
 
 
 @own_keywords
@@ -97,7 +100,7 @@ def mask(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
     _check_order(methods)
-    who = Who(person, tuple(methods), order)
+    who = Who(read_person(person), tuple(methods), order)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -126,7 +129,7 @@ def mask(
             opened = fetch_rows(relation, shown)
             several = who.have_several_rows(opened.table)
             return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
-        who.check_on_engine(relation)
+        who.check_people(relation)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
@@ -170,12 +173,21 @@ def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
-def _of_step(findings: Iterable[Finding], method: Method, number: int | None) -> list[Finding]:
-    """Say of what several steps promise which one does: a later one may undo it."""
-    if number is None:
-        return list(findings)
-    label = f"after step {number}, {type(method).__name__}"
-    return [Finding(f"{label}: {each.promise}", each.holds, each.measured) for each in findings]
+def _together(steps: list[Step]) -> Verification:
+    """Put together what was found of all steps, and say of each promise which step it is of: a later one may undo it."""
+    if len(steps) == 1:
+        return steps[0].verification
+    findings: list[Finding] = []
+    open_questions: list[str] = []
+    for number, step in enumerate(steps, start=1):
+        label = f"after step {number}, {type(step.method).__name__}"
+        findings += [replace(each, promise=f"{label}: {each.promise}") for each in step.verification.findings]
+        open_questions += [f"{label}: {each}" for each in step.verification.open_questions]
+    costly = [step.method for step in steps if step.method.local_epsilon is not None]
+    if len(costly) > 1:
+        promise = "all randomized columns of a person together have a local ε of at most"
+        open_questions.append(f"{promise} {_sum_of_losses(costly)}")
+    return Verification(tuple(findings), tuple(open_questions))
 
 
 def _mask(
@@ -188,7 +200,6 @@ def _mask(
     steps: list[Step] = []
     apart: dict[str, pa.Table] = {}
     secret: set[str] = set()
-    findings: list[Finding] = []
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         method.check_columns(table)
@@ -196,43 +207,53 @@ def _mask(
             made = method.mask_people(table, who.person, randomness)
         else:
             made = method.mask(table, randomness)
-        for finding in made.verification.findings:
-            if not finding.holds:
-                raise VerificationError(f"{method}: the output does not keep its promise. {finding}")
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
         summary = summarize(table, made.table, method.column_names, made.rows)
-        steps.append(Step(method, summary, made.verification.findings, made.facts))
-        findings += _of_step(made.verification.findings, method, number if len(methods) > 1 else None)
+        after, origins = (made.table, made.rows) if number < len(methods) else _leaving(made, who, randomness)
+        found = verify_step(
+            method,
+            table,
+            after,
+            origins=origins,
+            apart=made.apart,
+            person=who.person if several else None,
+            removed=who.person,
+        )
+        for finding in found.broken:
+            raise VerificationError(
+                f"{method}: the output does not keep its promise. {finding}. {method.if_broken}".rstrip(". ")
+            )
+        steps.append(Step(method, summary, found, made.facts))
         for name, further in made.apart.items():
             unique = unused_name(name, apart)
             apart[unique] = further
             if name in made.secret:
                 secret.add(unique)
-        if made.rows is not None:
-            rows = made.rows if rows is None else rows[made.rows]
-        table = made.table
-    costly = [method for method in methods if method.local_epsilon is not None]
-    if len(costly) > 1:
-        promise = "all randomized columns of a person together have a local ε of at most"
-        findings.append(
-            Finding(f"{promise} {_sum_of_losses(costly)}", True, f"{len(costly)} steps, added up")
-        )
+        if origins is not None:
+            rows = origins if rows is None else rows[origins]
+        table = after
+    return Outcome(
+        source,
+        tuple(methods),
+        table,
+        rows=rows,
+        apart=apart,
+        secret=frozenset(secret),
+        verification=_together(steps),
+        facts=dict(steps[0].facts) if len(steps) == 1 else {},
+        story=tuple(steps),
+        is_private=randomness.is_private,
+        person=who.person if several else None,
+    )
+
+
+def _leaving(made: Outcome, who: Who, randomness: Randomness) -> tuple[pa.Table, NDArray[np.int64] | None]:
+    """Return what the last step has made as it leaves, and the row of its input that each row comes from."""
+    table, rows = made.table, made.rows
     if who.person is not None and not who.changed and who.person in table.column_names:
         table = table.drop_columns(who.person)
     if who.order == "random":
         shuffled = randomness.permutation(table.num_rows)
         rows = shuffled if rows is None else rows[shuffled]
         table = table.take(pa.array(shuffled))
-    return Outcome(
-        source,
-        tuple(methods),
-        in_new_memory(normalize(table)),  # rounding makes -0.0, which would tell a sign
-        rows=rows,
-        apart=apart,
-        secret=frozenset(secret),
-        verification=Verification(tuple(findings)),
-        facts=dict(steps[0].facts) if len(steps) == 1 else {},
-        story=tuple(steps),
-        is_private=randomness.is_private,
-        person=who.person if several else None,
-    )
+    return in_new_memory(normalize(table)), rows  # rounding makes -0.0, which would tell a sign

@@ -20,13 +20,14 @@ from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import ASK, Plan
+from veil.plan.people import number_people
+from veil.plan.plan import ASK, Knows, Plan
 from veil.plan.several import Stacked, stack
 from veil.recipe.places import is_folder
-from veil.risk.identify.repeats import refuse_repeats
+from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
-from veil.tables.tally import InMemory, Tallied
+from veil.tables.source import read_cells
 
 if TYPE_CHECKING:
     from veil.published.table import Published
@@ -43,8 +44,12 @@ def open_source(
     condense: Callable[[Relation], Source],
     *,
     may_be_empty: bool = False,
+    over_neighbours: bool = False,
 ) -> Source:
-    """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table."""
+    """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table.
+
+    For a promise over neighbours it is read cell by cell, and may be empty: no record may be told by a type or a refusal.
+    """
     if isinstance(source, Source):
         return source
     if isinstance(source, Path):
@@ -52,9 +57,11 @@ def open_source(
     released = outcome_of(source)
     if released is not None:
         return Source(released.table, "pyarrow", weights=released.weights)
-    relation = find_relation(source, format, engine)
+    relation = find_relation(source, format, engine, may_be_empty=over_neighbours)
     if relation is not None:
         return condense(relation)
+    if over_neighbours:
+        return read_cells(source, format=format)
     return read(source, format=format, may_be_empty=may_be_empty)
 
 
@@ -66,7 +73,7 @@ def open_for_plan(
     def condense(relation: Relation) -> Source:
         return condense_relation(relation, plan, progress)
 
-    opened = open_source(source, format, engine, condense)
+    opened = open_source(source, format, engine, condense, over_neighbours=safepub_of(plan) is not None)
     opened.check_index()
     if opened.weights is None:
         check_people(opened.table, plan)
@@ -79,12 +86,12 @@ def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Sou
     from veil.engines.source import for_plan
 
     check_people(relation, plan)
-    draws = plan.person_column is not None and safepub_of(plan) is not None
-    if not plan.items and not draws:
+    private = safepub_of(plan) is not None
+    if not plan.items and not (private and plan.person_column is not None):
         return for_plan(relation, plan, progress)
     plan.check_columns(relation.table.columns)
     read = [name for name in relation.table.columns if plan.role_of(name) != "dropped"]
-    return fetch_rows(relation, progress, read)
+    return fetch_rows(relation.cell_by_cell() if private else relation, progress, read)
 
 
 def open_tables(sources: Mapping[str, Any], plan: Plan, formats: Mapping[str, Format]) -> Stacked:
@@ -114,19 +121,10 @@ def fetch_all(relation: Relation) -> Source:
 
 def check_people(table: pa.Table | Relation, plan: Plan) -> None:
     """Refuse a table in which people have several rows, unless the plan says who they are or that nobody has."""
-    if plan.person != ASK:
+    if plan.person != ASK or safepub_of(plan) is not None:
         return
     plan.check_columns(table.column_names if isinstance(table, pa.Table) else table.original.table.columns)
-    refuse_repeats(tallied(table), plan.identifying)
-
-
-def tallied(table: pa.Table | Relation) -> Tallied:
-    """See a table as one whose values can be counted, wherever it is."""
-    if isinstance(table, pa.Table):
-        return InMemory(table)
-    from veil.engines.tally import HeldTally  # which needs Ibis
-
-    return HeldTally(table.original)
+    repeats.check_people(table, plan.person, plan.identifying)
 
 
 def find_relation(
@@ -136,6 +134,7 @@ def find_relation(
     *,
     threads: int | None = None,
     output: str | Database | None = None,
+    may_be_empty: bool = False,
 ) -> Relation | None:
     """Return the table that an engine holds or is to read; None if it belongs into memory.
 
@@ -153,7 +152,7 @@ def find_relation(
         name = _reader(source, format, name, output)
     if threads is not None and settings.threads is None:
         settings = replace(settings, threads=threads)
-    return relation_of(source, format=format, engine=name, settings=settings)
+    return relation_of(source, format=format, engine=name, settings=settings, may_be_empty=may_be_empty)
 
 
 def needs_engine(output: str | Database) -> bool:
@@ -208,7 +207,14 @@ def read_into_memory(place: Place, format: Format | None, instead: str) -> Path:
 
 
 def count_combinations(
-    relation: Relation, columns: Sequence[str], people: Any, *, marker: str, untouched: bool
+    relation: Relation,
+    columns: Sequence[str],
+    people: Any,
+    *,
+    marker: str,
+    untouched: bool,
+    person: str | None,
+    knows: Knows,
 ) -> tuple[Published, Any]:
     """Let the engine count the combinations of some columns, for their risks.
 
@@ -216,9 +222,12 @@ def count_combinations(
     """
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
+    from veil.published.people import People
     from veil.published.table import Published
 
-    source = of_release(relation, columns, marker)
+    repeats.check_people(relation, person)
+    whose = None if person in (None, ASK) else person
+    source = of_release(relation, [*columns, *([] if whose is None else [whose])], marker)
     flags = [
         name
         for name in flags_among(source.table.column_names, columns)
@@ -233,5 +242,10 @@ def count_combinations(
         untouched=untouched,
         weights=source.weights,
         population=everybody,
+        persons=None
+        if whose is None
+        else People(
+            number_people(source.table[whose], whose, source.weights, published=True), knows == "all rows"
+        ),
     )
     return published, None if everybody is not None else people

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from veil.api.open import tallied
 from veil.engines.relation import Relation
 from veil.errors import PlanError, Say, did_you_mean
 from veil.outcome.method import Method
 from veil.plan.people import number_people
 from veil.plan.plan import ASK
-from veil.risk.identify.repeats import refuse_repeats
+from veil.risk.identify.repeats import check_people
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ class Who:
 
     def have_several_rows(self, table: pa.Table) -> bool:
         """Tell whether people have several rows, by what was said; refuse a table that seems so and nobody has spoken of."""
-        if self.said == ASK and self.counting:
-            refuse_repeats(tallied(table), None)
+        self.check_people(table)
         if self.person is None:
             return False
         if self.person not in table.column_names:
@@ -55,10 +53,10 @@ class Who:
             self._refuse_links()
         return several
 
-    def check_on_engine(self, relation: Relation) -> None:
-        """Refuse a table that an engine holds if it seems to have several rows of a person and nobody has spoken of them."""
-        if self.said == ASK and self.counting:
-            refuse_repeats(tallied(relation), None)
+    def check_people(self, table: pa.Table | Relation) -> None:
+        """Refuse a table that seems to have several rows of a person, where promises count and nobody has spoken of them."""
+        if self.counting:
+            check_people(table, self.said)
 
     def _refuse_links(self) -> None:
         """Refuse what tells which rows belong to one person: whoever knows one row would find them all."""

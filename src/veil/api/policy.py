@@ -36,9 +36,12 @@ from veil.policy.elements import Policy
 from veil.policy.guarantee import terms_of
 from veil.policy.passing_on import check_chain
 from veil.policy.pseudonyms import Keys
+from veil.policy.retention import as_day, withdrawals
 from veil.risk.difference import differencing
+from veil.risk.identify.repeats import check_people
 from veil.tables import Source, read
 from veil.tables.columns import encode_values
+from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
 
 _OPTIONS = (
@@ -89,7 +92,7 @@ def apply(
     credential
         What shows that it is the recipient who asks; compared with `authInfo` where policies have it.
     on
-        The day; by default today.
+        The day on which it is released; by default today. Consent, withdrawal and retention are judged by it alone.
     ended
         The day on which the purpose ended, from which `afterPurpose` counts. By default it goes on.
     withdrawn
@@ -126,28 +129,39 @@ def apply(
     source = table if isinstance(table, Source) else read(table)
     source.check_index()
     known = as_policies(policies)
-    request = Request(purpose, recipient, date.today() if on is None else on, credential, ended)
+    request = Request(
+        purpose,
+        recipient,
+        date.today() if on is None else as_day(on),
+        credential,
+        None if ended is None else as_day(ended),
+    )
+    gone = withdrawals(withdrawn, known)
     linked = _link(source.table, link, known)
     for name in linked.names:
         check_to_run(known[name], name, secrets=allow_secrets)
         for problem in check_chain(known[name]):
             raise PlanError(f"policy {name!r}, {problem}")
-    verdicts = decide_all({name: known[name] for name in linked.names}, request, withdrawn)
+    verdicts = decide_all({name: known[name] for name in linked.names}, request, gone)
     reasons: dict[str, int] = {}
     allowed = _allowed(linked, verdicts, reasons)
     if not allowed.any():
         told = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
         raise PlanError(
-            f"{_EMPTY}{told}. . Choose a purpose that was accepted and a recipient that the policies name"
+            f"{_EMPTY}{told}. Choose a purpose that was accepted and a recipient that the policies name"
         )
-    people = _people(linked, allowed, link, person, source.table.column_names)
+    people = _people(linked, allowed, link, read_person(person), source.table)
     terms = {
-        name: terms_of(verdict.purpose) for name, verdict in verdicts.items() if verdict.purpose is not None
+        name: terms_of(verdict.purpose, verdict.withheld)
+        for name, verdict in verdicts.items()
+        if verdict.purpose is not None
     }
     made = PolicyRun(
         source,
         known,
         linked,
+        request,
+        gone,
         terms,
         keys or {},
         hierarchies or {},
@@ -159,7 +173,7 @@ def apply(
     demanding = 0
     while True:
         try:
-            release, account = made.release(allowed, request, dict(reasons))
+            release, account = made.release(allowed, dict(reasons))
         except (ImpossibleError, NoSolutionError):
             if if_impossible == "stop":
                 raise
@@ -178,15 +192,18 @@ def apply(
 
 
 def _people(
-    linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None, columns: list[str]
+    linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None, table: pa.Table
 ) -> str | None:
     """Return the column that tells people apart: where policies have several records, that of the policies."""
     if person is None or person == ASK:
         several = np.bincount(linked.policy[allowed], minlength=1).max() > 1
-        return link if person == ASK and several else person
-    if person not in columns:
+        if several and person == ASK:
+            return link
+        check_people(table.filter(pa.array(allowed)), person)  # as identifying columns will be gone
+        return None
+    if person not in table.column_names:
         raise PlanError(
-            f"the table has no column {person!r} that tells people apart.{did_you_mean(person, columns)}"
+            f"the table has no column {person!r} that tells people apart.{did_you_mean(person, table.column_names)}"
         )
     return person
 
@@ -206,7 +223,7 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
             if found.exposed and not although:
                 raise PlanError(
                     f"{len(found.exposed)} classes differ from an earlier release by fewer than {m} "
-                    f"records: anyone anyone who compares them learns {name!r} of the people who left or "
+                    f"records: anyone who compares them learns {name!r} of the people who left or "
                     "joined. "
                     "Wait until there are more of them, use MInvariance from the first release on, or say "
                     "although_differences_tell=True"

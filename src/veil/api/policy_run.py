@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +29,10 @@ from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import Inclusion, KAnonymity, PrivacyModel
 from veil.models.subset import Rows
-from veil.outcome.outcome import without_columns
+from veil.outcome.outcome import Outcome, without_columns
 from veil.plan.plan import ASK
-from veil.policy.account import Account, digests_of
+from veil.policy.account import Account
+from veil.policy.audit import refused_cells
 from veil.policy.decide import Request
 from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.guarantee import (
@@ -67,6 +69,8 @@ class PolicyRun:
     source: Source
     policies: Mapping[str, Policy]
     linked: Linked
+    request: Request
+    withdrawn: Mapping[str, date]
     terms: Mapping[str, Terms]
     keys: Keys
     hierarchies: Mapping[str, Any]
@@ -75,16 +79,14 @@ class PolicyRun:
     population: pa.Table | None
     options: dict[str, Any]
 
-    def release(
-        self, allowed: NDArray[np.bool_], request: Request, reasons: dict[str, int]
-    ) -> tuple[Release, Account]:
+    def release(self, allowed: NDArray[np.bool_], reasons: dict[str, int]) -> tuple[Release, Account]:
         rows = np.flatnonzero(allowed)
         names, codes = self._under(rows)
         terms = [self.terms[name] for name in names]
         groups = groups_of(terms)
         notes = tell_absent(groups, self.source.table.column_names)
         everything = self.source.table.take(pa.array(rows))
-        table = only_listed(everything, groups, terms, codes)
+        table, withheld = only_listed(everything, groups, terms, codes)
         table, kept, apart = pseudonymize(table, names, terms, codes, self._method)
         joined = self._joined(names)
         roles = self._roles(table, groups, kept, joined, notes)
@@ -103,6 +105,7 @@ class PolicyRun:
                 [*names, POPULATION],
                 codes_of_all,
                 self.hierarchies.get(name),
+                role == "QID" and name in withheld,
             )
             for name, role in roles.items()
             if role in ("QID", "SD", "NSD")
@@ -120,9 +123,11 @@ class PolicyRun:
         tries = _Tries(
             lambda models: self._anonymize(table, everything, roles, copies, lifted, models, subset)
         )
-        found = weakest(asked, distributions_of(table, asked, len(rows)), trial=tries.loss)
+        distributions = distributions_of(table, asked, len(rows), self.options.get("marker", "*"))
+        found = weakest(asked, distributions, trial=tries.loss)
         release = tries.release(found.models)
-        release = self._verify(release, joined, asked, lifted, spoken)
+        owners = np.array([*names, None], object)[codes_of_all]
+        release = self._verify(release, joined, asked, lifted, spoken, owners)
         if apart is not None:
             outcome = dataclasses.replace(
                 release.outcome, apart={"pseudonyms": apart}, secret=frozenset({"pseudonyms"})
@@ -130,7 +135,7 @@ class PolicyRun:
             release = Release(outcome)
         notes += _above_caps(lifted, roles)
         account = self._account(
-            request, reasons, names, codes, joined, found, roles, lifted, notes, release, rows
+            reasons, names, codes, joined, found, roles, withheld, lifted, notes, release, rows
         )
         return release, account
 
@@ -141,9 +146,13 @@ class PolicyRun:
 
     def _joined(self, names: list[str]) -> list[Joined]:
         asked: dict[Requirement, list[str]] = {}
+        groups = groups_of([self.terms[name] for name in names])
         for name in names:
             for each in self.terms[name].requirements:
-                asked.setdefault(each, []).append(name)
+                if (
+                    each.attribute is None or each.attribute in groups
+                ):  # of a column that all withhold, none is left
+                    asked.setdefault(each, []).append(name)
         return join(asked)
 
     def demanding(self, allowed: NDArray[np.bool_]) -> set[str]:
@@ -247,6 +256,7 @@ class PolicyRun:
         asked: list[PrivacyModel],
         lifted: Mapping[str, Column],
         spoken: _Spoken,
+        owners: NDArray[Any],
     ) -> Release:
         """Check on the output everything that any policy asks, and promise all that they ask together."""
         outcome = release.outcome
@@ -264,11 +274,22 @@ class PolicyRun:
             )
         found = verify_outcome(outcome)
         minimum = self._minimum(outcome, lifted)
-        checked = Verification((*found.findings, minimum), found.not_checked)
-        checked.require()
         outcome = without_columns(outcome, list(spoken.copies.values()))
         verify_outcome(outcome).require()
+        consent = self._consent(outcome, owners)
+        checked = Verification((*found.findings, minimum, consent), found.not_checked)
+        checked.require()
         return Release(dataclasses.replace(outcome, verification=checked))
+
+    def _consent(self, outcome: Outcome, owners: NDArray[Any]) -> Finding:
+        """Check on the output that nobody's cell is shown without their consent."""
+        table = outcome.table.select([name for name in outcome.table.column_names if name != outcome.flag])
+        whose = owners if outcome.rows is None else owners[outcome.rows]
+        found = refused_cells(table, whose, self.policies, self.request, self.withdrawn, outcome.marker)
+        told = ", ".join(f"{count} of {name!r}" for name, count in found.items())
+        return Finding(
+            "no cell is shown that the policy of its record does not allow", not found, f"{told or 0} are"
+        )
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, Column]) -> Finding:
         """Check on the output that every cell is as coarse as its own policy asks."""
@@ -290,13 +311,13 @@ class PolicyRun:
 
     def _account(
         self,
-        request: Request,
         reasons: Mapping[str, int],
         names: list[str],
         codes: RowNumbers,
         joined: list[Joined],
         found: Substitution,
         roles: Mapping[str, str],
+        withheld: Mapping[str, int],
         lifted: Mapping[str, Column],
         notes: list[str],
         release: Release,
@@ -311,23 +332,17 @@ class PolicyRun:
                 told.append((_in_words(each), how_many))
                 if each.note and each.note not in notes:
                     notes.append(each.note)
-        chains: dict[tuple[str, ...], int] = {}
-        for name in names:
-            chain = digests_of(self.policies[name])
-            chains[chain] = chains.get(chain, 0) + int(counts[number[name]])
         return Account(
-            request.purpose,
-            request.recipient,
-            request.on,
+            *self.request[:3],
             int(self.source.table.num_rows),
             len(names),
             dict(reasons),
             tuple(told),
             tuple(str(found).splitlines()) if found.models else (),
             {name: role for name, role in roles.items() if role != "dropped"},
+            withheld,
             {name: each.coarser for name, each in lifted.items() if each.coarser},
             tuple(notes),
-            tuple(sorted(chains.items(), key=lambda item: -item[1])),
             tuple(str(each) for each in release.verification.findings),
             tuple(dict.fromkeys(str(each) for name in names for each in self.terms[name].legal_bases)),
             rows,

@@ -20,7 +20,9 @@ from veil.policy.elements import PseudonymizationMethod
 from veil.policy.guarantee import Joined, Terms, join_pseudonyms, strictest_group
 from veil.policy.minimum import Column
 from veil.policy.substitution import Distribution
+from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values, is_text, replace_column
+from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_text
 
 RowNumbers = NDArray[np.int64]
@@ -46,15 +48,20 @@ def tell_absent(groups: Mapping[str, str], columns: list[str]) -> list[str]:
 
 def only_listed(
     table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: RowNumbers
-) -> pa.Table:
-    """Keep the columns that some policy lists, and of each record those that its own lists."""
+) -> tuple[pa.Table, dict[str, int]]:
+    """Keep the columns that some policy lists, and of each record those that its own lists.
+
+    Also return how many cells of each column are withheld.
+    """
     table = table.select([name for name in table.column_names if name in groups])
+    withheld: dict[str, int] = {}
     for name in table.column_names:
         listed = np.fromiter((name in each.groups for each in terms), np.bool_, len(terms))[codes]
         if not listed.all():
             places = pa.array(np.arange(table.num_rows), mask=~listed)
             table = replace_column(table, name, table[name].take(places))
-    return table
+            withheld[name] = int(np.count_nonzero(~listed))
+    return table, withheld
 
 
 def pseudonymize(
@@ -140,14 +147,19 @@ def with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:
     return table
 
 
-def distributions_of(table: pa.Table, asked: list[PrivacyModel], records: int) -> dict[str, Distribution]:
+def distributions_of(
+    table: pa.Table, asked: list[PrivacyModel], records: int, marker: str | None
+) -> dict[str, Distribution]:
     """Count the values of sensitive columns before anything is suppressed, of the records that are released."""
     names = {name for model in asked for name in model.attribute_names}
     made = {}
     for name in names:
         if name in table.column_names and table.num_rows:
-            _, codes = encode_values(table[name].slice(0, records))
-            made[name] = Distribution(tuple(int(each) for each in np.bincount(codes) if each))
+            values, codes = encode_values(table[name].slice(0, records))
+            blank = shows_no_value(values, marker)
+            counts = np.bincount(codes, minlength=len(values))[~blank]
+            if counts.size:
+                made[name] = Distribution(tuple(counts.tolist()), complete=not blank.any())
     return made
 
 
@@ -169,7 +181,7 @@ def with_others(
             "selected from, with its quasi-identifiers: ",
             Say("population"),
         )
-    if person is not None and len(pc.unique(everything[person])) < everything.num_rows:
+    if person is not None and len(encode_people(everything[person], person)[0]) < everything.num_rows:
         raise PlanError(
             "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and "
             "column "

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from veil.api.ask import hold_cells
 from veil.api.job import table_of
-from veil.api.open import Engine, Place, find_relation
+from veil.api.open import Engine, Place
 from veil.api.targets import check_ending, check_targets
 from veil.dp.accountant import Accountant
 from veil.dp.private_table import PrivateTable, private_table
-from veil.engines.questions import HeldByEngine
 from veil.errors import PlanError, Say
 from veil.recipe.private_table import PrivateTableRecipe
-from veil.tables import Format, output_format, read
+from veil.tables import Format, output_format
 from veil.tables.together import Together
 from veil.tables.writing import write
 
@@ -54,12 +54,13 @@ def publish_private_table(
     output_format(target)
     if about is not None:
         check_ending(about, "report", REPORTS)
-    relation = find_relation(place, chosen, engine)
     made = private_table(
-        read(place, format=chosen) if relation is None else HeldByEngine(relation),
+        hold_cells(place, chosen, engine),
         recipe.method,
         recipe.epsilon,
         neighbours=recipe.neighbours,
+        person=recipe.person,
+        rows_per_person=recipe.rows_per_person,
         bounds=recipe.bounds,
         domains=recipe.known_domains(),
         missing=recipe.missing,

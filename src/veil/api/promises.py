@@ -63,13 +63,13 @@ def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
     >>> plan = Plan({"age": "suppression"}, [KAnonymity(2), DistinctLDiversity("ill", 3)], sensitive=["ill"])
     >>> for each in promises(table, plan):
     ...     print(each.finding.holds, len(each.follows), each.impossible)
-    False 2 None
+    False 0 None
     False 0 column 'ill' has 2 different values, and 3 are asked for
     """
     table = table_of(source)
     check_columns(table, [*plan.quasi_identifiers, *plan.sensitive])
     published = published_of(
-        table, list(plan.quasi_identifiers), untouched=True, person=plan.person_column, knows=plan.knows
+        table, list(plan.quasi_identifiers), untouched=True, person=plan.person, knows=plan.knows
     )
     return tuple(
         Standing(model, _finding(published, model), follows, next(_impossible(published, model), None))

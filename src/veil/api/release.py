@@ -584,7 +584,11 @@ class Release:
             f"{self.suppressed} suppressed",
             f"{self.classes} classes",
         ]
-        if self.search is not None:
+        if (
+            self.statement is not None
+        ):  # notebooks and logs are passed on: nothing that the release does not show
+            told = [plural(outcome.published.records, "row"), told[-1], str(self.transformation)]
+        elif self.search is not None:
             told += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
         elif outcome.plan is None:
             told[1] = f"{self.outcome.published.records} released"

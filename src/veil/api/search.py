@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -251,9 +252,14 @@ class SearchResult:
             for name in node:
                 if name not in names:
                     raise PlanError(f"{name!r} is not a quasi-identifier.{did_you_mean(name, names)}")
-            levels = tuple(int(node.get(name, level)) for name, level in self.transformation.items())
-        else:
-            levels = tuple(int(level) for level in node)
+            node = [node.get(name, level) for name, level in self.transformation.items()]
+        try:
+            levels = tuple(operator.index(level) for level in node)
+        except TypeError:
+            raise PlanError(
+                f"name a node by its levels, such as {dict(self.transformation)} or {list(self.transformation.values())}, "
+                f"not by a {type(node).__name__}"
+            ) from None
         if levels not in self.explored:
             raise PlanError(
                 f"{levels} is not a node of this search: levels run from {self.explored.minimum} to "

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pickle
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import event
+from veil.errors import ParameterError
+
+try:
+    os.getcwd()  # which Numba asks for
+    import numba
+    from numba.core import event
+    from numba.core.caching import IndexDataCacheFile
+    from numba.np.ufunc import parallel  # noqa: F401
+except ValueError as error:
+    raise ParameterError(
+        f"{error} Correct the environment variable NUMBA_NUM_THREADS, or leave it out"
+    ) from None
+except FileNotFoundError:
+    raise ParameterError("the current folder is gone: change to one that exists (`cd`)") from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,7 +56,12 @@ def _compiled(function: Function, **options: Any) -> Function:
     global kept
     if kept:
         try:
-            return cast("Function", numba.njit(cache=True, **options)(function))
+            compiled = numba.njit(cache=True, **options)(function)
+            if (
+                cache := getattr(compiled, "_cache", None)
+            ) is not None:  # with NUMBA_DISABLE_JIT there is none
+                cache._cache_file.__class__ = _CheckedFile
+            return cast("Function", compiled)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
@@ -52,6 +73,42 @@ def _compiled(function: Function, **options: Any) -> Function:
                 stacklevel=2,
             )
     return cast("Function", numba.njit(**options)(function))
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """Compiled code on disk, behind its SHA-256: Numba runs what it finds, and what is damaged would end the process.
+
+    What does not match, or was written by another version, is compiled and written again.
+    """
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            version, stamp, overloads = pickle.loads(_checked(self._index_path))  # noqa: S301 - our own, and checked
+        except OSError:
+            return {}
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._keep(self._index_path, (self._version, self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(_checked(self._data_path(name)))  # type: ignore[no-untyped-call]  # noqa: S301
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._keep(self._data_path(name), data)  # type: ignore[no-untyped-call]
+
+    def _keep(self, path: str, data: Any) -> None:
+        content: bytes = self._dump(data)  # type: ignore[no-untyped-call]
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+
+def _checked(path: str) -> bytes:
+    """Return the content of a file; an `OSError` if it is not there or damaged, which Numba takes for not there."""
+    content = Path(path).read_bytes()
+    if hashlib.sha256(content[32:]).digest() != content[:32]:
+        raise OSError(f"{path} is damaged")
+    return content[32:]
 
 
 class _Stopwatch(event.Listener):

@@ -73,6 +73,7 @@ def declared(cls: type[Any] | None = None, /, *, kind_of: type[Any] | None = Non
 
 
 def _frozen(cls: type[Any]) -> type[Any]:
+    spells_itself = "__repr__" in cls.__dict__
     cls.__get_pydantic_core_schema__ = classmethod(_schema)
     made = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
     positional = [field.name for field in dataclasses.fields(cast("Any", made)) if not field.kw_only]
@@ -87,6 +88,8 @@ def _frozen(cls: type[Any]) -> type[Any]:
             for name in given.keys() & kwargs.keys():
                 raise TypeError(f"`{name}` is given twice")
             given |= kwargs
+            for name in (name for name, value in given.items() if _is_endless(value)):
+                raise TypeError(f"`{name}` is too long a number; 4,300 digits are the most")
             self.__pydantic_validator__.validate_python(
                 ArgsKwargs((), given), self_instance=self, context=None if _as_text.get() else _IN_PYTHON
             )
@@ -96,7 +99,30 @@ def _frozen(cls: type[Any]) -> type[Any]:
             raise ParameterError(f"{cls.__name__}: {error}") from None
 
     made.__init__ = __init__  # type: ignore[method-assign]
+    if not spells_itself:
+        made.__repr__ = _spell  # type: ignore[method-assign]
     return made
+
+
+def _is_endless(value: Any) -> bool:
+    """Whether a whole number, or one in a list, has more digits than Python writes down."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_is_endless, value))
+    return isinstance(value, int) and value.bit_length() > _MOST_BITS
+
+
+_MOST_BITS = 14_000
+
+
+def _spell(self: Any) -> str:
+    """Spell a value as a call; what is only given by name is there if it is not as usual."""
+    fields = [
+        f"{each.name}={getattr(self, each.name)!r}"
+        for each in dataclasses.fields(self)
+        if each.repr
+        and not (each.kw_only and getattr(self, each.name) == getattr(each.default, "default", None))
+    ]
+    return f"{type(self).__qualname__}({', '.join(fields)})"
 
 
 @contextmanager

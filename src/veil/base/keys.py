@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from veil.base.paths import usable
+from veil.base.references import VARIABLE, Reference
 from veil.errors import PlanError
 
 SHORTEST = 16
@@ -28,9 +29,13 @@ Key = Annotated[
     BeforeValidator(_hexadecimal),
     Field(description="the key itself: bytes, or hexadecimal text"),
 ]
-KeyFile = Annotated[str | None, Field(description="file with the key, in hexadecimal text")]
+_INSTEAD = "use Python or the command line, or give the key where it is asked for"
+KeyReference = Reference("a key", _INSTEAD, is_key=True)
+KeyFile = Annotated[str | None, KeyReference, Field(description="file with the key, in hexadecimal text")]
 KeyVariable = Annotated[
-    str | None, Field(description="environment variable with the key, in hexadecimal text")
+    str | None,
+    Reference("an environment variable", _INSTEAD, is_file=False),
+    Field(description="environment variable with the key, in hexadecimal text"),
 ]
 
 
@@ -83,10 +88,6 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
             )
         return _decode_key(text, f"the key in the environment variable {variable}")
     return _decode_key(key or "", "`key`")
-
-
-VARIABLE = "env:"
-"""What a reference to a key begins with that stands in an environment variable, not in a file."""
 
 
 def read_referred_key(reference: str) -> bytes:

@@ -17,11 +17,15 @@ from veil.errors import PlanError, did_you_mean
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """A further column (sensitive, or a response variable) as codes in the order of its values."""
+    """A further column (sensitive, or a response variable) as codes in the order of its values.
+
+    `hidden` tells which of them are none: missing or withheld. None if all are values.
+    """
 
     name: str
     codes: NDArray[np.int32]
     values: tuple[object, ...]
+    hidden: NDArray[np.bool_] | None = None
 
 
 class Sample:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.views import View
 from veil.base.wording import plural
-from veil.classes.people import AllRows, Entries, OneRow, Persons
+from veil.classes.people import AllRows, Entries, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
@@ -96,8 +96,8 @@ def vote(table: ClassTable, persons: Persons, *, ordered: bool = False) -> Class
             _keys_of_signatures(table, people) if ordered else nothing,
             *([nothing] * (len(table.keys) - 1)),
         )
-        return ClassTable(table.levels, keys, (people.people,), Votes(people, people.people, persons))
-    return ClassTable(table.levels, table.keys, (people.counts,), Votes(people, people.counts, persons))
+        return ClassTable(table.levels, keys, (people.people,), Votes(people.shown, people.people, persons))
+    return ClassTable(table.levels, table.keys, (people.counts,), Votes(people.shown, people.counts, persons))
 
 
 def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64]:
@@ -120,12 +120,12 @@ def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64
 class Votes(Sequence[Histogram]):
     """For each attribute, who shows what, and the worst view of it; each made when it is first asked for."""
 
-    def __init__(self, people: OneRow | AllRows, sizes: NDArray[np.int64], persons: Persons) -> None:
-        self.people, self.sizes, self.persons = people, sizes, persons
+    def __init__(self, shown: tuple[Entries, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
+        self.shown, self.sizes, self.persons = shown, sizes, persons
         self.made: dict[int, Histogram] = {}
 
     def __len__(self) -> int:
-        return len(_READ) * len(self.people.shown)
+        return len(_READ) * len(self.shown)
 
     def __getitem__(self, i: Any) -> Any:
         if i not in self.made:
@@ -134,7 +134,7 @@ class Votes(Sequence[Histogram]):
         return self.made[i]
 
     def _read(self, place: int, view: View) -> Histogram:
-        shown = self.people.shown[place]
+        shown = self.shown[place]
         if view == "most":
             return self._count(place, shown)
         most: Histogram = self[len(_READ) * place + _READ.index("most")]

@@ -134,8 +134,9 @@ def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:
     show.release(console, made)
     rows = "the output" if relation is None else "the different rows, before writing"
     show.verification(console, made.verification, rows)
-    before, after = made.risk()
-    show.risks(console, ("before", before), ("after", after))
+    if made.statement is None:
+        before, after = made.risk()
+        show.risks(console, ("before", before), ("after", after))
     show.statement(console, made)
     show.concerns(console, made)
     targets = job.targets
@@ -145,5 +146,5 @@ def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:
         show.release_of_engine(console, made, done.written, relation)
         targets.pop("release", None)
     show.files(console, [*targets.items(), *(("apart", path) for path in done.apart)])
-    for note in made.notes if relation is None else ():
+    for note in made.notes if relation is None and made.statement is None else ():
         failures.say(f"note: {note}")

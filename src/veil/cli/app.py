@@ -47,15 +47,25 @@ app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_pa
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, _interrupt)
     startup.own_process = True
     gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them finds nothing
-    app(prog_name="veil")
+    try:
+        with failures.explain_errors():  # commands do so themselves: this is for what click prints
+            app(prog_name="veil")
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
 
 
 def _end(number: int, _: object) -> None:
     """Give a scheduler that loses patience the same clean end as a person who presses Ctrl-C."""
-    failures.stopped = 128 + number
+    failures.stopped, failures.is_ending = 128 + number, True
     sys.exit(failures.stopped)
+
+
+def _interrupt(_: int, __: object) -> None:
+    failures.is_ending = True
+    raise KeyboardInterrupt
 
 
 def _version(wanted: bool) -> None:
@@ -78,6 +88,6 @@ def veil(
     Start with [bold]veil demo[/bold].
 
     Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
-    70 a bug in Veil; 130 Ctrl-C; 143 ended by a scheduler.
+    70 a bug in Veil; 130 Ctrl-C; 141 nobody reads the output; 143 ended by a scheduler.
     """
     failures.show_tracebacks = debug

@@ -21,7 +21,7 @@ from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError
 from veil.recipe.asking import AskingRecipe
 
-Options = dict[str, Sequence[str]]
+Options = dict[str, Sequence[Any]]
 
 
 def ask_and_show(
@@ -61,7 +61,8 @@ def ask_and_show(
                     name: grammar.value_of(text)
                     for name, text in read_pairs("--missing", declared["missing"])
                 },
-                **{name: value for name in ("outside", "person") for value in declared[name]},
+                **{name: value for name in ("outside",) for value in declared[name]},
+                **unit_of(declared),
                 "questions": [{**each, **_given(price)} for each in questions],
             }
         )
@@ -159,6 +160,12 @@ _EXAMPLES = {
     "--missing": "'age=leave out'",
     "--domains": "'sex=f|m'",
 }
+
+
+def unit_of(declared: Options) -> dict[str, Any]:
+    """Return what options say of whose rows there are, as recipes have it."""
+    given = {name: value for name in ("person", "rows_per_person") for value in declared[name]}
+    return {name: None if value == "null" else value for name, value in given.items()}
 
 
 def read_bounds(name: str, text: str) -> tuple[Any, Any]:

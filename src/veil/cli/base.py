@@ -205,6 +205,19 @@ Subset = Annotated[
         "is their population.",
     ),
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that tells people apart, if somebody may have several rows. If every row is a different person: null.",
+    ),
+]
+Attacker = Annotated[
+    str,
+    typer.Option(
+        metavar="one row|all rows", help="What an attacker may know about a person: one row or all rows."
+    ),
+]
 Marker = Annotated[str, typer.Option(metavar="TEXT", help="Text of a suppressed cell.")]
 Threads = Annotated[
     int | None,

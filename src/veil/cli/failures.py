@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import typer
 from veil.errors import (
     ImpossibleError,
     NoSolutionError,
+    OutputError,
     VeilError,
     VerificationError,
     what_happened,
@@ -34,6 +36,9 @@ UNEXPECTED = 70
 stopped = 130
 """Ctrl-C (the number that shells give it), or 143 if a scheduler has lost patience."""
 
+is_ending = False
+"""Whether somebody has stopped the command: libraries turn that into errors of their own."""
+
 has_said_so = False
 """Whether somebody who has stopped the command was told what is there."""
 
@@ -46,8 +51,8 @@ show_tracebacks = False
 @contextmanager
 def explain_errors() -> Iterator[None]:
     """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
-    global written
-    written = ""
+    global written, has_said_so
+    written, has_said_so = "", False
     try:
         from veil.base.declare import numbers_as_text
 
@@ -56,13 +61,18 @@ def explain_errors() -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except VeilError as error:
-        from veil.cli.options import spell_option
-
-        complain(str(error.spell_ways(spell_option)))
+        if is_ending:
+            say_stopped()
+            raise typer.Exit(stopped) from None
+        there = f"; {written}" if isinstance(error, OutputError) and written else ""
+        complain(_spelled(error) + there)
         raise typer.Exit(_code(error)) from None
     except MemoryError:
+        # Loaded only where DuckDB, a database or Spark has the rows already.
+        engine = "" if "ibis" in sys.modules else "; --engine duckdb works on disk"
         complain(
-            "there is not enough memory for this table. Use a machine with more memory, or fewer columns or rows; --engine duckdb works on disk"
+            "there is not enough memory for this table. Use a machine with more memory, or fewer columns or rows"
+            f"{engine}"
         )
         raise typer.Exit(MISTAKEN) from None
     except (Exception, KeyboardInterrupt, SystemExit) as error:
@@ -73,6 +83,15 @@ def explain_errors() -> Iterator[None]:
             raise
         _apologize(error)
         raise typer.Exit(UNEXPECTED) from None
+
+
+def _spelled(error: VeilError) -> str:
+    """Return the message with its ways out as options; as it is where the machine lets nothing further be imported."""
+    try:
+        from veil.cli.options import spell_option
+    except VeilError:
+        return str(error)
+    return str(error.spell_ways(spell_option))
 
 
 def code_of(error: BaseException) -> int:
@@ -109,14 +128,15 @@ def is_stop(error: BaseException) -> bool:
         error = error.__cause__
     interrupted = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
     ended = isinstance(error, SystemExit) and error.code == stopped
-    return isinstance(error, KeyboardInterrupt) or interrupted or ended
+    return is_ending or isinstance(error, KeyboardInterrupt) or interrupted or ended
 
 
 def say_stopped(there: str = "") -> None:
     """Tell somebody who has stopped the command what is there."""
     global has_said_so
+    if not has_said_so:
+        say(f"stopped; {there or written or 'nothing was written'}")
     has_said_so = True
-    say(f"stopped; {there or written or 'nothing was written'}")
 
 
 def complain(message: str) -> None:

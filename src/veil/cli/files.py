@@ -10,8 +10,9 @@ import typer
 
 from veil.api.targets import is_database
 from veil.cli import failures
-from veil.engines.write.writing import AGAIN, COMPLETE
+from veil.engines.write.writing import AGAIN, COMPLETE, STANDS
 from veil.errors import InputError
+from veil.tables.staging import is_staged
 
 
 def is_recipe(path: Path) -> bool:
@@ -42,8 +43,9 @@ def honest_about(targets: Collection[Path]) -> Iterator[list[str]]:
         yield done
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
-        kept = [each for each in notes if AGAIN in each]
+        kept = [each for each in notes if AGAIN in each or STANDS in each]
         if not failures.is_stop(error):
+            failures.written = _complete([*_changed(before), *done])
             raise
         there = _changed(before)
         known = {Path(each).resolve() for each in there}
@@ -56,7 +58,7 @@ def honest_about(targets: Collection[Path]) -> Iterator[list[str]]:
 
 
 def _changed(before: Mapping[Path, tuple[int, int] | None]) -> list[str]:
-    return [str(path) for path, found in before.items() if _identity(path) != found]
+    return [str(path) for path, found in before.items() if not is_staged(path) and _identity(path) != found]
 
 
 def _complete(there: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.models.base import PrivacyModel
 from veil.models.subset import Random, Rows
+from veil.plan.plan import ASK
 from veil.population import Population
 from veil.quality import QUALITIES
 from veil.recipe.document import scalar
@@ -160,6 +161,15 @@ def names(texts: Iterable[str]) -> list[str]:
     ['age', 'sex', 'a,b']
     """
     return [name for text in texts for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def person(text: str | None) -> str | None:
+    """Read the column that tells people apart; `null` says that every row is a different person.
+
+    >>> person("patient"), person("null"), person(None)
+    ('patient', None, 'ask')
+    """
+    return ASK if text is None else None if text == "null" else text
 
 
 def population(text: str) -> Any:

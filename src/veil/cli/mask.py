@@ -12,7 +12,6 @@ from veil.cli import files, grammar, show
 from veil.cli.budget import account_of
 from veil.cli.steps import read_step
 from veil.errors import PlanError
-from veil.plan.plan import ASK
 from veil.recipe.masking import MaskingRecipe
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def mask_and_show(
         recipe = MaskingRecipe(
             steps=[cast("Any", read_step(each)) for each in steps],
             order=cast("Any", order or "random"),
-            person=ASK if person is None else None if person == "null" else person,
+            person=grammar.person(person),
         )
         job = settle(recipe, input=source, format=chosen, output=target, **places)
     accountant = account_of(job.input, budget)
@@ -75,7 +74,6 @@ def _show(done: Done, job: Job) -> None:
 
 
 def _show_step(console: Console, number: int, done: Step) -> None:
-    from rich.text import Text
 
     summary = done.summary
     rows = [
@@ -103,16 +101,7 @@ def _show_step(console: Console, number: int, done: Step) -> None:
     if summary.correlation is not None:
         risks.insert(1, ("greatest change of a correlation", f"{summary.correlation:.4g}"))
     console.print(show.table("", ("", ""), [*risks, *((name, _plain(v)) for name, v in done.facts.items())]))
-    if done.findings:
-        found = [
-            (
-                Text("holds", "green") if each.holds else Text("BROKEN", "bold red"),
-                each.promise,
-                each.measured,
-            )
-            for each in done.findings
-        ]
-        console.print(show.table("", ("", "promise", "found"), found))
+    show.verification(console, done.verification, f"step {number}")
 
 
 def _change(pair: tuple[float, float] | None) -> str:

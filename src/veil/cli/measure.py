@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from veil.api.job import table_of
-from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory, tallied
+from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
 from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
@@ -24,12 +24,13 @@ from veil.cli.places import check_options, warn_about_passwords
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
+from veil.plan.plan import ASK
 from veil.recipe import Recipe
 from veil.tables import Format, Source, read
 from veil.tables.formats import Csv, format_of
 from veil.tables.guessed import Guessed, read_guessing
 from veil.tables.misread import find_misread
-from veil.tables.tally import Tallied
+from veil.tables.spelling import read_person
 from veil.tables.together import Together
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def assess(
         hierarchies=grammar.hierarchies(hierarchies),
         subset=None if subset is None else grammar.subset(subset),
         population=None if population is None else grammar.population(population),
-        person=person,
+        person=grammar.person(person),
         knows=cast("Any", knows),
         marker=marker,
         format=grammar.format(format) if format else None,
@@ -135,19 +136,21 @@ def assess(
 
 def _asked(
     text: str | None, qi: Sequence[str], recipe: Path | None, format: str | None
-) -> tuple[Place, list[str], Format | None]:
-    """Return the table, the columns that attackers know and the format: as said, or else as a recipe says."""
+) -> tuple[Place, list[str], Format | None, str | None]:
+    """Return the table, the columns that attackers know, the format and who is who: as said, or else as a recipe says."""
+    person: str | None = ASK
     chosen = grammar.format(format) if format else None
     place, names = None if text is None else place_of(text), grammar.names(qi)
     if recipe is not None:
         read_from = Recipe.read(recipe)
         names = names or [*read_from.quasi_identifiers, *read_from.microaggregated]
         place, chosen = table_of(read_from, input=place, format=chosen)
+        person = read_from.person
     if place is None:
         raise PlanError("say which table to look at: veil risk patients.csv --qi age,sex, or --recipe FILE")
     if not names:
         raise PlanError("say which columns an attacker may know: --qi age,sex,zip, or --recipe FILE")
-    return place, list(dict.fromkeys(names)), chosen
+    return place, list(dict.fromkeys(names)), chosen, person
 
 
 def risk(
@@ -162,13 +165,15 @@ def risk(
     marker: str,
     subset: str | None,
     engine: Engine | Settings | None,
+    person: str | None,
     **options: Any,
 ) -> None:
     """Show what a table reveals about the people in it; further keywords are those of `veil.risk.analyze`."""
     from veil.risk import analyze
 
     people = None if population is None else grammar.population(population)
-    place, names, chosen = _asked(text, qi, recipe, format)
+    place, names, chosen, told = _asked(text, qi, recipe, format)
+    options["person"] = told if person is None else read_person(grammar.person(person))
     warn_about_passwords(place)
     files.no_databases(people if isinstance(people, Path) else None)
     telling.check(*(each for each in (place, people, recipe) if isinstance(each, Path)))
@@ -183,7 +188,10 @@ def risk(
         elif isinstance(people, str):
             people = _region(people)
         if relation is not None:
-            held, people = count_combinations(relation, names, people, marker=marker, untouched=untouched)
+            asked = {name: options.pop(name) for name in ("person", "knows")}
+            held, people = count_combinations(
+                relation, names, people, marker=marker, untouched=untouched, **asked
+            )
             shown.phase("looking at all combinations of columns")
             found = analyze(held, population=people, untouched=untouched, **options)
         else:
@@ -305,7 +313,7 @@ def identify(
             show.files(show.output(), [("draft of a recipe", recipe)])
 
 
-def _look_at(place: Place, format: Format | None) -> tuple[Guessed, pa.Table | Tallied]:
+def _look_at(place: Place, format: Format | None) -> tuple[Guessed, Any]:
     """Read a table, or as many rows of one that an engine holds as show what its columns are; and what counts all rows."""
     relation = find_relation(place, format, "auto")
     if relation is None:
@@ -317,7 +325,7 @@ def _look_at(place: Place, format: Format | None) -> tuple[Guessed, pa.Table | T
     seen = glimpse(relation)
     if seen.table.num_rows < seen.total:
         failures.say(f"note: columns are judged by {seen.table.num_rows:,} of {seen.total:,} rows")
-    return Guessed(Source(seen.table, "engine")), tallied(relation)
+    return Guessed(Source(seen.table, "engine")), relation
 
 
 def _only_told(meant: Csv, given: Csv | None) -> Csv:
@@ -398,6 +406,7 @@ def _check_rows(
     before: pa.Table, after: pa.Table, changed: Collection[str], released: Path, *, is_mixed: bool
 ) -> None:
     """Refuse tables whose rows do not stand for each other: whatever is compared row by row would be wrong."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if before.num_rows != after.num_rows:
@@ -409,7 +418,11 @@ def _check_rows(
     different = 0
     for name in kept:
         shown = pc.is_valid(after[name])
-        pairs = [each[name].filter(shown).cast("string").combine_chunks() for each in (before, after)]
+        try:
+            pairs = [each[name].filter(shown).cast("string").combine_chunks() for each in (before, after)]
+        except pa.ArrowException:  # bytes, and structures, which have no text
+            different += not after[name].equals(before[name])
+            continue
         there = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
         same = pc.mean(pc.equal(pairs[0].filter(there), pairs[1].filter(there)).cast("float64")).as_py()
         different += same is not None and same < _ALIGNED

@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "identifying": grammar.treatments,
     "microaggregated": grammar.aggregations,
     "items": grammar.columns,
-    "person": lambda text: None if text == "null" else text,
+    "person": grammar.person,
     "quality": grammar.quality,
     "strategy": grammar.strategy,
     "local_recoding": grammar.local_recoding,

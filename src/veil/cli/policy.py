@@ -53,12 +53,14 @@ def _print(lines: Sequence[str]) -> None:
         console.print(show.printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def check_and_show(policies: Path, under: Path | None, allow_secrets: bool, as_json: bool) -> None:
+def check_and_show(
+    policies: Path, under: Path | None, on: str | None, allow_secrets: bool, as_json: bool
+) -> None:
     """Show what is wrong with policies."""
     below = None if under is None else read(under)
     found = {
         name: [
-            *check(each, secrets=allow_secrets),
+            *check(each, secrets=allow_secrets, on=_day(on)),
             *check_chain(each),
             *(widened(each, below) if below is not None else ()),
         ]
@@ -70,15 +72,16 @@ def check_and_show(policies: Path, under: Path | None, allow_secrets: bool, as_j
     else:
         for name, problems in found.items():
             _print([f"{name}: {'nothing is wrong' if not problems else ''}".rstrip(": ")])
-            _print([f"  {'wrong' if each.grave else 'gap  '}  {each}" for each in problems])
+            labels = ["wrong" if each.grave else "refused" if each.refused else "gap" for each in problems]
+            _print([f"  {label:7}  {each}" for label, each in zip(labels, problems, strict=True)])
     if any(each.grave for problems in found.values() for each in problems):
         raise typer.Exit(failures.BROKEN)
 
 
-def explain_and_show(policies: Path) -> None:
+def explain_and_show(policies: Path, on: str | None) -> None:
     """Show what policies mean."""
     for number, each in enumerate(read_all(policies).values()):
-        _print(["", *explain(each)] if number else explain(each))
+        _print([*([""] if number else []), *explain(each, _day(on))])
 
 
 def apply_and_show(

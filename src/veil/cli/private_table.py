@@ -10,7 +10,7 @@ from veil.api.job import table_of
 from veil.api.open import place_of
 from veil.api.private_table import publish_private_table
 from veil.cli import files, grammar, show
-from veil.cli.ask import read_bounds, read_pairs
+from veil.cli.ask import read_bounds, read_pairs, unit_of
 from veil.cli.budget import open_budget
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
@@ -26,7 +26,7 @@ from veil.recipe.private_table import PrivateTableRecipe
 def make_and_show(
     source: str,
     method: str | None,
-    declared: dict[str, Sequence[str]],
+    declared: dict[str, Sequence[Any]],
     *,
     neighbours: str | None,
     budget: Path | None,
@@ -75,6 +75,7 @@ def make_and_show(
                     for name, text in read_pairs("--missing", declared["missing"])
                 },
                 "columns": grammar.names(declared["columns"]) or None,
+                **unit_of(declared),
                 "method": chosen_method,
                 **prices,
             }
@@ -112,6 +113,7 @@ def _show(made: PrivateTable, targets: Sequence[Path]) -> None:
         ("method", made.method),
         ("price", str(made.spent)),
         ("neighbours", made.neighbours),
+        ("whose rows", made.whose),
         ("rows", f"{made.records:,}"),
     ]
     if made.budget is not None:

@@ -116,6 +116,10 @@ def release(console: Console, made: Release) -> None:
             right=(1, 2),
         )
     )
+    if made.statement is not None:  # of the input, exact figures are for the data holder alone
+        rows = made.outcome.published.records
+        console.print(table("Result", ("", ""), [("rows", f"{rows:,}"), ("classes", f"{made.classes:,}")]))
+        return
     share = made.suppressed / made.records
     score = search.score if isinstance(search.score, tuple) else (search.score,)
     kind = getattr(plan.quality, "kind", "")
@@ -142,7 +146,6 @@ def statement(console: Console, made: Release) -> None:
     """Show the promise in plain words, if there is one."""
     if made.statement is not None:
         console.print(Text(made.statement))
-        console.print(Text("The figures above are exact: publish the table, not them.", "yellow"))
 
 
 def concerns(console: Console, made: Release) -> None:

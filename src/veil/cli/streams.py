@@ -32,9 +32,17 @@ class Streams:
         """Return the path of a table; what comes from standard input is in a file."""
         if text != STREAM:
             return text
+        if sys.stdin is None:
+            raise InputError("standard input is closed: pipe a table into the command, or name a file")
         path = self.folder / f"stdin{self.ending}"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        except OSError as error:
+            raise InputError(
+                f"standard input cannot be copied to {self.folder}: {error.strerror or error}. Name a folder with more "
+                "room in the environment variable TMPDIR, or the file itself"
+            ) from None
         if not path.stat().st_size:
             raise InputError("standard input is empty: pipe a table into the command, or name a file")
         return str(path)

@@ -29,8 +29,8 @@ from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
 from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
-from veil.tables import Source, atomic, read
-from veil.tables.source import file_digest
+from veil.tables import Source, atomic
+from veil.tables.source import file_digest, read_cells
 
 _FORMAT = "veil-budget-1"
 LOST = "Nothing was spent"
@@ -327,7 +327,7 @@ def fingerprint(data: Any) -> str:
     """
     if isinstance(data, str | os.PathLike):
         return file_digest(Path(data))
-    found = read(data).fingerprint()
+    found = read_cells(data).fingerprint()
     assert found is not None
     return found
 

@@ -33,11 +33,19 @@ class Adding(ABC):
         """Return how far one of the numbers is from the truth at most, with a given probability."""
 
 
-def noise_for(noise: str, sensitivities: Sequence[int], together: int, price: Price) -> Adding:
+def noise_for(
+    noise: str, sensitivities: Sequence[int], together: int, price: Price, records: int = 1
+) -> Adding:
     """Return the noise of a name, for whole numbers that one record changes, at most so many of them together.
 
     Independent noise has to share the price among those that change together; Gaussian noise grows with the root of
     their number, as their distance does; step noise hides all at once.
+
+    A person may have several `records`, n say. If all numbers change together anyway, each changes by n times as much. If
+    not, the n records may change n times as many, or the same ones n times: n prices of one record, one after the other,
+    cover both (for the staircase, too, whose loss is a share of the price for every sensitivity that is gone). Distances of
+    n records add up to at most n times that of one, by the triangle inequality, which is all that Gaussian noise asks for;
+    and no number changes by more than n times its sensitivity, which is all that step noise asks for.
 
     >>> noise_for("geometric", [1, 1, 1], 2, Price.read(1)).half_width(0, 0.95)
     6.0
@@ -51,14 +59,16 @@ def noise_for(noise: str, sensitivities: Sequence[int], together: int, price: Pr
             raise ParameterError(
                 "gaussian noise needs a `delta` above 0, or `rho` in place of epsilon and delta"
             )
-        return _Each([_gaussian(each, together, price) for each in sensitivities], "gaussian")
+        return _Each([_gaussian(each * records, together, price) for each in sensitivities], "gaussian")
     if price.rho:
         raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
     if price.delta:
         raise ParameterError(f"{noise} noise does not use `delta`: leave it out")
     if noise == "step":
-        return _Together(StepNoise(list(sensitivities), price.epsilon, whole=True))
-    share = price.epsilon / together
+        return _Together(StepNoise([each * records for each in sensitivities], price.epsilon, whole=True))
+    if together >= len(sensitivities):
+        sensitivities, records = [each * records for each in sensitivities], 1
+    share = price.epsilon / (together * records)
     kind = Staircase if noise == "staircase" else Laplace
     made = {each: kind(each, share, whole=True) for each in set(sensitivities)}
     return _Each([made[each] for each in sensitivities], noise)

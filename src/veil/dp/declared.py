@@ -14,14 +14,14 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.dp.grid import exact_value
+from veil.dp.held import Selected
 from veil.dp.neighbours import Neighbours, check_neighbours
-from veil.errors import InputError, ParameterError
-from veil.tables.columns import as_numbers, encode_values, is_number
-from veil.tables.text import canonical_text
+from veil.dp.unit import Unit
+from veil.errors import ParameterError
+from veil.tables.cells import Cells, plain_form, spell_object
 
 Outside = Literal["clamp", "leave out"]
 Missing = Fraction | Literal["leave out"]
@@ -64,17 +64,9 @@ class Bounded:
                 '"leave out"}, or a number'
             )
 
-    def read(self, column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the values in steps, and which of them count."""
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if pa.types.is_null(column.type):
-            column = column.cast(pa.float64())
-        if not is_number(column.type):
-            raise InputError(
-                f"column {self.name!r} holds values of type {column.type}, and numbers are needed"
-            )
-        values = as_numbers(column)
+    def read(self, cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the values in steps, and which of them count. What is no number is missing."""
+        values = np.array([np.nan if each is None else float(each) for each in cells.numbers])
         lacking = np.isnan(values)
         counts = np.ones(len(values), np.bool_)
         if self.missing == "leave out":
@@ -83,8 +75,8 @@ class Bounded:
             counts &= lacking | ((values >= float(self.low)) & (values <= float(self.high)))
         replacement = float(self.low) if isinstance(self.missing, str | None) else float(self.missing)
         within = np.clip(np.where(lacking, replacement, values), float(self.low), float(self.high))
-        steps = np.rint(within / float(self.step)).astype(np.int64)
-        return np.clip(steps, self.lowest, self.highest), counts
+        steps = np.clip(np.rint(within / float(self.step)).astype(np.int64), self.lowest, self.highest)
+        return steps[cells.codes], counts[cells.codes]
 
 
 @dataclass(frozen=True)
@@ -92,6 +84,8 @@ class Declared:
     """All that is declared."""
 
     neighbours: Neighbours
+    unit: Unit
+    """Whose rows there are: answers hide all that one person has."""
     bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     missing: Mapping[str, Any] = field(default_factory=dict)
@@ -144,16 +138,14 @@ class Declared:
             lists.append(keys)
         return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
 
-    def cell_of(self, table: pa.Table, names: Sequence[str]) -> NDArray[np.int64]:
+    def cell_of(self, selected: Selected, names: Sequence[str]) -> NDArray[np.int64]:
         """Return the cell of each row; -1 for what is no key."""
-        cell = np.zeros(table.num_rows, np.int64)
-        inside = np.ones(table.num_rows, np.bool_)
+        cell = np.zeros(selected.rows, np.int64)
+        inside = np.ones(selected.rows, np.bool_)
         for name in names:
             places = {key_text(key): place for place, key in enumerate(self.keys[name])}
-            values, codes = encode_values(table[name])
-            found = np.array(
-                [places.get(text, -1) for text in canonical_text(values, column=name)], np.int64
-            )[codes]
+            cells = selected.cells[name]
+            found = np.array([places.get(text, -1) for text in cells.texts], np.int64)[cells.codes]
             inside &= found >= 0
             cell = cell * len(places) + found
         cell[~inside] = -1
@@ -161,9 +153,14 @@ class Declared:
 
 
 def key_text(key: Any) -> str | None:
-    """Spell a key as the values of a column are; None is a missing value.
+    """Spell a key as cells are, in plain form; None is a missing value.
 
-    >>> key_text(1.0), key_text("f"), key_text(True), key_text(None)
-    ('1', 'f', 'true', None)
+    >>> key_text(1.0), key_text("1.0"), key_text("f"), key_text(True), key_text(None)
+    ('1', '1', 'f', 'true', None)
     """
-    return None if key is None else canonical_text(pa.array([key]))[0]
+    text = spell_object(key)
+    if text is None and key is not None and key == key:  # not a number is missing, too
+        raise ParameterError(
+            f"{key!r} is no value of a cell: name texts, numbers, dates, truth values, or None"
+        )
+    return None if text is None else plain_form(text)

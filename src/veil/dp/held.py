@@ -1,8 +1,11 @@
-"""Where the rows are that questions are about: in memory, or with an engine that counts its combinations of cells."""
+"""Where the rows are that questions are about: in memory, or with an engine that counts its combinations of cells.
+
+What is handed over are texts of cells (`veil.tables.cells`): behind this boundary no column has a type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -11,8 +14,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.provided import TABLE_OF_ENGINE
+from veil.base.randomness import Randomness
+from veil.dp.unit import Unit
 from veil.errors import InputError, did_you_mean
-from veil.tables.source import Source, read
+from veil.tables.cells import Cells
+from veil.tables.formats import Format
+from veil.tables.source import Source, read_cells
+from veil.tables.text import canonical_text
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Some columns of all records, or of each combination of cells with the number of its records."""
+
+    cells: Mapping[str, Cells]
+    rows: int
+    weights: NDArray[np.int64] | None = None
+
+    def count(self, chosen: NDArray[np.bool_]) -> int:
+        """Count the records of some rows."""
+        return int(chosen.sum() if self.weights is None else self.weights[chosen].sum())
+
+    def take(self, rows: NDArray[np.int64], weights: NDArray[np.int64] | None) -> Selected:
+        """Return some rows."""
+        return Selected({name: each.take(rows) for name, each in self.cells.items()}, rows.size, weights)
 
 
 @runtime_checkable
@@ -24,23 +49,7 @@ class Held(Protocol):
         """Its columns."""
 
     def select(self, names: Sequence[str]) -> Selected:
-        """Return some columns of all records."""
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether single records have numbers."""
-
-
-@dataclass(frozen=True)
-class Selected:
-    """Some columns: each combination of cells, and how many records have it."""
-
-    table: pa.Table
-    weights: NDArray[np.int64] | None = None
-
-    def count(self, chosen: NDArray[np.bool_]) -> int:
-        """Count the records of some rows."""
-        return int(chosen.sum() if self.weights is None else self.weights[chosen].sum())
+        """Return some columns."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +59,44 @@ class InMemory:
     table: pa.Table = field(repr=False)
     source: Source | None = field(default=None, repr=False)
     """Where it comes from: the account may be that of another table."""
-    has_rows: bool = True
+    format: Format | None = None
+    """How texts of files are to be read."""
+    _known: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> Sequence[str]:
         return list(self.table.column_names)
 
     def select(self, names: Sequence[str]) -> Selected:
-        # A table without columns has no rows: one is kept, so that they can be counted.
-        return Selected(self.table.select(list(names) or self.table.column_names[:1]))
+        for name in names:
+            if name not in self._known:
+                column = self.table[name]
+                canonical_text(pa.nulls(0, column.type), column=name)  # refuses types that have no text form
+                self._known[name] = Cells.of(column, self.format)
+        return Selected({name: self._known[name] for name in names}, self.table.num_rows)
+
+
+class OfPeople:
+    """The records of a table that take part: at most so many of each person.
+
+    They are drawn once, so that all questions are about the same ones; of a table that an engine holds, once for each set of
+    columns, as combinations of other cells are other rows.
+    """
+
+    def __init__(self, held: Held, unit: Unit, randomness: Randomness) -> None:
+        self._held, self._unit, self._randomness = held, unit, randomness
+        self._drawn: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
+
+    def select(self, names: Sequence[str]) -> Selected:
+        """Return some columns of the records that take part."""
+        person = self._unit.person
+        if person is None:
+            return self._held.select(names)
+        selected = self._held.select(list(dict.fromkeys([*names, person])))
+        columns = () if selected.weights is None else tuple(names)
+        if columns not in self._drawn:
+            self._drawn[columns] = self._unit.draw(selected.cells[person], selected.weights, self._randomness)
+        return selected.take(*self._drawn[columns])
 
 
 def hold(source: Any) -> Held:
@@ -72,8 +110,9 @@ def hold(source: Any) -> Held:
         found = TABLE_OF_ENGINE(source)
         if found is not None:
             return cast("Held", found)
-        source = read(source)
-    return InMemory(source.table, source)
+        source = read_cells(source)
+    cells = source.cells()
+    return InMemory(cells.table, source, cells.format)
 
 
 def check_names(held: Held, names: Sequence[str]) -> None:

@@ -1,24 +1,30 @@
-"""Several questions for one price: the caller states how much one record changes all their answers together."""
+"""Several questions for one price: how much one person changes all their answers together is declared, and kept.
+
+Laplace noise of the scale s / epsilon in every answer hides answers that one person changes by s in all (in L1 distance).
+What each question can change is known, so that it is added up: a question that would make it more than s is refused, and so
+are all that follow. Groups that exclude each other are one histogram, whose numbers a person changes together by no more
+than one of them alone.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from veil.dp.answers import Answer
 from veil.dp.declared import Declared
 from veil.dp.grid import positive
 from veil.dp.price import Price
-from veil.dp.questions.counting import count
+from veil.dp.questions.counting import cells_together, count, histogram
 from veil.dp.questions.question import Question
 from veil.dp.questions.totals import sum_of, sum_reach
 from veil.dp.symbolic import Readable, enclosure
-from veil.errors import ParameterError
+from veil.errors import BudgetError
 
 
 class Joint:
-    """Counts and sums that were paid for together."""
+    """Counts, histograms and sums that were paid for together."""
 
     def __init__(
         self,
@@ -29,26 +35,38 @@ class Joint:
     ) -> None:
         reach = positive(sensitivity, "sensitivity")
         self._reach = enclosure(lambda bits: reach.ball())[1] if reach.logarithms else reach.rational
+        self._left, self._refused = self._reach, ""
         self._declared, self._price, self._ask = declared, price, ask
 
     def count(self, where: str | None = None) -> Answer:
         """Ask how many records there are, or of how many a condition is true."""
-        reach = self._steps(1, Fraction(1), "a count")
-        return self._ask(count(self._declared, where, self._price, "geometric", reach))
+        question = count(self._declared, where, self._price, "geometric", math.ceil(self._reach))
+        return self._use(Fraction(self._declared.unit.rows), question)
+
+    def histogram(self, by: str | Sequence[str], *, where: str | None = None) -> Answer:
+        """Ask how often each key of a column occurs, or each combination of keys of several columns."""
+        cells = self._declared.cells((by,) if isinstance(by, str) else tuple(by))
+        question = histogram(self._declared, by, where, self._price, "geometric", math.ceil(self._reach))
+        return self._use(Fraction(cells_together(self._declared, cells) * self._declared.unit.rows), question)
 
     def sum(self, column: str, *, where: str | None = None) -> Answer:
         """Ask for the sum of a column."""
         bounded = self._declared.bounded(column)
-        alone = sum_reach(self._declared, bounded, where)
-        reach = self._steps(alone, bounded.step, f"the sum of {column}")
-        return self._ask(sum_of(self._declared, column, where, self._price, "laplace", reach))
+        steps = math.ceil(self._reach / bounded.step)
+        question = sum_of(self._declared, column, where, self._price, "laplace", steps)
+        return self._use(sum_reach(self._declared, bounded, where) * bounded.step, question)
 
-    def _steps(self, alone: int, step: Fraction, what: str) -> int:
-        """Return the joint sensitivity in steps, which is no less than that of one question."""
-        together = math.ceil(self._reach / step)
-        if together < alone:
-            raise ParameterError(
-                f"one record can change {what} alone by {float(alone * step):g}: the sensitivity of all "
-                f"questions together is at least that, not {float(self._reach):g}"
+    def _use(self, alone: Fraction, question: Question) -> Answer:
+        """Ask a question if one person changes all answers by no more than was declared."""
+        if self._refused:
+            raise BudgetError(f"{self._refused!r} was refused, so all further joint questions are refused")
+        if alone > self._left:
+            self._refused = question.label
+            raise BudgetError(
+                f"one person can change the answer to {question.label!r} by {float(alone):g}, and {float(self._left):g} is "
+                f"left of the joint sensitivity, {float(self._reach):g}. Declare the sum of all questions; counts of groups "
+                "that exclude each other are one histogram"
             )
-        return together
+        question.check()
+        self._left -= alone
+        return self._ask(question)

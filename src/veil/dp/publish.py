@@ -16,8 +16,9 @@ from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
 from veil.dp.accountant import Accountant
 from veil.dp.domain import in_domain
-from veil.dp.safepub import SafePub, draw_rows_of_people, draw_sample
+from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.scores import Retention, score_function
+from veil.dp.unit import Unit
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
 from veil.errors import NoSolutionError, PlanError, Say, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
@@ -27,11 +28,11 @@ from veil.lattice.space import Space
 from veil.models import KAnonymity
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
-from veil.plan.people import number_people
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.tables import Source
+from veil.tables.cells import Cells
 
 
 class Drawable(Protocol):
@@ -78,9 +79,9 @@ def safepub_of(plan: Plan) -> SafePub | None:
         )
     if found[0].generalization is None:
         _refuse_limits(plan, found[0].steps)
-    if found[0].rows_a_person is not None and plan.person_column is None:
+    if found[0].rows_per_person is not None and plan.person_column is None:
         raise PlanError(
-            "`rows_a_person` of SafePub is for people with several rows: name the column that tells people "
+            "`rows_per_person` of SafePub is for people with several rows: name the column that tells people "
             "apart in ",
             Say("person"),
         )
@@ -133,7 +134,7 @@ def publish(
     >>> from veil import hierarchies as h
     >>> from veil.tables import read
     >>> people = pa.table({"sex": ["f", "m"] * 500})
-    >>> plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4))
+    >>> plan = Plan({"sex": h.table([["f", "*"], ["m", "*"]])}, SafePub(1, 1e-4), person=None)
     >>> outcome = publish(read(people), plan, randomness=Randomness.for_testing(1))
     >>> outcome.levels, outcome.is_private
     ({'sex': 0}, False)
@@ -148,19 +149,24 @@ def publish(
             Say("order"),
             " out",
         )
-    for name in source.columns or source.table.column_names:
+    source = source.cells()
+    there = source.columns or source.table.column_names
+    plan.check_columns(there)
+    for name in there:
         if plan.role_of(name) == "insensitive":
             _refuse_column(name)
     if accountant is not None:
         accountant.check_data(source)
     chance = randomness or Randomness()
-    people, protects = None, ""
+    protects = ""
     if plan.person_column is not None:
-        model = replace(model, rows_a_person=model.rows_a_person or 1)
+        model = replace(model, rows_per_person=model.rows_per_person or 1)
         protects = f" of people by {plan.person_column!r}, each with all rows"
-        people = _people(source, plan.person_column)
+        people = Cells.of(source.table[plan.person_column], source.format)
+        rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(people, None, chance)
+        # The frame and the file hold all rows: from here on, it is a table of its own.
+        source = replace(source, table=source.table.take(pa.array(rows)), is_cells=True)
         plan = replace(plan, person=None)
-    records = int(source.table.num_rows if source.weights is None else source.weights.sum())
     asked = plan.quasi_identifiers
     plan = replace(
         plan,
@@ -170,21 +176,19 @@ def publish(
         suppressed_rows="drop",
     )
     hierarchies = plan.quasi_identifiers
-    if source.kind != "engine":
-        source = in_domain(source, hierarchies)
-    if people is not None:
-        # The frame and the file hold all rows: from here on, it is a table of its own.
-        rows = draw_rows_of_people(people, model.rows_a_person or 1, chance)
-        source, records = replace(source, table=source.table.take(pa.array(rows))), rows.size
-    for name in source.table.column_names:
-        if name in hierarchies:
-            _require_listed_null(source.table[name], hierarchies[name], name)
-    # Whether there are k records is nobody's business: where there are fewer, the release is empty.
-    whole = prepare(source.table, replace(plan, models=(KAnonymity(1),)), source.weights, source.columns)
+    source = in_domain(source, hierarchies)
+    # Whether there are k records, or any, is nobody's business: where there are fewer, the release is empty.
+    whole = prepare(
+        source.table,
+        replace(plan, models=(KAnonymity(1),)),
+        source.weights,
+        source.columns,
+        may_be_empty=True,
+    )
     # Hierarchies are as they were asked for, so that a recipe can name their files.
     whole = replace(whole, plan=replace(plan, quasi_identifiers=asked))
     mechanism = Mechanism(
-        model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=records,
+        model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=source.records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
         cancel=cancel,
     )  # fmt: skip
@@ -202,15 +206,10 @@ def publish(
         )
     if source.kind == "engine":
         levels, walk = mechanism.choose(chance)
-        sample = cast("Drawable", source).draw(mechanism.beta, chance)
+        sample = in_domain(cast("Drawable", source).draw(mechanism.beta, chance), hierarchies)
         return _outcome(sample, _prepare_sample(whole, sample), levels, model, walk, chance.is_private)
     rows, levels, walk = mechanism.run(chance)
     return _outcome(source, _take_rows(whole, rows), levels, model, walk, chance.is_private)
-
-
-def _people(source: Source, person: str) -> NDArray[np.int32]:
-    """Number the people of a table by the text of single cells, so that nobody's number hangs on other rows."""
-    return number_people(source.cell_by_cell([person])[person], person)
 
 
 def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
@@ -225,16 +224,11 @@ def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
 
 def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
     """Return the rows that an engine has drawn, condensed, as a table of its own."""
-    codes, table = [], source.table
-    for name, hierarchy in zip(whole.encoding.names, whole.encoding.hierarchies, strict=True):
-        codes.append(encode(table[name], hierarchy, name, source.weights)[1])
-        labels = pa.DictionaryArray.from_arrays(
-            pa.array(codes[-1]), pa.array(hierarchy.labels[0], pa.string())
-        )
-        table = table.set_column(table.column_names.index(name), name, labels)
+    pairs = zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
+    codes = [encode(source.table[name], hierarchy, name, source.weights)[1] for name, hierarchy in pairs]
     squares = whole.plan.quality.needs_squares
     sample = Sample(whole.encoding, codes, weights=source.weights, squares=squares)
-    return replace(whole, table=table, sample=sample, codes=tuple(codes), weights=source.weights)
+    return replace(whole, table=source.table, sample=sample, codes=tuple(codes), weights=source.weights)
 
 
 class Mechanism:
@@ -400,15 +394,8 @@ def _public(builder: Any, name: str) -> Hierarchy:
             f"h.intervals(5, 10).build(pa.array(range(120)), [1] * 120, {name!r})"
         )
     made: Hierarchy = builder.build(pa.array([], pa.string()), np.empty(0, np.int64), name)
-    return made
-
-
-def _require_listed_null(column: pa.ChunkedArray, hierarchy: Hierarchy, name: str) -> None:
-    if column.null_count and None not in hierarchy.labels[0]:
-        raise PlanError(
-            f"column {name!r} has missing values, but its hierarchy does not list them (as NULL). With SafePub the "
-            "hierarchy must not depend on whether there are any: use hierarchy.with_missing()"
-        )
+    # Whether there are any, or others that it does not list, must not be seen.
+    return made.with_missing()
 
 
 def _refuse_column(name: str) -> NoReturn:

@@ -22,15 +22,17 @@ and no column is published that is not generalized along with the others.
 *What is assumed to be public*, and therefore must not be made from the data: names of the columns; the
 hierarchies with all values that are possible, whether they occur or not (builders that look at the data are
 refused); bounds on levels; the plan with its budgets; the kind of frame, and what was said of the format of a
-file. If δ is not given, so is the power of ten below which the number of records lies: who wants to be exact
-gives it. All that can be seen of the published table follows from these and from its cells: columns are text,
+file. All that can be seen of the published table follows from these and from its cells: columns are text,
 in the spelling of the hierarchies, whatever types the input has (`veil.dp.domain`).
 
-*What is not covered.* A table with a value that its hierarchy does not list, with cells of several types in one
-column of a pandas frame, or without records is refused before a budget is spent. Whether a run was refused may
-depend on one record; it is for the owner of the data and not to be published. So are the numbers that a release
-has beside its table (records, suppressed records, scores, risks), which are exact, the time that a run takes, and
-the account; report and certificate leave them out.
+*No record is refused.* Whatever stands in a cell, it is read as a value of the domain, by itself: one that the hierarchy does
+not list is a missing value, which is part of every domain here. A table without records has an empty release. Whose rows
+there are is declared, and no cell is looked at to question it. So whether a run ends in a release follows from what is
+declared.
+
+*What is not covered.* The numbers that a release has beside its table in Python (records, suppressed records, scores, risks),
+which are exact, the time that a run takes, and the account: they are for the owner of the data. The terminal, logs, report and
+certificate leave them out.
 
 *A table that is a random sample itself.* Where every person came into the table with a known probability, by a
 draw of its own, and nobody knows who did, `acquisition_sampling` declares it. The promise is then one to the whole
@@ -39,7 +41,7 @@ Nobody can check such a declaration on the table: it is repeated in statement, c
 scheme, and such a release is the only one that may be made from the table: an account is closed by it.
 
 *People with several rows.* If the plan says which column tells people apart, the promise is one to people: neighbouring
-tables differ by all rows of one person. At most C rows of each person take part (`rows_a_person`), drawn at random from
+tables differ by all rows of one person. At most C rows of each person take part (`rows_per_person`), drawn at random from
 theirs before anything else is done, each person's by themselves. So of two neighbours, what takes part differs by at most C
 rows, the draws of all others being the same ones. With C = 1 everything above holds as it stands. With a larger C, what
 follows is run with ε/C and δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down, for each row: C rows one after the other then cost
@@ -139,7 +141,7 @@ class SafePub(PrivacyModel):
             "members nobody knows: drawn independently for each person. Needs `generalization`"
         ),
     ] = Field(default=None, kw_only=True)
-    rows_a_person: Annotated[
+    rows_per_person: Annotated[
         int | None,
         Field(
             ge=1,
@@ -158,6 +160,7 @@ class SafePub(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    over_neighbours: ClassVar[bool] = True
     unseen: ClassVar[str | None] = "how the table was drawn, which is what differential privacy is about"
     attacks: ClassVar[tuple[str, ...]] = (
         "record linkage",
@@ -167,7 +170,7 @@ class SafePub(PrivacyModel):
     )
 
     def why_not_people(self, *, all_rows: bool) -> str | None:
-        """At most `rows_a_person` of each person's rows take part, and neighbouring tables differ by a person."""
+        """At most `rows_per_person` of each person's rows take part, and neighbouring tables differ by a person."""
         return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
 
     def __post_init__(self) -> None:
@@ -179,10 +182,10 @@ class SafePub(PrivacyModel):
             raise ParameterError(f"`delta` of SafePub should be above 0 and below 1, not {self.delta}")
         if self.acquisition_sampling is not None:
             self._check_acquisition(self.acquisition_sampling)
-            if self.rows_a_person is not None and self.rows_a_person > 1:
+            if self.rows_per_person is not None and self.rows_per_person > 1:
                 raise ParameterError(
                     "`acquisition_sampling` of SafePub is for people who were sampled individually, with "
-                    f"one row each (rows_a_person=1), not {self.rows_a_person}"
+                    f"one row each (rows_per_person=1), not {self.rows_per_person}"
                 )
         if self.search_epsilon is None:
             return
@@ -231,7 +234,7 @@ class SafePub(PrivacyModel):
 
     def row_budgets(self) -> Budgets:
         """Return the parts of the budget that one row may cost: all of it, unless several rows of a person take part."""
-        whole, rows = self.budgets(), self.rows_a_person or 1
+        whole, rows = self.budgets(), self.rows_per_person or 1
         if rows == 1:
             return whole
         epsilon = whole.search + whole.anonymization
@@ -253,7 +256,7 @@ class SafePub(PrivacyModel):
         It speaks to a person whose record, or whose rows, are in the table.
         """
         budgets, chosen = self.budgets(), self.parameters()
-        rows = self.rows_a_person
+        rows = self.rows_per_person
         absent = math.floor((1 - chosen.beta) ** (rows or 1) * 1000) / 10
         yours, without = "your record is not", "your record"
         if rows is not None:
@@ -305,19 +308,6 @@ class SafePub(PrivacyModel):
         if self.acquisition_sampling is not None:
             promise += f", in a random sample with a rate of {self.acquisition_sampling}, as declared"
         return Finding(promise, smallest >= k or not sizes, measured)
-
-
-def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
-
-    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 2, Randomness()).size
-    3
-    """
-    order = randomness.permutation(people.size)
-    by_person = order[np.argsort(people[order], kind="stable")]
-    sizes = np.bincount(people)
-    place = np.arange(people.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(by_person[place < most])
 
 
 def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
-from veil.dp.held import Held, InMemory, Selected, check_names, hold
+from veil.dp.held import Held, InMemory, OfPeople, check_names, hold
 from veil.dp.joint import Joint
 from veil.dp.neighbours import Neighbours, convert_price
 from veil.dp.price import Price
@@ -23,7 +23,9 @@ from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
 from veil.dp.steady import STEP, steady
 from veil.dp.symbolic import Readable
+from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
+from veil.plan.plan import ASK
 
 Result = TypeVar("Result", Answer, Preview)
 
@@ -31,8 +33,8 @@ Result = TypeVar("Result", Answer, Preview)
 class Asking(ABC, Generic[Result]):
     """The questions that can be asked; what becomes of them is up to the session, or to its preview."""
 
-    def __init__(self, declared: Declared, person: str | None) -> None:
-        self._declared, self._person = declared, person
+    def __init__(self, declared: Declared) -> None:
+        self._declared = declared
 
     @abstractmethod
     def _settle(self, question: Question) -> Result: ...
@@ -113,9 +115,12 @@ class Asking(ABC, Generic[Result]):
         delta: Readable = 0,
         noise: Prior | None = None,
     ) -> Result:
-        """Ask what one record has in a column, given a prior; by default all keys or all numbers within bounds alike."""
+        """Ask what one person has in a column, given a prior; by default all keys or all numbers within bounds alike.
+
+        `who` is that person's value in the column that tells people apart, and `rows_per_person` has to be 1.
+        """
         price = Price.read(epsilon, delta=delta)
-        return self._settle(record(self._declared, who, column, price, noise, self._person))
+        return self._settle(record(self._declared, who, column, price, noise))
 
 
 class Session(Asking[Answer]):
@@ -128,17 +133,21 @@ class Session(Asking[Answer]):
     accountant
         The budget that answers are paid from.
     neighbours
-        What answers hide: "one more or less", or "one changed" if the number of records is public.
+        What answers hide of a person: "one more or less", or "one changed" if the number of people is public.
+    person, rows_per_person
+        Whose rows there are: None if every row is a different person; or the column that tells people apart, and how many
+        rows one of them has at most, which is known without the data. Of whoever has more, so many are drawn, once a session,
+        and every answer hides all that one person has. A row without a value in that column is left out. Nothing is said
+        about any of it: a refusal because people repeat would tell of them. See `veil.dp.unit`.
     bounds, keys
         For each column that is added up or counted, between which numbers its values lie, or which values it has: what is
-        known without the data. A bound of "half more than the largest value" is data.
+        known without the data. A bound of "half more than the largest value" is data. Cells are read by their text alone
+        (see `veil.tables.cells`): in a column with bounds, what is no number is missing.
     missing
         For each column of numbers, what a missing value counts as: a number, or "leave out".
     outside
         What becomes of values outside of bounds: "clamp", or "leave out". Nothing is said about it. Values that are no key
         are not counted.
-    person
-        A column that names the person of each record, for `record`; without one, rows have numbers from 0 on.
     steady
         Whether each answer takes a multiple of a quarter of a second, so that its time tells nothing.
     randomness
@@ -148,7 +157,7 @@ class Session(Asking[Answer]):
 
     >>> import pyarrow as pa
     >>> patients = pa.table({"age": [34, 71, 68, 25], "sex": ["f", "m", "f", "f"]})
-    >>> session = Session(patients, Accountant(1), neighbours="one more or less", bounds={"age": (0, 120)}, steady=False)
+    >>> session = Session(patients, Accountant(1), neighbours="one more or less", person=None, steady=False)
     >>> print(session.preview.count(where="age >= 65", epsilon=0.1))
     count where age >= 65: geometric, epsilon = 0.1; with 95 % the answer is within ± 30
     >>> answer = session.count(where="age >= 65", epsilon=0.1)
@@ -162,15 +171,17 @@ class Session(Asking[Answer]):
         accountant: Accountant,
         *,
         neighbours: Neighbours,
+        person: str | None = ASK,
+        rows_per_person: int | None = None,
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
         keys: Mapping[str, Sequence[Hashable]] | None = None,
         missing: Mapping[str, Any] | None = None,
         outside: Outside = "clamp",
-        person: str | None = None,
         steady: bool = True,
         randomness: Randomness | None = None,
     ) -> None:
-        super().__init__(Declared(neighbours, bounds or {}, keys or {}, missing or {}, outside), person)
+        unit = Unit.declared(person, rows_per_person)
+        super().__init__(Declared(neighbours, unit, bounds or {}, keys or {}, missing or {}, outside))
         if not isinstance(accountant, Accountant):
             raise ParameterError(
                 f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
@@ -180,23 +191,29 @@ class Session(Asking[Answer]):
         self._held: Held = hold(source)
         if isinstance(self._held, InMemory) and self._held.source is not None:
             accountant.check_data(self._held.source)
-        named = [*(bounds or {}), *(keys or {}), *(missing or {}), *([] if person is None else [person])]
+        named = [
+            *(bounds or {}),
+            *(keys or {}),
+            *(missing or {}),
+            *([] if unit.person is None else [unit.person]),
+        ]
         check_names(self._held, named)
         self._steady = steady
         self._randomness = checked_randomness(randomness)
+        self._people = OfPeople(self._held, unit, self._randomness)
         self.is_private = self._randomness.is_private
         self._refused = ""
 
     @property
     def preview(self) -> Asking[Preview]:
         """The same questions, of which nothing is spent: mechanism, price and how close answers would be."""
-        return _Preview(self._declared, self._person, self.accountant)
+        return _Preview(self._declared, self.accountant)
 
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
-        """Pay once for several counts and sums of which the caller states how much one record changes them together.
+        """Pay once for several counts, histograms and sums that one person changes together by at most a sensitivity.
 
-        Each gets Laplace noise of the scale sensitivity / epsilon (protocol 1 of the thesis). Veil cannot check the
-        sensitivity, which is that of all questions together, in L1 distance.
+        Each gets Laplace noise of the scale sensitivity / epsilon (protocol 1 of the thesis). What questions can change is
+        added up, in L1 distance; one that exceeds the sensitivity is refused, and so are all that follow.
         """
         price = Price.read(epsilon)
 
@@ -211,25 +228,15 @@ class Session(Asking[Answer]):
         return self._answer(question)
 
     def _check(self, question: Question) -> None:
-        """Refuse what cannot be answered, from what is public: columns and their types."""
+        """Refuse what cannot be answered, from what is public: the names of columns, and declarations."""
         question.check()
         check_names(self._held, question.reads)
-        if question.needs_rows and not self._held.has_rows:
-            raise PlanError(
-                "an engine holds the table, and its rows have no numbers: name the column that identifies "
-                "people in `person`"
-            )
-        selected = self._held.select(question.reads)
-        nobody = Selected(selected.table.slice(0, 0), None)
-        question.choose(nobody)
-        if question.bounded is not None:
-            question.bounded.read(nobody.table[question.bounded.name])
 
     def _answer(self, question: Question, paid: Price | None = None) -> Answer:
         with steady(STEP if self._steady else 0):
             self._check(question)
             spent = paid or self._pay(question.label, question.price, question.promise)
-            selected = self._held.select(question.reads)
+            selected = self._people.select(question.reads)
             value, interval = question.respond(selected, question.choose(selected), self._randomness)
         return Answer(question.label, value, spent, question.mechanism, interval)
 
@@ -250,8 +257,8 @@ class Session(Asking[Answer]):
 class _Preview(Asking[Preview]):
     """What questions would cost."""
 
-    def __init__(self, declared: Declared, person: str | None, accountant: Accountant) -> None:
-        super().__init__(declared, person)
+    def __init__(self, declared: Declared, accountant: Accountant) -> None:
+        super().__init__(declared)
         self._accountant = accountant
 
     def _settle(self, question: Question) -> Preview:

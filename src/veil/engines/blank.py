@@ -12,15 +12,10 @@ import operator
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from veil.engines.dialects import collect
 from veil.engines.lookups import free_prefix, is_missing, is_not
-from veil.tables.columns import is_text
 
 if TYPE_CHECKING:
     from veil.engines.relation import Relation
-
-_FEW = 10_000
-"""Values of a column that are looked at before all are."""
 
 
 def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
@@ -30,30 +25,6 @@ def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
     if marker is None or not value.type().is_string():
         return ibis.cases((~hidden, value))
     return ibis.ifelse(hidden, ibis.literal(marker, type=value.type()), value)
-
-
-class Texts:
-    """Which columns of a table are text to Veil: what DuckDB reads of CSV files is text, whatever it stands for."""
-
-    def __init__(self, relation: Relation) -> None:
-        self.relation = relation
-        self._in_files: dict[str, bool] = {}
-
-    def is_text(self, name: str) -> bool:
-        """Whether a column holds text, so that the marker can stand there."""
-        relation = self.relation
-        if relation.scan is None or name not in relation.scan.texts:
-            return bool(relation.table[name].type().is_string())
-        if name not in self._in_files:
-            self._in_files[name] = self._look(name, _FEW) or self._look(name, None)
-        return self._in_files[name]
-
-    def _look(self, name: str, most: int | None) -> bool:
-        """Look at all values of a column, or some: if these are no numbers, all are not."""
-        values = self.relation.table.select(name).distinct()
-        with self.relation.explain_errors():
-            found = collect(self.relation.backend, values if most is None else values.limit(most))[name]
-        return is_text(self.relation.arrow_view(name, found).type)
 
 
 def with_rest(
@@ -75,12 +46,13 @@ def with_rest(
     if not others or not seen:
         return relation, []
     name = f"{free_prefix(relation.table.columns)}_rest"
-    blank = ~_any_shows(relation, seen, marker)
-    rest = ibis.cases((blank & _any_shows(relation, others, marker), ibis.literal(True)))
+    blank = ~any_shows(relation, seen, marker)
+    rest = ibis.cases((blank & any_shows(relation, others, marker), ibis.literal(True)))
     return dataclasses.replace(relation, table=relation.table.mutate(**{name: rest})), [name]
 
 
-def _any_shows(relation: Relation, names: Collection[str], marker: str | None) -> Any:
+def any_shows(relation: Relation, names: Collection[str], marker: str | None) -> Any:
+    """Tell of each row whether some columns show anything."""
     return functools.reduce(operator.or_, [_shows(relation, name, marker) for name in names])
 
 
@@ -88,8 +60,4 @@ def _shows(relation: Relation, name: str, marker: str | None) -> Any:
     """Tell of each row whether a column shows anything but what suppressed cells show."""
     column = relation.table[name]
     there = ~is_missing(column)
-    if marker is None or not column.type().is_string():
-        return there
-    # In text of files both show nothing, as numbers and dates are text there, too.
-    is_file = relation.scan is not None and name in relation.scan.texts
-    return is_not(column, marker) & there if is_file else is_not(column, marker)
+    return there if marker is None or not column.type().is_string() else is_not(column, marker)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from veil.base.progress import Progress
 from veil.engines.dialects import collect, new_duckdb
 from veil.engines.failures import stop_queries
+from veil.engines.kinds import duckdb_kind
 from veil.engines.scan.files import check_case
 from veil.errors import InputError
 
@@ -115,32 +116,10 @@ def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
 
 
 def _type_in_duckdb(kind: pa.DataType, name: str, column: str) -> pa.DataType:
-    """Return the type that DuckDB holds values of a type in, every one of them or at least all that usually occur."""
-    is_a = pa.types
-    if isinstance(kind, pa.BaseExtensionType) and is_a.is_string(kind.storage_type):  # such as JSON
-        kind = kind.storage_type
-    if is_a.is_dictionary(kind):
-        kind = kind.value_type
-    if is_a.is_null(kind):
-        return pa.string()
-    if is_a.is_float16(kind):
-        return pa.float32()
-    if is_a.is_date(kind):
-        return pa.date32()
-    if is_a.is_time(kind):
-        return pa.time64("us")
-    if is_a.is_timestamp(kind):
-        if kind.tz is not None:
-            return pa.timestamp("us", "UTC")
-        return kind if kind.unit == "ns" else pa.timestamp("us")
-    fits = is_a.is_boolean(kind) or is_a.is_integer(kind) or is_a.is_floating(kind)
-    texts = (is_a.is_string, is_a.is_large_string, is_a.is_string_view)
-    data = (is_a.is_binary, is_a.is_large_binary, is_a.is_binary_view, is_a.is_fixed_size_binary)
-    if is_a.is_decimal(kind) and kind.precision <= 38 and kind.scale >= 0:
-        return pa.decimal128(kind.precision, kind.scale)
-    if fits or any(test(kind) for test in (*texts, *data)):
-        return kind
-    raise _loss_error(name, column, kind, "values of this type are not brought over")
+    held = duckdb_kind(kind)
+    if held is None:
+        raise _loss_error(name, column, kind, "values of this type are not brought over")
+    return held
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:

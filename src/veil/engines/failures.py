@@ -88,6 +88,10 @@ def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> Word
         return ("the connection to the server was lost. Check that it is running, and try again",)
     if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
         return (_STATES["42501"],)
+    if state == "55P03" or re.search(r"lock wait timeout|(database|table)( \S+)? is locked", said):
+        return (
+            "somebody else has locked it. Try again when that session or program has ended its transaction",
+        )
     if "no space left" in said or "disk is full" in said:
         return "the disk is full. Free some space, or name a folder on another disk with ", _ON_DISK
     if "out of memory" in said:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from veil.base.progress import Progress
 from veil.engines.relation import Relation
 from veil.tables.arrow import normalize
+from veil.tables.cells import POINT, Marks
 from veil.tables.source import Source
 
 
@@ -18,6 +19,7 @@ class Fetched(Source):
     """Rows in memory, and the table that they were read from."""
 
     relation: Relation
+    marks: Marks = POINT
 
 
 def fetch_rows(relation: Relation, progress: Progress, columns: Sequence[str] | None = None) -> Fetched:
@@ -34,4 +36,4 @@ def fetch_rows(relation: Relation, progress: Progress, columns: Sequence[str] | 
     with relation.explain_errors(), relation.batches(table) as batches:
         rows = batches.read_all()
     cells = {name: relation.arrow_view(name, rows[name]) for name in rows.column_names}
-    return Fetched(normalize(pa.table(cells)), "pyarrow", relation=relation)
+    return Fetched(normalize(pa.table(cells)), "pyarrow", relation=relation, marks=relation.marks)

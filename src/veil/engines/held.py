@@ -22,6 +22,10 @@ class EngineHeld(Source):
     def expression(self, outcome: Outcome) -> Any:
         """Return the released rows as the engine sees them: a Spark DataFrame, or an Ibis table."""
 
+    def flag_of(self, outcome: Outcome) -> str | None:
+        """Return the name of the column that shows which of the released rows are suppressed, if one is needed."""
+        return outcome.flag
+
     @abstractmethod
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         """Count how often each combination of some columns occurs in the input."""

@@ -1,24 +1,30 @@
 """Questions to tables that an engine holds: it counts combinations of cells, and the rest is as for tables in memory.
 
 So answers are the same wherever the rows are, and sums are exact: engines add doubles in an order that changes, and what
-that rounds is no part of any proof.
+that rounds is no part of any proof. CSV files are always read by Veil, line by line: to DuckDB, one line that it cannot read is
+an error of the file.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
-from veil.dp.held import Selected
+import pyarrow as pa
+
+from veil.dp.held import Held, InMemory, Selected
 from veil.engines.relation import Engine, Relation, relation_of
+from veil.engines.scan.files import files_of, format_of_files
 from veil.engines.settings import Settings
-from veil.tables.formats import Format
+from veil.errors import InputError
+from veil.tables.cells import Cells
+from veil.tables.formats import Csv, Format
+from veil.tables.source import read_cells
 
 
 class HeldByEngine:
     """A table of an engine. Combinations that were counted once are kept."""
-
-    has_rows = False
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
@@ -35,14 +41,37 @@ class HeldByEngine:
 
         wanted = tuple(names) or (self.names[0],)
         if wanted not in self._known:
-            made = condensed_source(self._relation, wanted)
-            self._known[wanted] = Selected(made.table, made.weights)
+            made = condensed_source(self._relation.cell_by_cell(), wanted, may_be_empty=True)
+            assert made.weights is not None
+            cells = {name: Cells.of(made.table[name]) for name in names}
+            self._known[wanted] = Selected(cells, made.table.num_rows, made.weights)
         return self._known[wanted]
 
 
 def hold_relation(
     source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
-) -> HeldByEngine | None:
-    """Return a table that an engine holds or is to read; None if it belongs into memory."""
-    relation = relation_of(source, format=format, engine=engine, settings=settings)
+) -> Held | None:
+    """Return a table that an engine holds or is to read, or CSV files; None for what belongs into memory."""
+    texts = hold_csv(source, format)
+    if texts is not None:
+        return texts
+    relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
     return None if relation is None else HeldByEngine(relation)
+
+
+def hold_csv(source: Any, format: Format | None = None) -> Held | None:
+    """Return a CSV file, or a folder or pattern of such, read line by line; None for anything else."""
+    if not isinstance(source, str | os.PathLike) or "://" in str(source):
+        return None
+    files = files_of(str(source))
+    chosen = format if format is not None else format_of_files(files)
+    if not isinstance(chosen, Csv):
+        return None
+    first, *others = [read_cells(file, format=format) for file in files]
+    for file, other in zip(files[1:], others, strict=True):
+        if other.table.column_names != first.table.column_names:
+            raise InputError(
+                f"{file}: has other columns than {files[0]}. Give files with the same columns in the same order"
+            )
+    table = pa.concat_tables([first.table, *(each.table for each in others)])
+    return InMemory(table, None if others else first, first.format)

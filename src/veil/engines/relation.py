@@ -6,11 +6,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
@@ -18,9 +19,11 @@ from veil.base.paths import usable
 from veil.engines.database import Database, connect, database_of, open_table
 from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
+from veil.engines.kinds import restored, shown_kind
 from veil.engines.scan.files import Files, Scan, is_pattern, normalize_column, scan_of, settle_format
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
+from veil.tables.cells import POINT, Marks
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
 from veil.tables.frames import check_names
 
@@ -78,6 +81,20 @@ class Relation:
         """The table where it was found: what this is a copy of, or itself."""
         return self.origin or self
 
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in texts of files."""
+        format = None if self.scan is None else self.scan.format
+        return Marks(format.decimal, format.thousands) if isinstance(format, Csv) else POINT
+
+    def cell_by_cell(self) -> Relation:
+        """Return the table with texts of files as they are: a type that is found from all records would tell of one."""
+        if self.scan is not None:
+            kinds = {name: kind for name, kind in self.scan.kinds.items() if name not in self.scan.texts}
+            scan = replace(self.scan, kinds=kinds)
+            return replace(self, scan=scan, table=scan.open(self.backend))
+        return replace(self, table=self.dialect.cell_by_cell(self.table))
+
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
         return expression if self.frame == "ibis" else self.dialect.restore(expression)
@@ -87,23 +104,31 @@ class Relation:
         return self.dialect.batches(expression, rows)
 
     def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
-        """Return values of the engine as the rest of Veil sees them; the same, except for text of files.
+        """Return values of the engine as the rest of Veil sees them: in the type that they have in memory.
 
-        The values have to be all that the column holds, in any order and number, null included: the text of a
-        CSV file is typed by all of it. Different texts may stand for one value (``1.5`` and ``1.50``).
+        Text stays text: labels stand in columns of every type.
         """
         chunked = normalize_column(
             values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         )
-        if self.scan is not None and column in self.scan.texts:
-            try:
-                chunked = self.scan.convert_type(column, chunked)
-            except InputError as error:
-                raise error.after(f"{self.name}: ") from None
+        kinds = {} if self.scan is None else self.scan.kinds
+        if pa.types.is_string(chunked.type):
+            self._check_text(column, chunked)
+        elif column in kinds:
+            chunked = chunked.cast(restored(chunked.type, kinds[column]))
         elif column in self.original.table.columns and _is_unbounded(self.original.table.schema()[column]):
             chunked = _with_few_places(chunked)
+        else:
+            chunked = chunked.cast(shown_kind(chunked.type))
         made = chunked.combine_chunks()
         return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)
+
+    def _check_text(self, column: str, texts: pa.ChunkedArray) -> None:
+        in_file = self.scan is not None and column in self.scan.texts
+        if in_file and pc.any(pc.match_substring(texts, "\0")).as_py():
+            raise InputError(
+                f"{self.name}: column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16"
+            )
 
     @contextlib.contextmanager
     def explain_errors(self) -> Iterator[None]:
@@ -120,22 +145,28 @@ class Relation:
 
 
 def relation_of(
-    source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
+    source: Any,
+    *,
+    format: Format | None = None,
+    engine: Engine = "auto",
+    settings: Settings | None = None,
+    may_be_empty: bool = False,
 ) -> Relation | None:
     """Return the table that an engine holds or should read; ``None`` for what is best read into memory.
 
     An engine takes Ibis tables, Spark DataFrames, databases (as URL or `Database`), folders and patterns of
     Parquet or CSV files, and single files too large for the memory of this machine, or all of them with
-    ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory.
+    ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory. A table without rows is refused, unless it
+    `may_be_empty`.
     """
     if isinstance(source, Database):
-        return _of_database(source, settings)
+        return _of_database(source, settings, may_be_empty)
     if isinstance(source, str) and (database := database_of(source)) is not None:
-        return _of_database(database, settings)
+        return _of_database(database, settings, may_be_empty)
     if isinstance(source, Files):
-        return relation_of(source.path, format=source.format, engine=engine, settings=settings)
+        return _of_path(source.path, source.format, engine, settings or Settings(), may_be_empty)
     if isinstance(source, str | os.PathLike):
-        return _of_path(os.fspath(source), format, engine, settings or Settings())
+        return _of_path(os.fspath(source), format, engine, settings or Settings(), may_be_empty)
     if (adopted := adopt(source)) is not None:
         location = Handed(str(adopted.backend.name))
         return _check_relation(Relation(*adopted, "frame", location, settings=settings or Settings()))
@@ -199,7 +230,7 @@ def _of_ibis(table: Table, settings: Settings) -> Relation:
     return _check_relation(Relation(table, backend, name, "ibis", location, settings=settings))
 
 
-def _of_database(database: Database, settings: Settings | None) -> Relation:
+def _of_database(database: Database, settings: Settings | None, may_be_empty: bool) -> Relation:
     backend = connect(database, settings)
     table = open_table(backend, database)
     relation = _check_relation(
@@ -207,12 +238,15 @@ def _of_database(database: Database, settings: Settings | None) -> Relation:
     )
     with relation.explain_errors():
         # Also shows whether the rows may be read at all.
-        if collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py() == 0:
+        found = collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py()
+        if not found and not may_be_empty:
             raise no_rows(relation)
     return relation
 
 
-def _of_path(path: str, format: Format | None, engine: Engine, settings: Settings) -> Relation | None:
+def _of_path(
+    path: str, format: Format | None, engine: Engine, settings: Settings, may_be_empty: bool
+) -> Relation | None:
     if engine == "memory":
         return None
     usable(path)
@@ -222,13 +256,14 @@ def _of_path(path: str, format: Format | None, engine: Engine, settings: Setting
     backend = new_duckdb()
     settings.apply(backend)
     with explain_errors(path):
-        scan = settle_format(scan, backend)
+        # What may be empty is read for a promise over neighbours, where no type may follow from all cells.
+        scan = settle_format(scan, backend, typed=not may_be_empty)
         table = scan.open(backend)
         empty = not collect(backend, table.limit(1)).num_rows
     relation = _check_relation(
         Relation(table, backend, path, "file", Files(path, scan.format), scan, settings)
     )
-    if empty:
+    if empty and not may_be_empty:
         raise no_rows(relation)
     return relation
 

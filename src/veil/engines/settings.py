@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.references import Reference
 from veil.base.signals import uninterrupted
 from veil.errors import InputError, Say
 from veil.tables.staging import Staging, temporary_folder
@@ -26,6 +27,9 @@ _UNITS = {
     **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
 }
+
+
+_FOLDER = Reference("a folder", "leave it out")
 
 
 @declared
@@ -45,7 +49,7 @@ class Settings:
 
     memory: Annotated[str | None, Field(description="by default half of the free memory")] = None
     threads: Annotated[int | None, Field(ge=1, description="by default all cores")] = None
-    temporary: Annotated[Path | None, Field(description="a folder; by default the system's")] = None
+    temporary: Annotated[Path | None, _FOLDER, Field(description="a folder; by default the system's")] = None
     bring_over: Annotated[
         bool, Field(description="copy the rows of a database to this machine, and work on the copy")
     ] = False
@@ -81,6 +85,8 @@ class Settings:
             "preserve_insertion_order": False,
             # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
             "autoinstall_known_extensions": False,
+            # Instants are shown in UTC wherever this runs.
+            "TimeZone": "UTC",
         }
         if self.threads is not None:
             options["threads"] = self.threads

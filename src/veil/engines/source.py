@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.base.randomness import Randomness
-from veil.dp.safepub import SafePub
-from veil.engines.blank import Texts, with_rest
+from veil.engines.blank import any_shows, with_rest
 from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.database import Database
+from veil.engines.dialects import collect
 from veil.engines.draw import draw_rows, store_rows
 from veil.engines.held import EngineHeld
 from veil.engines.order import shuffled
@@ -39,7 +38,8 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
-from veil.tables.formats import Parquet
+from veil.tables.cells import POINT, Marks
+from veil.tables.formats import Format, Parquet
 from veil.tables.source import file_digest
 
 if TYPE_CHECKING:
@@ -57,21 +57,49 @@ class EngineSource(EngineHeld):
     is_sample: bool = False
     state: str | None = None
     """Of the files that were read, to notice if somebody changes them before they are released."""
+    marks: Marks = POINT
+
+    def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> EngineSource:
+        table = self.table
+        for name, spell in spellings.items():
+            column = table[name].combine_chunks()
+            made = pa.DictionaryArray.from_arrays(column.indices, spell(column.dictionary))
+            table = table.set_column(table.column_names.index(name), name, made)
+        return replace(self, table=table, condensed=replace(self.condensed, table=table))
+
+    _flags: dict[int, tuple[Outcome, str | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def files(self) -> list[tuple[Path, Format]]:
+        """The files that the engine reads."""
+        scan = self.relation.original.scan
+        return [] if scan is None else [(Path(file), scan.format) for file in scan.files]
 
     def dictionary(self, name: str) -> pa.Array:
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
 
-    @functools.cached_property
-    def texts(self) -> Texts:
-        """Which columns are text."""
-        return Texts(self.relation)
-
     def flag_of(self, outcome: Outcome) -> str | None:
-        """Name of the column that shows which rows are suppressed, if one is needed."""
+        """Return what it is in memory: one is needed if rows that are not suppressed show nothing in any column."""
         if outcome.flag is None:
             return None
-        return free_flag(self.relation.table.columns)
+        if id(outcome) not in self._flags:
+            needed = self.is_sample or self._another_looks_blank(outcome)
+            self._flags[id(outcome)] = outcome, free_flag(self.relation.table.columns) if needed else None
+        return self._flags[id(outcome)][1]
+
+    def _another_looks_blank(self, outcome: Outcome) -> bool:
+        """Count the rows that show nothing, also in the columns that no model looks at."""
+        relation = self.relation
+        rows = Transform(replace(outcome, flag=None), self)(relation.table)
+        assert outcome.plan is not None
+        shows = any_shows(replace(relation, table=rows), rows.columns, outcome.plan.marker)
+        with relation.explain_errors():
+            counts = collect(relation.backend, rows.aggregate(rows=rows.count(), shown=shows.sum()))
+        total, shown = (int(counts[name][0].as_py() or 0) for name in ("rows", "shown"))
+        return 0 < total - shown - outcome.suppressed < total - outcome.suppressed
 
     def subset_rows(self, prepared: Prepared) -> Chosen | None:
         """How to find the rows of the research subset, if there is one."""
@@ -130,7 +158,7 @@ class EngineSource(EngineHeld):
         with self.relation.explain_errors():
             some = draw_rows(self.relation, probability, randomness)
             condensed = condense(some, self.condensed.table.column_names)
-        return _source(some, condensed, is_sample=True)
+        return replace(_source(some, condensed), is_sample=True, marks=self.marks)
 
     def _rows(self, outcome: Outcome) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
         """Return rows of the engine, and what makes rows of the release out of them.
@@ -176,12 +204,13 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             "table into memory"
         )
     _check_models(relation, plan)
-    if relation.scan is not None and any(isinstance(model, SafePub) for model in plan.models):
-        # Types that are found from all records would tell of one: texts of files stay what they are.
-        relation = replace(relation, scan=replace(relation.scan, texts=()))
+    private = any(model.over_neighbours for model in plan.models)
+    if private:
+        relation = relation.cell_by_cell()
     read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
     check_columns(relation, read)
-    return condensed_source(bring_over(*columns_for_release(relation, plan, read), progress), read)
+    held = bring_over(*columns_for_release(relation, plan, read), progress)
+    return condensed_source(held, read, may_be_empty=private)
 
 
 def _check_models(relation: Relation, plan: Plan) -> None:
@@ -248,19 +277,21 @@ def _with_blank_rows(
     return replace(condensed_source(relation, [*wanted, *rest]), columns=columns)
 
 
-def condensed_source(relation: Relation, columns: Iterable[str]) -> EngineSource:
+def condensed_source(
+    relation: Relation, columns: Iterable[str], *, may_be_empty: bool = False
+) -> EngineSource:
     """Condense a relation to some columns."""
     names = list(dict.fromkeys(columns))
     check_columns(relation, names)
     relation = bring_over(relation, names)
     with relation.explain_errors():
         condensed = condense(relation, names)
-    if not condensed.weights.size:
+    if not condensed.weights.size and not may_be_empty:
         raise no_rows(relation)
     return _source(relation, condensed)
 
 
-def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False) -> EngineSource:
+def _source(relation: Relation, condensed: Condensed) -> EngineSource:
     return EngineSource(
         condensed.table,
         "engine",
@@ -268,8 +299,8 @@ def _source(relation: Relation, condensed: Condensed, *, is_sample: bool = False
         columns=tuple(relation.original.table.columns),
         relation=relation,
         condensed=condensed,
-        is_sample=is_sample,
         state=None if relation.scan is None else fingerprint(relation),
+        marks=relation.marks,
     )
 
 

@@ -1,9 +1,9 @@
-"""How often values occur in a table that an engine holds; it counts, and no rows come over."""
+"""How often values occur in a table that an engine holds: it counts, and no more than the different values come over."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from veil.engines.dialects import collect
 from veil.engines.lookups import free_prefix, is_missing
 from veil.tables.arrow import normalize
-from veil.tables.tally import PLACEHOLDERS, Tally, no_value, words_of
+from veil.tables.tally import InMemory, Tally, no_value
 
 if TYPE_CHECKING:
     import ibis
@@ -33,6 +33,7 @@ class HeldTally:
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
+        self._known: dict[tuple[str, ...], InMemory] = {}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -47,6 +48,8 @@ class HeldTally:
         return pa.chunked_array([cells.filter(pa.array(~no_value(cells)))])
 
     def tally(self, names: Sequence[str]) -> Tally:
+        if any(self._relation.table[name].type().is_string() for name in names):
+            return self._fetched(names).tally(names)  # no engine folds spellings as Python does
         grouped, count = self._grouped(names)
         rows = grouped[count].cast("int64")
         asked = grouped.aggregate(
@@ -59,24 +62,25 @@ class HeldTally:
         return Tally(total, int(found["different"]), pairs, int(found["most"] or 0))
 
     def words(self, name: str) -> tuple[Tally, Tally]:
-        grouped, _ = self._grouped([name])
-        values, counts = [], []
-        with self._relation.explain_errors():
-            for batch in self._relation.batches(grouped):
-                values.append(batch.column(0).cast(pa.string()))
-                counts.append(np.array(batch.column(1).cast(pa.int64())))
-        whole = pa.concat_arrays(values or [pa.array([], pa.string())])
-        return words_of(whole, np.concatenate(counts or [np.empty(0, np.int64)]))
+        return self._fetched([name]).words(name)
+
+    def alike(self, name: str) -> tuple[str, ...]:
+        return self._fetched([name]).alike(name) if self._relation.table[name].type().is_string() else ()
+
+    def _fetched(self, names: Sequence[str]) -> InMemory:
+        """The combinations of some columns, in memory, with the number of rows that each stands for."""
+        if (*names,) not in self._known:
+            grouped, count = self._grouped(names)
+            with self._relation.explain_errors():
+                found = normalize(collect(self._relation.backend, grouped))
+            weights = np.array(found[count].cast(pa.int64()), dtype=np.int64)
+            self._known[(*names,)] = InMemory(found.drop_columns([count]), weights)
+        return self._known[(*names,)]
 
     def _grouped(self, names: Sequence[str]) -> tuple[ibis.Table, str]:
         """Return the combinations of some columns that have a value in each, and the name of the column with their number."""
         table = self._relation.table
         for name in names:
-            table = table.filter(~_is_placeholder(table[name]))
+            table = table.filter(~is_missing(table[name]))
         table, count = table.select(list(names)), f"{free_prefix(names)}_rows"
         return table.group_by(list(names)).agg(**{count: table.count()}), count
-
-
-def _is_placeholder(column: Any) -> Any:
-    missing = is_missing(column)
-    return missing | column.strip().lower().isin(list(PLACEHOLDERS)) if column.type().is_string() else missing

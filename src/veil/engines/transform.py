@@ -23,7 +23,8 @@ from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
 from veil.plan.plan import Plan
-from veil.tables.columns import encode_values, is_text
+from veil.tables.columns import is_text
+from veil.tables.spelling import encode_people, key_text
 from veil.tables.text import canonical_text
 
 if TYPE_CHECKING:
@@ -152,17 +153,14 @@ class Transform:
         value = as_released(table[name])
         if self.parts == [None] or self.plan.suppressed_rows != "blank":
             return value
-        return blanked(
-            value, table[self.part] < 0, self.plan.marker if self.source.texts.is_text(name) else None
-        )
+        return blanked(value, table[self.part] < 0, self.plan.marker)
 
     def _cell(self, table: ibis.Table, column: _Column) -> Any:
         """What a quasi-identifier shows in each row."""
         import ibis
 
         if column.is_kept:
-            respelled = "spelling" in column.lookup.payload
-            value = column.lookup.cell(table, "spelling") if respelled else as_released(table[column.name])
+            value = as_released(table[column.name])
             marker = self.plan.marker if column.is_text else None
         else:
             value = column.lookup.cell(table, column.label(len(self.parts) - 1))
@@ -205,7 +203,7 @@ class _Column:
                 payload[f"l{level}"] = labels.take(pa.array(hierarchy.label_map(level)[known]))
         missing = np.array(seen.is_null(), dtype=np.bool_)
         if self.is_kept:
-            payload |= _one_spelling(source, name, known, missing)
+            _check_spelling(source, name, known, missing)
         self.lookup = Lookup(tag, name, source.condensed.engine_values[name], missing, payload)
 
     def label(self, part: int) -> str:
@@ -221,24 +219,21 @@ class _Column:
         return self.hierarchy.label_map(self.levels[part])[self.codes]
 
 
-def _one_spelling(
+def _check_spelling(
     source: EngineSource, name: str, codes: NDArray[np.int32], missing: NDArray[np.bool_]
-) -> dict[str, pa.Array]:
-    """Spell values that are counted as one in one way (1.5 and 1.50 in a CSV file), or nobody would take them for one."""
-    values, column = source.condensed.engine_values[name], source.relation.table[name]
+) -> None:
+    """Refuse values that are counted as one and spelled in several ways: whoever sees them would not take them for one."""
+    values = source.condensed.engine_values[name]
     _, first, place = np.unique(codes, return_index=True, return_inverse=True)
     spelling = first[place]
     differs = np.flatnonzero((spelling != np.arange(codes.size)) & ~missing)
-    if not differs.size or not pa.types.is_string(values.type):
-        return {}
-    if not column.type().is_string():
+    if differs.size and pa.types.is_string(values.type):
         one, other = values[int(spelling[differs[0]])], values[int(differs[0])]
         raise InputError(
             f"{source.relation.name}: column {name!r} writes one value in several ways, such as "
             f"{str(one)!r} and "
             f"{str(other)!r}. Write them alike, or generalize the column"
         )
-    return {"spelling": values.take(pa.array(spelling))}
 
 
 def _pseudonyms(tag: str, plan: Plan, source: EngineSource, outcome: Outcome) -> Lookup | None:
@@ -247,10 +242,11 @@ def _pseudonyms(tag: str, plan: Plan, source: EngineSource, outcome: Outcome) ->
     if name is None or plan.identifying.get(name) != "pseudonym":
         return None
     key = outcome.apart[KEY]
-    of = dict(zip(key["value"].to_pylist(), key["pseudonym"].to_pylist(), strict=True))
+    texts = [key_text(text, name) for text in key["value"].to_pylist()]
+    of = dict(zip(texts, key["pseudonym"].to_pylist(), strict=True))
     seen = source.dictionary(name)
     missing = np.array(seen.is_null(), dtype=np.bool_)
-    found = pa.array([of.get(text) for text in canonical_text(seen)], pa.string())
+    found = pa.array([of.get(key_text(text, name)) for text in canonical_text(seen)], pa.string())
     return Lookup(tag, name, source.condensed.engine_values[name], missing, {"p": found})
 
 
@@ -260,7 +256,7 @@ class _Person:
     def __init__(self, tag: str, name: str, source: EngineSource) -> None:
         seen = source.dictionary(name)
         # Values that the engine spells in several ways are one person if Veil takes them for one.
-        codes = encode_values(pa.chunked_array([seen]))[1]
+        codes = encode_people(pa.chunked_array([seen]), name)[1]
         missing = np.array(seen.is_null(), dtype=np.bool_)
         values = source.condensed.engine_values[name]
         lookup = Lookup(tag, name, values, missing, {"c": pa.array(codes.astype(np.int64))})

@@ -29,13 +29,13 @@ from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.published.people import People
+from veil.tables.spelling import renamed
 from veil.verification.release import as_published, verify_links, verify_models, verify_roles
 
 if TYPE_CHECKING:
     import ibis
 
     from veil.engines.relation import Relation
-    from veil.engines.scan.files import Scan
     from veil.engines.source import EngineSource
 
 _MODULUS = 2**31 - 1
@@ -52,8 +52,9 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
     planned += [flag] if flag is not None else []
-    renamed = [flag if flag and name == outcome.flag else name for name in outcome.table.column_names]
-    expected = outcome.table.rename_columns(renamed)
+    released = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
+    renamed = [str(flag) if name == outcome.flag else name for name in released]
+    expected = outcome.table.select(released).rename_columns(renamed)
     known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
@@ -74,7 +75,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
         return [table if as_it_was else Transform(outcome, source)(table)]
 
     return verify_written(
-        dataclasses.replace(source.relation, scan=_without_labels(source, outcome)),
+        source.relation,
         staged,
         Due("the table has the columns of the plan and no others", planned, expected, known, plan.marker),
         outcome.weights,
@@ -132,28 +133,13 @@ def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
     return Finding(f"identifying column {name!r} is masked", number == 0, f"{number} cells show something")
 
 
-def _without_labels(source: EngineSource, outcome: Outcome) -> Scan | None:
-    """How text of files is read, except in columns that hold labels now: those are what they are."""
-    scan, names = source.relation.scan, list(outcome.hierarchies)
-    labels = {
-        names[j] for part in outcome.parts for j, level in enumerate(part.levels) if level or source.is_sample
-    }
-    if scan is None:
-        return None
-    return dataclasses.replace(scan, texts=tuple(name for name in scan.texts if name not in labels))
-
-
 def _verify_people(
     outcome: Outcome, source: EngineSource, names: list[str], flag: str | None, written: Condensed
 ) -> list[Finding]:
     """Check models that count people, on rows of which the column that tells them apart has not gone yet."""
     assert outcome.plan is not None
     transform = Transform(outcome, source, keep=outcome.plan.person_column)
-    relation = dataclasses.replace(
-        source.relation,
-        table=transform(source.relation.table),
-        scan=_without_labels(source, outcome),
-    )
+    relation = dataclasses.replace(source.relation, table=transform(source.relation.table))
 
     def judge(cells: pa.Table, weights: NDArray[np.int64], people: People) -> list[Finding]:
         return _verify_models(outcome, cells, weights, flag, people)
@@ -178,7 +164,9 @@ def verify_people(
     assert person is not None
     made = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
     cells = made.table.drop_columns([whose])
-    found = judge(cells, made.weights, People.of(made.table, whose, all_rows=plan.knows == "all rows"))
+    found = judge(
+        cells, made.weights, People.of(made.table, renamed(person, whose), all_rows=plan.knows == "all rows")
+    )
     if plan.identifying[person] == "pseudonym":
         hidden = np.array(pc.equal(cells[person].cast(pa.string()), plan.marker or "").fill_null(True))
         found += verify_roles(cells.select([person]), plan)

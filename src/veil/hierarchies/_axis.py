@@ -8,6 +8,7 @@ year 1, so that intervals of seven days begin on Mondays.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -22,6 +23,7 @@ from pydantic import BeforeValidator, TypeAdapter
 
 from veil.base.hostile import MOST_DIGITS
 from veil.errors import HierarchyError, Say
+from veil.tables.columns import is_text
 from veil.tables.text import canonical_text
 
 
@@ -69,6 +71,8 @@ _DURATION = TypeAdapter(timedelta)
 Point = Annotated[int | Decimal | datetime | date, BeforeValidator(_point)]
 Moment = Annotated[datetime | date, BeforeValidator(_moment_of)]
 Step = Annotated[int | Decimal | timedelta, BeforeValidator(_step)]
+
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+\s*")
 
 EPOCH_DAY = date(1970, 1, 1).toordinal() - 1
 DAY_LENGTH = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -156,9 +160,25 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
         whole = all(moment.denominator == 1 for moment in moments)
         axis = Axis("date" if whole else "timestamp", whole)
         return axis, [int(each * day_length) for each in moments], day_length
+    if is_text(kind):
+        _refuse_thousands(texts, column)
     numerators, denominator = _numbers(texts, column)
     spelled = not (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
     return Axis("number", spelled and denominator == 1), numerators, denominator
+
+
+def _refuse_thousands(texts: Sequence[str], column: str) -> None:
+    """Refuse text of which nobody can tell whether its point marks thousands or decimals: a label would hold for one only."""
+    for text in texts:
+        if _THOUSANDS.fullmatch(text):
+            raise HierarchyError(
+                f"the value {text!r} of column {column!r} is text, which may mean {text.strip().replace('.', '')} or "
+                f"{text.strip()}: a point can mark thousands or decimals. Say which (of a CSV file, with ",
+                Say("format", "Csv", thousands="."),
+                " or ",
+                Say("format", "Csv", decimal="."),
+                "), or turn the column into numbers",
+            )
 
 
 def _numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from veil.base.declare import declared
+from veil.base.references import Reference
 from veil.hierarchies._builders import Builder, Shown
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
@@ -65,11 +66,14 @@ class Identity(Builder):
         return finish([texts], values, column, names=[column])
 
 
+_FILE = Reference("a hierarchy file", "write down its rows instead")
+
+
 @declared(kind_of=Builder)
 class File(Builder):
     """A hierarchy in a file, read when it is needed; see `read`."""
 
-    path: Annotated[str, Field(min_length=1, description="where the file is")]
+    path: Annotated[str, Field(min_length=1, description="where the file is"), _FILE]
     separator: Annotated[
         str | None, Field(min_length=1, max_length=1, description="between columns; found out if not given")
     ] = None

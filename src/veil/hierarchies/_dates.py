@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -209,15 +209,13 @@ class Dates(Builder):
     def _moments(self, known: pa.Array, column: str) -> list[datetime]:
         kind = known.type
         if pa.types.is_date(kind):
-            return [_moment(day) for day in known.cast(pa.date32()).to_pylist()]
+            return [_moment(day) for day in _as_python(known.cast(pa.date32()), column)]
         if pa.types.is_timestamp(kind):
             if kind.tz is not None:
                 known = pc.local_timestamp(known)
             # Rounded down before the cast, which would round moments before 1970 up.
-            moments: list[datetime] = (
-                pc.floor_temporal(known, unit="microsecond").cast(pa.timestamp("us"), safe=False).to_pylist()
-            )
-            return moments
+            floored = pc.floor_temporal(known, unit="microsecond").cast(pa.timestamp("us"), safe=False)
+            return _as_python(floored, column)
         texts = [text or "" for text in canonical_text(known, column=column)]
         return [self._parse(text, column, texts) for text in texts]
 
@@ -352,8 +350,10 @@ def week_of(day: date, weeks: Literal["iso", "us"]) -> tuple[int, int]:
     if weeks == "iso":
         year, week, _ = day.isocalendar()
         return year, week
-    saturday = day + timedelta(days=6 - day.isoweekday() % 7)  # the week with 1 January is the first
-    return saturday.year, (saturday.timetuple().tm_yday - 1) // 7 + 1
+    ahead = 6 - day.isoweekday() % 7  # days to Saturday; the week with 1 January is the first
+    if day.month == 12 and day.day + ahead > 31:
+        return day.year + 1, 1
+    return day.year, (day.timetuple().tm_yday + ahead - 1) // 7 + 1
 
 
 def week_of_month(day: date, weeks: Literal["iso", "us"]) -> int:
@@ -395,6 +395,21 @@ def _labeller(unit: str, style: str, weeks: Literal["iso", "us"]) -> Callable[[d
         "quarter": lambda at: f"Q{_quarter(at)} {at.year:04}",
     }
     return ({**plain, **iso} if style == "iso" else {**plain, **arx})[unit]
+
+
+def _as_python(values: pa.Array, column: str) -> list[Any]:
+    """Return dates or times as Python has them, which ends with the year 9999."""
+    try:
+        moments: list[Any] = values.to_pylist()
+    except (OverflowError, ValueError):
+        years = pc.year(values).to_numpy(zero_copy_only=False)
+        place = int(np.flatnonzero((years < 1) | (years > 9999))[0])
+        text = canonical_text(values[place : place + 1])[0]
+        raise HierarchyError(
+            f"the value {text} of column {column!r} is beyond the years 1 to 9999, which the calendar has; correct it in the "
+            "data, or set it to missing"
+        ) from None
+    return moments
 
 
 def _day(at: datetime) -> str:

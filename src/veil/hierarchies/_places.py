@@ -30,6 +30,7 @@ SAFE = 2**60  # twice this still fits into 64 bits
 _DIGITS = 18
 """Digits of a number that 64 bits hold, whatever they are."""
 
+_AMBIGUOUS = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$"  # thousands, perhaps: `positions` refuses it
 _PLAIN = r"^-?[0-9]{1,1000}(\.[0-9]{1,1000})?$"
 _ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{3}|\.[0-9]{6})?)?)?$"
 _YEAR_ONE = -EPOCH_DAY * DAY_LENGTH["us"]
@@ -106,7 +107,9 @@ def _decimal(values: pa.Array, texts: pa.Array) -> Places | None:
     """Numbers as digits with at most one point between them; None if one is something else, or too long."""
     kind = values.type
     if is_text(kind):
-        plain = texts if pc.all(pc.match_substring_regex(texts, _PLAIN), min_count=0).as_py() else None
+        numbers = pc.all(pc.match_substring_regex(texts, _PLAIN), min_count=0).as_py()
+        doubtful = pc.any(pc.match_substring_regex(texts, _AMBIGUOUS), min_count=0).as_py()
+        plain = texts if numbers and not doubtful else None
     elif pa.types.is_floating(kind):
         plain = _without_exponents(texts) if pc.all(pc.is_finite(values), min_count=0).as_py() else None
     else:

@@ -28,6 +28,7 @@ from veil.models.base import (
     Sized,
     readings,
 )
+from veil.models.sensitive import OfVisible
 from veil.quality.base import Evaluation, Node, QualityModel, Tally
 
 
@@ -82,7 +83,7 @@ class Evaluator:
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
                 self.on_sample.append(criterion)
-            elif model.monotone_suppression:
+            elif model.monotone_suppression and not isinstance(criterion, OfVisible):
                 self.steady.append(criterion)
             elif model.monotone_generalization:
                 self.monotone.append(criterion)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,6 +12,9 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.lattice.search import Search, Strategy
+
+_CHUNK = 1000
+"""Members that are made before the limits are looked at again."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -48,10 +52,10 @@ class _Breeding:
 
     def run(self) -> None:
         search, settings = self.search, self.settings
-        size = settings.population + len(self.low)
-        staircase = [(*self.high[: i + 1], *self.low[i + 1 :]) for i in range(len(self.low))]
-        first = staircase + [self._anywhere() for _ in range(size - len(staircase))]
-        second = [self._anywhere() for _ in range(size)]
+        # In a population that is larger than the lattice there is nothing new.
+        size = min(settings.population, max(search.space.size, _CHUNK)) + len(self.low)
+        first = self._settle([(*self.high[: i + 1], *self.low[i + 1 :]) for i in range(len(self.low))], size)
+        second = self._settle([], size)
         generation = 0
         while settings.generations is None or generation < settings.generations:
             first, second = self._rank(first), self._rank(second)
@@ -65,6 +69,20 @@ class _Breeding:
                 first, second = self._rank(first), self._rank(second)
             first, second = self._breed(first), self._breed(second)
             search.expect(1)
+
+    def _settle(self, population: list[Levels], size: int) -> list[Levels]:
+        """Fill a population up with random members, and check them on the way: it may be larger than the limits allow."""
+        while (start := len(population)) < size:
+            self.search.expect(1)
+            population += [self._anywhere() for _ in range(min(_CHUNK, size - start))]
+            self.search.check(population if start < _CHUNK else population[start:])
+        return population
+
+    def _repeat(self, make: Callable[[], Levels], count: int) -> Iterator[Levels]:
+        for at in range(count):
+            if at % _CHUNK == 0:
+                self.search.expect(1)
+            yield make()
 
     def _rank(self, population: list[Levels]) -> list[Levels]:
         evaluations = self.search.check(population)
@@ -80,10 +98,11 @@ class _Breeding:
         fitness = _fitness(losses)
         mothers = self.random.choices(parents, fitness, k=children)
         fathers = self.random.choices(parents, fitness, k=children)
+        pairs = zip(mothers, fathers, strict=True)
         return [
             *old[:elite],
-            *(self._mutant(self.random.choice(old)) for _ in range(size - children - elite)),
-            *(self._child(mother, father) for mother, father in zip(mothers, fathers, strict=True)),
+            *self._repeat(lambda: self._mutant(self.random.choice(old)), size - children - elite),
+            *self._repeat(lambda: self._child(*next(pairs)), children),
         ]
 
     def _child(self, mother: Levels, father: Levels) -> Levels:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -20,6 +19,7 @@ from veil.classes.sample import Sample
 from veil.errors import ParameterError, did_you_mean
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
 from veil.models.diversity import different
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -29,11 +29,14 @@ Value = str | bool | int | float | datetime.date | datetime.datetime | None
 
 
 @declared(kind_of=PrivacyModel)
-class AlphaKAnonymity(PrivacyModel):
+class AlphaKAnonymity(SensitiveModel):
     """k-anonymity, and no sensitive value is held by more than a share α of a class.
 
     `values` lists the sensitive values that matter, as they are or by their text; without it all do. Anyone who
     knows a person's class can then name one of these values with a confidence of at most α.
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
     one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).
@@ -47,6 +50,7 @@ class AlphaKAnonymity(PrivacyModel):
     values: Annotated[
         tuple[Value, ...] | None, Field(min_length=1, description="the values that matter; None: all of them")
     ] = None
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["AlphaKAnonymity"] = Field(default="AlphaKAnonymity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -54,16 +58,22 @@ class AlphaKAnonymity(PrivacyModel):
     eased: ClassVar[tuple[str, float] | None] = ("alpha", 1)
     views: ClassVar[tuple[View, ...]] = ("most",)
 
-    @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
+    def __post_init__(self) -> None:
+        if self.missing == "left out" and None in (self.values or ()):
+            raise ValueError(
+                "`values` of AlphaKAnonymity should be values, not None: a missing cell is none, unless you say "
+                "missing='a value'"
+            )
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return k, or the least size for which the counts allowed for each value can add up, if larger."""
-        return max(self.k, self.bind(sample).minimal_class_size())
+        """Return k, whatever the records show, or the least size for which values can add up, if larger."""
+        return max(self.k, super().minimal_class_size(sample))
 
-    def bind(self, sample: Sample) -> ShareLimits:
+    def least_size(self, sample: Sample) -> int:
+        """Return the least size for which the counts allowed for each value can add up."""
+        return self.criterion(sample).minimal_class_size()
+
+    def criterion(self, sample: Sample) -> ShareLimits:
         """Limit the share of the values that matter."""
         alpha = decimal_fraction(self.alpha)
         largest = largest_fraction(alpha, sample.whole_of(self.attribute)), Fraction(0)
@@ -104,7 +114,7 @@ class AlphaKAnonymity(PrivacyModel):
         """A record is hidden among k."""
         return PromisedRisk.of_classes(self.k)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Check the size of the smallest class and the largest share of each value that matters."""
         found = shares(published, self.attribute)
         if self.values is not None:
@@ -112,17 +122,13 @@ class AlphaKAnonymity(PrivacyModel):
             wanted = self._texts()
             found = [each for each, text in zip(found, texts, strict=True) if text in wanted]
         largest = max((each.largest for each in found), default=Fraction(0))
-        smallest = int(published.sizes.min(initial=published.records))
-        holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not published.sizes.size)
+        smallest = int(whole.sizes.min(initial=whole.records))
+        holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not whole.sizes.size)
         promise = f"({exactly(self.alpha)}, {self.k})-anonymity of {self.attribute!r}"
         return Finding(promise, holds, f"alpha = {beside(largest, self.alpha)}, k = {smallest}")
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the largest share of any value, together with the size of the smallest class."""
-        strengths = []
-        for name in sensitive if published.sizes.size else ():
-            alpha = float_at_least(max(each.largest for each in shares(published, name)))
-            parameter = f"alpha (k = {int(published.sizes.min())})"
-            strengths.append(Strength("AlphaKAnonymity", parameter, alpha, name))
-        return strengths
+        alpha = float_at_least(max(each.largest for each in shares(published, name)))
+        return [Strength("AlphaKAnonymity", f"alpha (k = {int(whole.sizes.min())})", alpha, name)]

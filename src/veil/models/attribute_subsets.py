@@ -19,6 +19,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError, did_you_mean
 from veil.models.base import PrivacyModel, Strength
+from veil.published.blank import shows_nothing
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encode_values, is_text
@@ -277,8 +278,8 @@ class _Groups:
             values, codes = encode_values(published.labels[name])
             marker = published.marker if is_text(values.type) else None
             self.codes[name], self.counts[name] = codes.astype(np.int64), len(values)
-            labels = values.to_pylist()
-            self.blank[name] = labels.index(marker) if marker in labels else None
+            blank = np.flatnonzero(shows_nothing(values, marker))
+            self.blank[name] = int(blank[0]) if blank.size else None
 
     def smallest(self, names: Sequence[str]) -> int:
         """Return the number of records in the smallest group of classes that agree in some columns."""

@@ -186,6 +186,9 @@ class PrivacyModel:
         Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
     counts_people
         Whether it can count people who may have several rows. Not so if it adds up records of several classes.
+    over_neighbours
+        Whether it promises that tables which differ by one person lead to the same release, so that nothing may look at a
+        cell to find out whose rows there are: the plan has to say it.
     unseen
         What the model promises and no table shows, in words: how it was made, for example.
     eased
@@ -201,6 +204,7 @@ class PrivacyModel:
     reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
+    over_neighbours: ClassVar[bool] = False
     unseen: ClassVar[str | None] = None
     views: ClassVar[tuple[View, ...]] = ("one value",)
     known_in_part: ClassVar[bool] = False

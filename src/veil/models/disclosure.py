@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -15,17 +14,21 @@ from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.shares import ShareLimits, ValueShare, shares
 from veil.published.finding import Finding
 from veil.published.table import Published
 
 
 @declared(kind_of=PrivacyModel)
-class DeltaDisclosure(PrivacyModel):
+class DeltaDisclosure(SensitiveModel):
     """Each sensitive value that occurs in a class is about as frequent there as in the whole table.
 
     With its frequency q in the class and p in the table: |log2(q / p)| < δ. Values that do not occur in the
     class are not judged, as in ARX; the original definition asks for all values in all classes.
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     Not monotone: a class without a value may be merged with one that holds it, and then hold too little of
     it. Nor under suppression. Brickell and Shmatikov (2008).
@@ -42,6 +45,7 @@ class DeltaDisclosure(PrivacyModel):
             description="bits that a class may reveal, less is safer; 1 to 3 is usual",
         ),
     ]
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["DeltaDisclosure"] = Field(default="DeltaDisclosure", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
@@ -49,20 +53,15 @@ class DeltaDisclosure(PrivacyModel):
     views: ClassVar[tuple[View, ...]] = ("most", "fewest")
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def compares_with(self) -> tuple[Beside, ...]:
         """The distribution of the input."""
         return ("distribution",)
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""
-        return self.bind(sample).minimal_class_size()
+        return self.criterion(sample).minimal_class_size()
 
-    def bind(self, sample: Sample) -> ShareLimits:
+    def criterion(self, sample: Sample) -> ShareLimits:
         """Turn the distance allowed into limits of each value's share: p / 2^δ < q < p * 2^δ."""
         return ShareLimits(sample, self.attribute, self._limits)
 
@@ -79,7 +78,7 @@ class DeltaDisclosure(PrivacyModel):
         )
         return upper, lower
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Compare the extreme frequencies of each value in the classes with its frequency in the table."""
         promise = f"{exactly(self.delta)}-disclosure privacy of {self.attribute!r}"
         found = shares(published, self.attribute)
@@ -95,18 +94,16 @@ class DeltaDisclosure(PrivacyModel):
         return Finding(promise, holds, f"{measured}, and less is needed" if delta == self.delta else measured)
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return a delta just above the largest distance, at which the model begins to hold."""
-        strengths = []
-        for name in sensitive:
-            found = shares(published, name)
-            if found and all(each.p > 0 for each in found):
-                ratio = _largest_ratio(found)
-                delta = float_above(Fraction(0)) if ratio == 1 else _log2(ratio)
-                while not _discloses_less(ratio, delta):
-                    delta = math.nextafter(delta, math.inf)
-                strengths.append(Strength("DeltaDisclosure", "delta", delta, name))
-        return strengths
+        found = shares(published, name)
+        if not all(each.p > 0 for each in found):
+            return []
+        ratio = _largest_ratio(found)
+        delta = float_above(Fraction(0)) if ratio == 1 else _log2(ratio)
+        while not _discloses_less(ratio, delta):
+            delta = math.nextafter(delta, math.inf)
+        return [Strength("DeltaDisclosure", "delta", delta, name)]
 
 
 def _times_power_of_two(p: Fraction, exponent: Fraction) -> Real:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -20,6 +19,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ImpossibleError, ParameterError
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -30,15 +30,19 @@ _ASSESSED_L = 5
 
 
 @declared(kind_of=PrivacyModel)
-class DistinctLDiversity(PrivacyModel):
+class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l different values of a sensitive attribute.
 
-    Both kinds of monotone: a union of classes holds the values of each, and a part of a class no further
-    ones. Guessing the most frequent value may still succeed nearly always. Machanavajjhala et al. (2007).
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
+
+    Both kinds of monotone where no value is missing: a union of classes holds the values of each, and a part of a class no
+    further ones. Guessing the most frequent value may still succeed nearly always. Machanavajjhala et al. (2007).
     """
 
     attribute: Attribute
     l: Annotated[int, Field(ge=1, description="least number of distinct values; 2 to 5 is usual")]
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["DistinctLDiversity"] = Field(default="DistinctLDiversity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -48,52 +52,48 @@ class DistinctLDiversity(PrivacyModel):
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def survives_union_of_people(self) -> bool:
         """It does: a class fails if everybody in it shows one of some l - 1 values. What most people of two classes show is
         shown by no more of each than shows the l - 1 values that most show there, so that somebody is left in both.
         """
         return True
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return l: each record brings one value."""
         check_l(self, self.l, sample)
         return self.l
 
-    def bind(self, sample: Sample) -> _Distinct | None:
+    def criterion(self, sample: Sample) -> _Distinct | None:
         """Count the values of each class. Any class holds one value."""
         check_l(self, self.l, sample)
         return _Distinct(sample, self) if self.l > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, as l values need l records."""
-        return PromisedRisk.of_classes(self.l)
+        """A record is one of l, as l values need l records, unless none is there to be seen."""
+        return one_of(self.l, self.missing)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Count the values of each class."""
         least = ClassValues(published, self.attribute).distinct.min(initial=np.iinfo(np.int64).max)
         measured = f"l = {least}" if published.sizes.size else "no class"
         return Finding(f"distinct {self.l}-diversity of {self.attribute!r}", bool(least >= self.l), measured)
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the least number of values of a class."""
-        if not published.sizes.size:
-            return []
-        least = {name: int(ClassValues(published, name).distinct.min()) for name in sensitive}
-        return [Strength("DistinctLDiversity", "l", l, name) for name, l in least.items()]
+        least = int(ClassValues(published, name).distinct.min())
+        return [Strength("DistinctLDiversity", "l", least, name)]
 
 
 @declared(kind_of=PrivacyModel)
-class RecursiveCLDiversity(PrivacyModel):
+class RecursiveCLDiversity(SensitiveModel):
     """In every class the most frequent sensitive value occurs less than c times as often as the rare ones.
 
     With the counts of a class in descending order: r_1 < c (r_l + ... + r_m). An attacker who excludes l - 2
     values still cannot be too sure of the most frequent one. (Some texts print the inequality reversed.)
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     Monotone under generalization: in a union r_1 is at most the sum of the parts', and the sum of the l - 1
     largest counts too, so what is left is at least the sum of what the parts leave. Not monotone under
@@ -110,6 +110,7 @@ class RecursiveCLDiversity(PrivacyModel):
         ),
     ]
     l: Annotated[int, Field(ge=1, description="values that count as frequent, plus one; 2 to 5 is usual")]
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["RecursiveCLDiversity"] = Field(default="RecursiveCLDiversity", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -118,18 +119,13 @@ class RecursiveCLDiversity(PrivacyModel):
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def survives_union_of_people(self) -> bool:
         """It does: in both classes somebody shows none of the l - 1 most frequent values, or nothing would be left. So
         the worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, and both are as in a union of rows.
         """
         return True
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return l + floor(1/c).
 
         r_1 is at least 1, so the counts from r_l on add up to more than 1/c, that is to floor(1/c) + 1 or
@@ -144,16 +140,16 @@ class RecursiveCLDiversity(PrivacyModel):
             )
         return self.l + math.floor(1 / c)
 
-    def bind(self, sample: Sample) -> _Recursive:
+    def criterion(self, sample: Sample) -> _Recursive:
         """Find the l - 1 largest counts of each class."""
-        self.minimal_class_size(sample)
+        self.least_size(sample)
         return _Recursive(sample, self)
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, as l values need l records."""
-        return PromisedRisk.of_classes(self.l)
+        """A record is one of l, as l values need l records, unless none is there to be seen."""
+        return one_of(self.l, self.missing)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Sort the counts of each class."""
         found = ClassValues(published, self.attribute)
         first, rest = found.recursive(self.l)
@@ -170,18 +166,21 @@ class RecursiveCLDiversity(PrivacyModel):
         )
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the least c for each l from 2 to 5 that every class has values for. Smaller ones fail."""
-        found = []
-        for name in sensitive if published.sizes.size else ():
-            counted = ClassValues(published, name)
-            for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
-                first, rest = counted.recursive(l)
-                ratio = first / rest
-                worst = np.flatnonzero(ratio == ratio.max())  # division is monotone, so the largest is there
-                largest = max(Fraction(int(first[i]), int(rest[i])) for i in worst)
-                found.append(Strength("RecursiveCLDiversity", f"c (l = {l})", float_above(largest), name))
+        found, counted = [], ClassValues(published, name)
+        for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
+            first, rest = counted.recursive(l)
+            ratio = first / rest
+            worst = np.flatnonzero(ratio == ratio.max())  # division is monotone, so the largest is there
+            largest = max(Fraction(int(first[i]), int(rest[i])) for i in worst)
+            found.append(Strength("RecursiveCLDiversity", f"c (l = {l})", float_above(largest), name))
         return found
+
+
+def one_of(l: int, missing: str) -> PromisedRisk:
+    """Return what at least l values promise about sizes: nothing of classes that show no value."""
+    return PromisedRisk() if missing == "left out" else PromisedRisk.of_classes(l)
 
 
 def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:

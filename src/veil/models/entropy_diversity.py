@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +17,8 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.models.base import PrivacyModel, PromisedRisk, Strength
-from veil.models.diversity import Attribute, ClassValues, check_l, split
+from veil.models.diversity import Attribute, ClassValues, check_l, one_of, split
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -29,13 +30,16 @@ _CLOSE = 2
 
 
 @declared(kind_of=PrivacyModel)
-class EntropyLDiversity(PrivacyModel):
+class EntropyLDiversity(SensitiveModel):
     """The entropy of a sensitive attribute is at least ln l in every class, and at least l values occur.
 
     The estimator "shannon" takes the entropy of the class as it is: n ln n - sum of f ln f >= n ln l for
     counts f that add up to n (the second condition follows, as d values have at most entropy ln d).
     "grassberger" corrects for the entropy that small samples lack, by G(x) in place of ln x for counts
     (Stammler, Katzenbeisser and Hamacher 2016).
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least
     the least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that,
@@ -54,6 +58,7 @@ class EntropyLDiversity(PrivacyModel):
         Literal["shannon", "grassberger"],
         Field(description="entropy of the class itself, or corrected for small classes"),
     ] = "shannon"
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["EntropyLDiversity"] = Field(default="EntropyLDiversity", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
@@ -66,26 +71,21 @@ class EntropyLDiversity(PrivacyModel):
         # Shannon's entropy only falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
         object.__setattr__(self, "views", ("worst",) if self.estimator == "shannon" else ("one value",))
 
-    @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return l, rounded up: at least that many values occur."""
         check_l(self, self.l, sample)
         return math.ceil(decimal_fraction(self.l))
 
-    def bind(self, sample: Sample) -> _Entropy | None:
+    def criterion(self, sample: Sample) -> _Entropy | None:
         """Sum up f ln f. Entropies are never below ln 1."""
         check_l(self, self.l, sample)
         return _Entropy(sample, self) if self.l > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, rounded up, as so many values need as many records."""
-        return PromisedRisk.of_classes(math.ceil(decimal_fraction(self.l)))
+        """A record is one of l, rounded up, as so many values need as many records, unless none is there to be seen."""
+        return one_of(math.ceil(decimal_fraction(self.l)), self.missing)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Compute the entropy of each class."""
         found = ClassValues(published, self.attribute)
         l = decimal_fraction(self.l)
@@ -103,15 +103,13 @@ class EntropyLDiversity(PrivacyModel):
         return Finding(promise, holds, measured)
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the exponential of the least entropy, for both estimators."""
-        found = []
-        for name in sensitive if published.sizes.size else ():
-            counted = ClassValues(published, name)
-            found.append(Strength("EntropyLDiversity", "l", _largest_l(counted, "shannon"), name, "down"))
-            corrected = _largest_l(counted, "grassberger")
-            found.append(Strength("EntropyLDiversity", "l (grassberger)", corrected, name, "down"))
-        return found
+        counted = ClassValues(published, name)
+        return [
+            Strength("EntropyLDiversity", parameter, _largest_l(counted, estimator), name, "down")
+            for parameter, estimator in (("l", "shannon"), ("l (grassberger)", "grassberger"))
+        ]
 
 
 class _Entropy:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -15,18 +14,22 @@ from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.shares import ShareLimits, shares
 from veil.published.finding import Finding
 from veil.published.table import Published
 
 
 @declared(kind_of=PrivacyModel)
-class BetaLikeness(PrivacyModel):
+class BetaLikeness(SensitiveModel):
     """In no class is a sensitive value more than 1 + β times as frequent as in the whole table.
 
     With the frequency q of a value in a class and p in the table: (q - p) / p <= β. The enhanced form also
     demands (q - p) / p <= -ln p, so that values that are frequent anyway gain little. A value that becomes
     rarer tells nothing here.
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     Monotone under generalization: the frequency in a union is at most the largest one of its parts, and p
     stays. Not monotone under suppression. Cao and Karras (2012).
@@ -38,6 +41,7 @@ class BetaLikeness(PrivacyModel):
         Field(ge=0, allow_inf_nan=False, description="largest relative gain, less is safer; 1 to 5 is usual"),
     ]
     enhanced: Annotated[bool, Field(description="also limit the gain to -ln p; the safer choice")] = False
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["BetaLikeness"] = Field(default="BetaLikeness", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -46,20 +50,15 @@ class BetaLikeness(PrivacyModel):
     views: ClassVar[tuple[View, ...]] = ("most",)
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def compares_with(self) -> tuple[Beside, ...]:
         """The distribution of the input."""
         return ("distribution",)
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""
-        return self.bind(sample).minimal_class_size()
+        return self.criterion(sample).minimal_class_size()
 
-    def bind(self, sample: Sample) -> ShareLimits:
+    def criterion(self, sample: Sample) -> ShareLimits:
         """Turn the largest gain of each value into its largest share: q <= p (1 + gain)."""
         return ShareLimits(sample, self.attribute, self._largest_share)
 
@@ -71,7 +70,7 @@ class BetaLikeness(PrivacyModel):
             return largest_fraction(lambda bits: ball(p) * (1 - ball(p).log()), records), Fraction(0)
         return largest_fraction(p * (1 + beta), records), Fraction(0)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Compare the largest frequency of each value in any class with its frequency in the table."""
         found = shares(published, self.attribute)
         name = "enhanced" if self.enhanced else "basic"
@@ -88,14 +87,13 @@ class BetaLikeness(PrivacyModel):
         return Finding(f"{name} {exactly(self.beta)}-likeness of {self.attribute!r}", holds, measured)
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the largest gain; for the enhanced form too, if every gain is at most -ln p."""
-        strengths = []
-        for name in sensitive:
-            found = shares(published, name)
-            if found and all(each.p > 0 for each in found):
-                beta = float_at_least(max(each.gain for each in found))
-                strengths.append(Strength("BetaLikeness", "beta", beta, name))
-                if all(each.has_enhanced_likeness for each in found):
-                    strengths.append(Strength("BetaLikeness", "beta (enhanced)", beta, name))
-        return strengths
+        found = shares(published, name)
+        if not all(each.p > 0 for each in found):
+            return []
+        beta = float_at_least(max(each.gain for each in found))
+        forms = (
+            ("beta", "beta (enhanced)") if all(each.has_enhanced_likeness for each in found) else ("beta",)
+        )
+        return [Strength("BetaLikeness", form, beta, name) for form in forms]

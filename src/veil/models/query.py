@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from veil.errors import PlanError, did_you_mean
 
-_Condition = Callable[[pa.Table], pa.Array]
+Condition = Callable[[Any], pa.Array]
 """Tells of each row of a table whether something is true, false or (missing) neither."""
 
 _DEEPEST = 50
@@ -45,7 +45,9 @@ _OF_FLOATS = {
 _KEYWORDS = ("and", "or", "not", "is", "null", "missing", "true", "false")
 
 
-class _Token(NamedTuple):
+class Token(NamedTuple):
+    """A word, a sign or a value of a query."""
+
     kind: str
     text: str
     start: int
@@ -66,7 +68,7 @@ class Query:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[_Token] = []
+        self.tokens: list[Token] = []
         at = 0
         while at < len(text):
             found = _TOKEN.match(text, at)
@@ -76,8 +78,8 @@ class Query:
             at = found.end()
             if found.lastgroup != "space":
                 # The last group to close is the named one around the parts of a moment.
-                self.tokens.append(_Token(str(found.lastgroup), found.group(), found.start()))
-        self.tokens.append(_Token("end", "the end", len(text)))
+                self.tokens.append(Token(str(found.lastgroup), found.group(), found.start()))
+        self.tokens.append(Token("end", "the end", len(text)))
         self.next = 0
 
     def error(self, at: int, message: str) -> ValueError:
@@ -88,7 +90,7 @@ class Query:
         shown = token.text if token.kind == "end" else repr(token.text)
         raise self.error(token.start, f"{what} should follow, not {shown}")
 
-    def take(self, *words: str) -> _Token | None:
+    def take(self, *words: str) -> Token | None:
         """Return the next token and step over it, if it is one of these words or kinds."""
         token = self.tokens[self.next]
         if not {token.kind, token.word, token.text} & {*words}:
@@ -106,25 +108,25 @@ class Query:
         named = (each for each in self.tokens if each.kind in ("word", "name") and not each.word)
         return list(dict.fromkeys(each.content if each.kind == "name" else each.text for each in named))
 
-    def condition(self) -> _Condition:
+    def condition(self) -> Condition:
         found = self.either(0)
         if not self.take("end"):
             self.raise_expected("`and`, `or` or the end")
         return found
 
-    def either(self, depth: int) -> _Condition:
+    def either(self, depth: int) -> Condition:
         parts = [self.both(depth)]
         while self.take("or"):
             parts.append(self.both(depth))
         return _join_conditions(pc.or_kleene, parts)
 
-    def both(self, depth: int) -> _Condition:
+    def both(self, depth: int) -> Condition:
         parts = [self.single(depth)]
         while self.take("and"):
             parts.append(self.single(depth))
         return _join_conditions(pc.and_kleene, parts)
 
-    def single(self, depth: int) -> _Condition:
+    def single(self, depth: int) -> Condition:
         if depth > _DEEPEST:
             raise self.error(self.tokens[self.next].start, f"more than {_DEEPEST} nested parentheses")
         if self.take("not"):
@@ -137,7 +139,7 @@ class Query:
             return inner
         return self.comparison()
 
-    def comparison(self) -> _Condition:
+    def comparison(self) -> Condition:
         name = self.take("name") or (None if self.tokens[self.next].word else self.take("word"))
         if name is None:
             self.raise_expected("a column name")
@@ -146,8 +148,12 @@ class Query:
             negated = self.take("not")
             if not self.take("missing", "null"):
                 self.raise_expected("`missing`")
-            test = pc.is_valid if negated else pc.is_null
-            return lambda table: test(self.column(table, column, name.start))
+
+            def missing(table: pa.Table) -> pa.Array:
+                found = self.is_missing(self.column(table, column, name.start))
+                return pc.invert(found) if negated else found
+
+            return missing
         relation = self.take("relation")
         if relation is None:
             self.raise_expected("a comparison such as `=`")
@@ -160,15 +166,24 @@ class Query:
                 "a value" if token.word or token.kind != "word" else "a value (text needs quotes)"
             )
         if value.kind == "moment":
-            self.call_at(_seconds, value, value.text)
+            self.call_at(seconds_of, value, value.text)
 
         def compare(table: pa.Table) -> pa.Array:
             found = self.column(table, column, name.start)
-            return self.call_at(_compare, value, found, _RELATIONS[relation.text], value)
+            return self.call_at(self.compare, value, found, _RELATIONS[relation.text], value)
 
         return compare
 
-    def column(self, table: pa.Table, name: str, at: int) -> pa.ChunkedArray:
+    def is_missing(self, column: Any) -> pa.Array:
+        """Tell of each row whether a column has no value."""
+        return pc.is_null(column)
+
+    def compare(self, column: Any, relation: Callable[[Any, Any], Any], value: Token) -> pa.Array:
+        """Tell of each row whether a comparison is true; neither, where a value is missing."""
+        return _compare(column, relation, value)
+
+    def column(self, table: Any, name: str, at: int) -> Any:
+        """Return a column of the table."""
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise PlanError(f"{self.error(at, f'the table has no column {name!r}')}.{hint}")
@@ -176,7 +191,7 @@ class Query:
         # Categories may list a missing one, which Arrow looks for since version 26 only.
         return found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found
 
-    def call_at(self, function: Callable[..., Any], token: _Token, *args: Any) -> Any:
+    def call_at(self, function: Callable[..., Any], token: Token, *args: Any) -> Any:
         """Call a function, and say where its complaint comes from."""
         try:
             return function(*args)
@@ -184,11 +199,11 @@ class Query:
             raise self.error(token.start, str(error)) from None
 
 
-def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[_Condition]) -> _Condition:
+def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[Condition]) -> Condition:
     return lambda table: functools.reduce(function, (part(table) for part in parts))
 
 
-def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value: _Token) -> pa.Array:
+def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value: Token) -> pa.Array:
     """Compare the distinct values of a column, exactly, each as what the column holds."""
     if pa.types.is_nested(column.type):
         raise ValueError(f"a column of type {column.type} cannot be compared")
@@ -203,7 +218,7 @@ def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value
     return truth.take(encoded.indices)
 
 
-def _sides(values: pa.Array, token: _Token) -> tuple[list[Any], Any]:
+def _sides(values: pa.Array, token: Token) -> tuple[list[Any], Any]:
     """Both sides of a comparison, as numbers or texts that Python compares without rounding."""
     kind, types = values.type, pa.types
     if is_number(kind):
@@ -230,7 +245,7 @@ def _sides(values: pa.Array, token: _Token) -> tuple[list[Any], Any]:
             raise ValueError(
                 f"a date such as 2020-01-31 should follow, as the column holds dates, not {token.text}"
             )
-        seconds, has_zone = _seconds(token.text if token.kind == "moment" else token.content)
+        seconds, has_zone = seconds_of(token.text if token.kind == "moment" else token.content)
         if has_zone != (getattr(kind, "tz", None) is not None):
             rule = "without an offset from UTC" if has_zone else "with its offset, as 2020-01-31T12:00+01:00,"
             raise ValueError(f"a time {rule} should follow, as the column holds such times, not {token.text}")
@@ -245,7 +260,7 @@ def _sides(values: pa.Array, token: _Token) -> tuple[list[Any], Any]:
     raise ValueError(f"a column of type {kind} cannot be compared")
 
 
-def _seconds(text: str) -> tuple[Fraction, bool]:
+def seconds_of(text: str) -> tuple[Fraction, bool]:
     """Seconds from 1970 to a date or time, and whether its offset from UTC is said."""
     found = _MOMENT.fullmatch(text)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -18,6 +17,7 @@ from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.shares import ShareLimits, shares
 from veil.models.value_counts import count
 from veil.published.finding import Finding
@@ -27,7 +27,7 @@ LABEL = "not differential privacy: holds for somebody who knows no more than the
 
 
 @declared(kind_of=PrivacyModel)
-class RatioDistance(PrivacyModel):
+class RatioDistance(SensitiveModel):
     """In every class, each sensitive value is at most t times and at least 1/t times as frequent as in the whole table.
 
     With its share q in a class and p in the table: max(q / p, p / q) <= t, for all values of the table. A value that a
@@ -38,6 +38,9 @@ class RatioDistance(PrivacyModel):
     Somebody who knows who is in the table, and of the attribute no more than its distribution, learns at most a factor t
     about a person, as with ln(t)-differential privacy. This is not differential privacy: who knows all values of a class
     but one learns that one.
+
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
 
     Monotone under generalization: the share in a union is a mean of the shares in its parts. Not monotone under
     suppression: two classes that are too far away, on opposite sides, can be acceptable together. Soria-Comas (2013),
@@ -58,6 +61,7 @@ class RatioDistance(PrivacyModel):
             description="largest ratio of shares, either way, less is safer; 1 is no difference at all, 2 to 5 is usual",
         ),
     ]
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["RatioDistance"] = Field(default="RatioDistance", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -66,20 +70,15 @@ class RatioDistance(PrivacyModel):
     views: ClassVar[tuple[View, ...]] = ("most", "sure")
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def compares_with(self) -> tuple[Beside, ...]:
         """The distribution of the input."""
         return ("distribution",)
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return the number of values: each occurs in every class."""
         return max(1, int(np.count_nonzero(sample.distribution(self.attribute))))
 
-    def bind(self, sample: Sample) -> _Criterion:
+    def criterion(self, sample: Sample) -> _Criterion:
         """Turn the ratio allowed into limits of each value's share: p / t <= q <= p * t."""
         return _Criterion(sample, self.attribute, self._limits)
 
@@ -87,7 +86,7 @@ class RatioDistance(PrivacyModel):
         t = decimal_fraction(self.t)
         return largest_fraction(p * t, records), largest_fraction(p / t, records, below=True)
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Compare the extreme shares of each value in the classes with that in the table."""
         promise = f"ratio distance of {self.attribute!r} at most {exactly(self.t)} ({LABEL})"
         if not published.sizes.size:
@@ -98,14 +97,10 @@ class RatioDistance(PrivacyModel):
         return Finding(promise, ratio <= decimal_fraction(self.t), f"t = {beside(ratio, self.t)}")
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the largest ratio, where every class has every value."""
-        strengths = []
-        for name in sensitive if published.sizes.size else ():
-            ratio = largest_ratio(published, name)
-            if ratio is not None:
-                strengths.append(Strength("RatioDistance", "t", float_at_least(ratio), name))
-        return strengths
+        ratio = largest_ratio(published, name)
+        return [] if ratio is None else [Strength("RatioDistance", "t", float_at_least(ratio), name)]
 
 
 class _Criterion(ShareLimits):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
@@ -171,7 +172,7 @@ def keepable(
 class ValueShare:
     """How frequent a value is in the table (0 if it does not occur there), and in the classes that hold it."""
 
-    value: object
+    value: pa.Scalar
     p: Fraction
     largest: Fraction
     smallest: Fraction
@@ -197,7 +198,7 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
     total = int(found.masses.sum())
     return [
         ValueShare(
-            found.values[code].as_py(),
+            found.values[code],
             Fraction(int(found.masses[code]), total),
             largest[code],
             smallest[code],

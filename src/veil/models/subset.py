@@ -22,6 +22,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, WithJ
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
+from veil.base.references import Reference
 from veil.base.wording import plural
 from veil.errors import InputError, ParameterError, PlanError, VeilError, did_you_mean
 from veil.models.query import Query, is_number
@@ -107,6 +108,9 @@ def _path(value: str | pa.Table) -> str:
     )
 
 
+_FILE = Reference("a file with a research subset", "say it as a query or by row numbers instead")
+
+
 @declared
 class Matching:
     """Rows by another table: each of its rows takes one equal row that is not taken yet, the first there is.
@@ -123,6 +127,7 @@ class Matching:
     source: Annotated[
         str | pa.Table,
         BeforeValidator(_table_or_path),
+        _FILE,
         PlainSerializer(_path),
         WithJsonSchema({"type": "string"}),
         Field(description="path of a file with the rows, or the rows as a table"),

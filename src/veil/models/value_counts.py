@@ -37,7 +37,7 @@ def count(
 ) -> Counted:
     """Count values by class. `ordered` asks for the order of the values, which not every type has: `order`, if given."""
     classes, found, counts = published.histograms(attribute)
-    values, rows = encode_comparable(published.baseline[attribute], attribute)
+    values, rows = published.compare(attribute, baseline=True)
     known = [values, found.cast(values.type)]
     if published.population is not None and attribute in published.population.column_names:
         known.append(encode_comparable(published.population[attribute], attribute)[0].cast(values.type))

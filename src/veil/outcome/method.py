@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding, Verification
 from veil.tables.source import Source
 
 
@@ -35,6 +34,9 @@ class Method:
 
     why_not_people: ClassVar[str] = "it counts records"
     """Why its promise does not hold of people who have several rows, where it does not."""
+
+    if_broken: ClassVar[str] = ""
+    """What to do about an output that breaks the promise, where that can happen."""
 
     @property
     @abstractmethod
@@ -60,6 +62,11 @@ class Method:
     def counts_records(self) -> bool:
         """Whether what it promises is about records, so that it has to know who has several of them."""
         return bool(self.privacy_models)
+
+    @property
+    def by_construction(self) -> tuple[str, ...]:
+        """Promises that no table shows, such as the probability of a draw: they are declared, and nobody checks them."""
+        return ()
 
     @property
     def local_epsilon(self) -> str | None:
@@ -92,13 +99,12 @@ class Method:
         *,
         rows: NDArray[np.int64] | None = None,
         apart: Mapping[str, pa.Table] | None = None,
-        findings: Iterable[Finding] = (),
         facts: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Return what this method made of a table.
+        """Return what this method made of a table, without a verdict: that is for `veil.verification.steps`.
 
-        `rows` are the input rows of the output, if these did not stay where they were, `findings` what was found of
-        its promises on the output, and `facts` what a person wants to know about the run.
+        `rows` are the input rows of the output, if these did not stay where they were, and `facts` what a person wants
+        to know about the run.
         """
         further = dict(apart or {})
         return Outcome(
@@ -108,7 +114,6 @@ class Method:
             rows=rows,
             apart=further,
             secret=frozenset(further if self.apart_is_secret else ()),
-            verification=Verification(tuple(findings)),
             facts=dict(facts or {}),
         )
 

@@ -14,6 +14,7 @@ from veil.errors import PlanError
 from veil.outcome.apply import blank_cells, decode_column
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import in_new_memory
+from veil.tables.spelling import key_text
 from veil.tables.text import canonical_text
 
 KEY = "pseudonyms"
@@ -45,7 +46,7 @@ def with_pseudonyms(
     made_up = (
         Randomness().tokens(shown.size, DIGITS)
         if plan.pseudonym_key is None
-        else _keyed(plan.pseudonym_key, texts)
+        else _keyed(plan.pseudonym_key, [key_text(text, name) for text in texts])
     )
     spelled = pa.array(made_up, pa.string())
     cells = spelled.take(pa.array(np.searchsorted(shown, here), mask=gone))
@@ -58,13 +59,13 @@ def with_pseudonyms(
     return made if prepared.weights is not None else in_new_memory(made), {KEY: key}
 
 
-def _keyed(reference: str, texts: Sequence[str | None]) -> list[str]:
+def _keyed(reference: str, texts: Sequence[str]) -> list[str]:
     """Return the pseudonym of each person under a key: those that `KeyedPseudonyms` makes, as far as they go."""
     start = start_hmac(read_referred_key(reference), "")
     made = []
     for text in texts:
         digest = start.copy()
-        digest.update(str(text).encode())
+        digest.update(text.encode())
         made.append(digest.hexdigest()[:DIGITS])
     if len(set(made)) < len(made):
         raise PlanError(

@@ -5,8 +5,7 @@ Both are taken as Python values and as recipes spell them, and written down as r
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import pydantic
@@ -14,7 +13,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, PlainSerializer, TypeAd
 
 from veil.base.declare import explain, show_value
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies import AnyBuilder, File, Hierarchy, Table
+from veil.hierarchies import AnyBuilder, Hierarchy, Table
 from veil.models import Model, PrivacyModel
 
 _MODEL: TypeAdapter[Any] = TypeAdapter(Model)
@@ -90,14 +89,6 @@ Models = Annotated[
     Field(description="privacy models that judge class by class; the result fulfils every one"),
 ]
 """One or more privacy models."""
-
-
-def relocate_files(columns: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
-    """Return the columns with the paths of hierarchy files changed, for recipes in other folders."""
-    return {
-        name: dataclasses.replace(each, path=move(each.path)) if isinstance(each, File) else each
-        for name, each in columns.items()
-    }
 
 
 _BUILDER: TypeAdapter[Any] = TypeAdapter(AnyBuilder)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from veil.base.wording import plural
 from veil.errors import InputError, Say
-from veil.tables.columns import encode_comparable
 from veil.tables.forms import widened
+from veil.tables.spelling import encode_people
 from veil.tables.tally import no_value
 from veil.tables.text import canonical_text
 
@@ -34,7 +34,7 @@ nobody can tell whose rows these are. Fill them in, or leave such rows out; if e
 so in `person`
     """
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
-    values, codes = encode_comparable(column, name)
+    values, codes = encode_people(column, name)
     if published:
         missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
     else:

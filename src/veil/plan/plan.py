@@ -11,12 +11,14 @@ from pydantic import BeforeValidator, Field, InstanceOf, ValidationInfo
 from veil import lattice
 from veil import quality as qualities
 from veil.base.declare import declared, show_value
-from veil.errors import ParameterError, PlanError, Say, Words, did_you_mean
+from veil.base.keys import KeyReference
+from veil.errors import NOTHING, ParameterError, PlanError, Say, Words, did_you_mean
 from veil.lattice import Auto, Strategy
 from veil.models import KAnonymity, PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
+from veil.tables.spelling import PERSON
 
 Treatment = Literal["remove", "mask", "pseudonym"]
 Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
@@ -188,9 +190,12 @@ class Plan:
     ] = Field(default_factory=dict)
     person: Annotated[
         str | None,
+        *PERSON,
         Field(
             description="column that tells people apart, if somebody may have several rows: every model and limit then "
-            "counts people. It is identifying, and so removed. null: every row is a different person"
+            "counts people. It is identifying, and so removed. null: every row is a different person. Where values "
+            "differ in blanks, case or Unicode form only, COLUMN=folded says that they are the same person, and "
+            "COLUMN=as written that they are not"
         ),
         Option(metavar="COLUMN", hint="To say that every row is a person: [cyan]null[/cyan]."),
     ] = ASK
@@ -201,6 +206,7 @@ class Plan:
             description="where the secret key of pseudonyms is: a file, or env:NAME for an environment variable. The same "
             "person then has the same pseudonym in every release; without a key, pseudonyms are random",
         ),
+        KeyReference,
         Option(metavar="FILE"),
     ] = None
     knows: Annotated[
@@ -378,6 +384,16 @@ class Plan:
                     Say("knows", "all rows"),
                     ")",
                 )
+        elif self.person == ASK and any(model.over_neighbours for model in self.models):
+            named = next(type(model).__name__ for model in self.models if model.over_neighbours)
+            raise PlanError(
+                f"{named} promises something to every person, and looks at no cell to find out whose rows there are: say that "
+                "every row is a different person (",
+                Say("person", NOTHING),
+                "), or which column tells people apart (such as ",
+                Say("person", "patient"),
+                f"), of each of whom at most `rows_per_person` rows of {named} then take part",
+            )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
                 Say("knows", self.knows),

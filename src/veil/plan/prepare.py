@@ -18,9 +18,10 @@ from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
 from veil.plan.people import number_people
 from veil.plan.plan import Plan
+from veil.published.blank import shows_no_value
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
-from veil.tables.text import canonical_text, sorted_places
+from veil.tables.text import canonical_text, python_values, sorted_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,8 @@ def prepare(
     weights: NDArray[np.int64] | None = None,
     columns: Sequence[str] | None = None,
     hierarchies_of_all: Mapping[str, Hierarchy] | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> Prepared:
     """Check the table against the plan, build the hierarchies, encode and collapse.
 
@@ -103,7 +106,7 @@ def prepare(
     plan.check_items()
     for model in plan.models:
         model.check_table(table)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not may_be_empty:
         raise InputError("the table has no rows: there is nothing to anonymize")
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
     hierarchies, codes = [], []
@@ -126,7 +129,7 @@ def prepare(
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
-    attributes = tuple(_further(table[name], name, _order(plan, name)) for name in further)
+    attributes = tuple(_further(table[name], name, _order(plan, name), plan.marker) for name in further)
     subset = _subset(table, plan)
     encoding = Encoding(names, hierarchies)
     sample = Sample(
@@ -143,7 +146,7 @@ def prepare(
     for model in plan.searched_models:
         voters = seen_by(sample, model.views[0])
         smallest = model.minimal_class_size(voters)
-        if smallest > voters.records:
+        if smallest > voters.records and not may_be_empty:
             what = "records" if people is None else "people"
             raise ImpossibleError(
                 f"{model} needs classes of {smallest:,} {what}, but the table has only {voters.records:,}: "
@@ -175,7 +178,9 @@ def encode(
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
 
-def _further(column: pa.ChunkedArray, name: str, order: Sequence[str] | None) -> Attribute:
+def _further(
+    column: pa.ChunkedArray, name: str, order: Sequence[str] | None, marker: str | None
+) -> Attribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
     check_comparable(column, name)
     if is_list(column.type):
@@ -184,7 +189,9 @@ def _further(column: pa.ChunkedArray, name: str, order: Sequence[str] | None) ->
     first_to_last = sorted_places(values, order, name)
     rank = np.empty(len(first_to_last), np.int32)
     rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
-    return Attribute(name, rank[indices], tuple(values.take(pa.array(first_to_last)).to_pylist()))
+    values = values.take(pa.array(first_to_last))
+    hidden = shows_no_value(values, marker)
+    return Attribute(name, rank[indices], tuple(python_values(values)), hidden if hidden.any() else None)
 
 
 def _order(plan: Plan, name: str) -> Sequence[str] | None:
@@ -202,7 +209,9 @@ def _sets(column: pa.ChunkedArray, name: str) -> Attribute:
     places: dict[tuple[object, ...] | None, int] = {}
     rows = (None if row is None else tuple(row) for row in column.to_pylist())
     codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
-    return Attribute(name, codes, tuple(None if each is None else list(each) for each in places))
+    values = tuple(None if each is None else list(each) for each in places)
+    hidden = np.array([each is None for each in values]) if None in places else None
+    return Attribute(name, codes, values, hidden)
 
 
 def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:

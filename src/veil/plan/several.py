@@ -20,8 +20,8 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import distinct_values
 from veil.published.several import free_label, judged_texts, known_texts
-from veil.tables.columns import encode_values
 from veil.tables.source import Source
+from veil.tables.spelling import encode_people, read_person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Stacked(Source):
 
 def for_several(person: str | None, identifying: Mapping[str, Any]) -> dict[str, Any]:
     """Return what several tables change in a plan: attackers know all rows, and keys become pseudonyms unless told otherwise."""
-    return {"knows": "all rows", "identifying": {person: "pseudonym", **identifying}}
+    return {"knows": "all rows", "identifying": {read_person(person): "pseudonym", **identifying}}
 
 
 def stack(sources: Mapping[str, Source], plan: Plan) -> Stacked:
@@ -149,7 +149,7 @@ def _check_model(sources: Mapping[str, Source], model: PrivacyModel) -> None:
 
 def _check_shared(tables: Mapping[str, pa.Table], whose: pa.ChunkedArray, person: str) -> None:
     """Refuse a table that has nobody of the others: its people are taken for others than they are."""
-    _, codes = encode_values(whose)
+    _, codes = encode_people(whose, person)
     ends = np.cumsum([table.num_rows for table in tables.values()])[:-1]
     people = [np.unique(each) for each in np.split(codes, ends)]
     for name, here in zip(tables, people, strict=True):

@@ -16,6 +16,7 @@ from veil.base.provided import POLICIES_CARRIED_OUT
 
 if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.account import Account as Account
+    from veil.policy.audit import refused_cells as refused_cells
     from veil.policy.checks import Problem as Problem
     from veil.policy.checks import check as check
     from veil.policy.documents import parse as parse
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.documents import to_xml as to_xml
     from veil.policy.documents import write as write
     from veil.policy.elements import Policy as Policy
-    from veil.policy.form import digest as digest
     from veil.policy.leftovers import Unmapped as Unmapped
     from veil.policy.leftovers import unmapped as unmapped
     from veil.policy.retention import Due as Due
@@ -42,7 +42,7 @@ _HOMES = {
     "checks": ("Problem", "check"),
     "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
     "elements": ("Policy",),
-    "form": ("digest",),
+    "audit": ("refused_cells",),
     "retention": ("Due", "due"),
     "schema": ("json_schema", "xml_schema"),
     "substitution": ("Distribution", "Substitution", "implied", "weakest"),

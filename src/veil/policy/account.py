@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from veil.policy.elements import Data, Entity, Policy, PseudonymizationMethod, once
-from veil.policy.form import spell
 
 
 @dataclass(frozen=True)
@@ -35,13 +30,12 @@ class Account:
         What was searched for instead, and how the rest follows.
     columns
         The role of each column and why.
+    withheld
+        How many records have a cell left blank because their own policy does not list or accept it, by column.
     coarser
         How many records have cells that their own policy made coarser, by column.
     notes
         What else a person should know: names that were read one way, conflicts where privacy won.
-    digests
-        Digests of what the policies ask, without what they tell of a person, from the current one to the oldest, with the
-        number of records under each.
     findings
         What was found of each promise on the output.
     legal_bases
@@ -59,9 +53,9 @@ class Account:
     asked: tuple[tuple[str, int], ...] = ()
     substituted: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    withheld: Mapping[str, int] = field(default_factory=dict)
     coarser: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    digests: tuple[tuple[tuple[str, ...], int], ...] = ()
     findings: tuple[str, ...] = ()
     legal_bases: tuple[str, ...] = ()
     rows: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
@@ -89,53 +83,7 @@ class Account:
         lines += [f"left out: {count}, {reason}" for reason, count in self.left_out.items()]
         lines += [f"asked by {count}: {what}" for what, count in self.asked]
         lines += [f"column {name!r}: {role}" for name, role in self.columns.items()]
+        lines += [f"withheld for {count}: {name!r}" for name, count in self.withheld.items()]
         lines += [f"made coarser for {count}: {name!r}" for name, count in self.coarser.items()]
         lines += [*self.substituted, *self.notes, *self.findings]
         return "\n".join(lines)
-
-
-def public_digest(policy: Policy) -> str:
-    """Return the SHA-256 of what a policy asks, without what it tells of a person.
-
-    A digest of somebody's age can be found out by trying all ages. So names of people, credentials, points of acceptance,
-    keys and lists of values are left out.
-    """
-    made = hashlib.sha256()
-    for each in (policy.version, policy.lang, policy.uri):
-        made.update(json.dumps(each).encode())
-    for purpose in policy.purposes:
-        bare = [
-            purpose.name,
-            purpose.opt_out,
-            purpose.required,
-            purpose.legal_bases,
-            purpose.automated_decisions,
-        ]
-        made.update(json.dumps(bare).encode())
-        for part in (*purpose.recipients, *purpose.models, *purpose.pseudonymization, *purpose.data):
-            made.update(_public(part))
-        if purpose.retention is not None:
-            made.update(_public(purpose.retention))
-    return made.hexdigest()
-
-
-@once
-def _public(element: Any) -> bytes:
-    """Spell a part of a policy without what it tells of a person."""
-    if isinstance(element, Entity):
-        element = dataclasses.replace(element, auth_info=None, point_of_acceptance=None, extra={})
-    elif isinstance(element, PseudonymizationMethod):
-        element = dataclasses.replace(element, attributes=(), extra={})
-    elif isinstance(element, Data):
-        method = element.method
-        bare = None if method is None else dataclasses.replace(method, entries=(), extra={})
-        element = dataclasses.replace(element, point_of_acceptance=None, method=bare, extra={})
-    return json.dumps(spell(element), sort_keys=True, ensure_ascii=False).encode()
-
-
-def digests_of(policy: Policy) -> tuple[str, ...]:
-    """Return the digests of a policy and of those under it, the current one first."""
-    found = [public_digest(policy)]
-    for under in policy.underlying:
-        found += digests_of(under)
-    return tuple(found)

@@ -7,16 +7,18 @@ are gaps that a lawyer minds and no table does: a right that is not told, a cont
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from typing import NamedTuple
 
 from veil.errors import PlanError, VeilError, did_you_mean
-from veil.policy.countries import COUNTRIES, EUROPEAN_UNION
+from veil.policy.consent import is_unprotected, refusals
+from veil.policy.countries import COUNTRIES, ECONOMIC_AREA
 from veil.policy.elements import Data, Entity, Policy, Purpose, once
 from veil.policy.leftovers import unmapped
 from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
-from veil.policy.retention import check_retention, day
+from veil.policy.retention import check_retention
 
 RIGHTS = ("access", "rectification", "erasure", "restriction", "portability", "objection", "intervention")
 LEGAL_BASES = (
@@ -39,6 +41,8 @@ class Problem(NamedTuple):
     path: str
     text: str
     grave: bool
+    refused: bool = False
+    """Whether it is no fault, but something that the person has not agreed to."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.text}"
@@ -67,8 +71,8 @@ def _is_sensitive(data: Data) -> bool:
     return _GROUPS.get(plain(data.privacy_group or "")) == "SD"
 
 
-def check(policy: Policy, *, secrets: bool = False) -> list[Problem]:
-    """List everything that is wrong with a policy, and with those under it.
+def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> list[Problem]:
+    """List everything that is wrong with a policy, and with those under it, and what was refused on a day (today).
 
     >>> for problem in check(Policy("p", purposes=(Purpose("research", data=(Data("age", privacy_group="X"),)),))):
     ...     if problem.grave:
@@ -76,7 +80,13 @@ def check(policy: Policy, *, secrets: bool = False) -> list[Problem]:
     purposeList.purpose[0].dataList.data[0]: the privacy group should be EI, QID, SD or NSD, not 'X'
     purposeList.purpose[0].retention: is missing. Say how long the data are kept: indefinite, afterPurpose or fixedDate
     """
-    return [*_graves(policy, secrets), *_gaps(policy)]
+    graves = list(_graves(policy, secrets))
+    told = [] if any(_is_date(each) for each in graves) else refusals(policy, on or date.today())
+    return [*graves, *(Problem(*each, grave=False, refused=True) for each in told), *_gaps(policy)]
+
+
+def _is_date(problem: Problem) -> bool:
+    return problem.path.endswith("pointOfAcceptance")
 
 
 def check_to_run(policy: Policy, name: str, *, secrets: bool = False) -> None:
@@ -149,9 +159,13 @@ def _of_purpose(purpose: Purpose, secrets: bool) -> Iterator[tuple[str, str]]:
     else:
         retention = purpose.retention
         yield from _tried(".retention", lambda: check_retention(retention))
-    if purpose.point_of_acceptance:
-        moment = purpose.point_of_acceptance
-        yield from _tried(".pointOfAcceptance", lambda: day(moment))
+    for at, recipient in enumerate(purpose.recipients):
+        if recipient.third_country_transfer is None and _country(recipient) not in (*COUNTRIES, *_NO_PLACE):
+            text = (
+                f"{recipient.country!r} is not the code of a country, so it is unknown whether data leave the "
+                "European Union. Write a code such as DE, or say thirdCountryTransfer"
+            )
+            yield f".dataRecipientList.dataRecipient[{at}].country", text
 
 
 def _tried(path: str, act: Callable[[], object]) -> Iterator[tuple[str, str]]:
@@ -296,12 +310,20 @@ def _gaps_of_recipient(recipient: Entity) -> Iterator[str]:
     kind = recipient.classification
     if kind and plain(kind) not in {plain(each) for each in ENTITY_KINDS}:
         yield f"there is no kind of recipient {kind!r}.{did_you_mean(kind, ENTITY_KINDS)}"
-    if not recipient.third_country_transfer:
-        return
-    country = (recipient.country or "").strip().upper()
-    if country not in COUNTRIES:
+    country = _country(recipient)
+    if recipient.third_country_transfer and country not in COUNTRIES:
         yield f"a transfer to a third country needs its code, such as CH, not {recipient.country!r}"
-    elif country in EUROPEAN_UNION:
-        yield f"{country} is in the European Union, and no third country"
-    if not recipient.adequacy_decision and not recipient.safeguards:
-        yield "a transfer to a third country needs an adequacy decision or safeguards"
+    elif recipient.third_country_transfer and country in ECONOMIC_AREA:
+        yield f"{country} is in the European Union or its Economic Area, and no third country"
+    if is_unprotected(recipient):
+        yield (
+            "a transfer to a third country needs an adequacy decision or safeguards: nothing is released to "
+            f"{recipient.name!r}"
+        )
+
+
+def _country(recipient: Entity) -> str:
+    return (recipient.country or "").strip().upper()
+
+
+_NO_PLACE = ("", *ECONOMIC_AREA)

@@ -1,6 +1,7 @@
 """Who may have whose record: what a policy says to one recipient who asks for one purpose on one day.
 
-The order is fixed: who asks, then the purpose, then the recipient, then retention. The first no is the answer.
+The order is fixed: who asks, then the policy and the purpose, then the recipient, then retention. The first no is the
+answer, and a policy allows no more than those under it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,33 @@ from collections.abc import Mapping
 from datetime import date
 from typing import NamedTuple
 
+from veil.policy.consent import (
+    accepted_from,
+    is_accepted,
+    is_unprotected,
+    refused_data,
+    relatives,
+    withheld_data,
+)
 from veil.policy.elements import Policy, Purpose
-from veil.policy.retention import due_day, is_accepted
+from veil.policy.retention import due_day
 
 UNKNOWN = "the recipient is not known"
 CREDENTIAL = "the credential is not that of the recipient"
 NO_PURPOSE = "there is no such purpose"
+POLICY_REFUSED = "the policy, or a required purpose of it, was not accepted"
 NOT_ACCEPTED = "the purpose was not accepted"
+NO_DATA = "no datum of the purpose was accepted"
 NOT_ALLOWED = "the recipient is not one of the purpose"
+RECIPIENT_REFUSED = "the recipient was not accepted"
+THIRD_COUNTRY = "the recipient is in a third country, without an adequacy decision or safeguards"
 WITHDRAWN = "consent was withdrawn"
 RETENTION = "retention is over"
 
-REASONS = (UNKNOWN, CREDENTIAL, NO_PURPOSE, NOT_ACCEPTED, NOT_ALLOWED, WITHDRAWN, RETENTION)
+REASONS = (
+    *(UNKNOWN, CREDENTIAL, NO_PURPOSE, POLICY_REFUSED, NOT_ACCEPTED, NO_DATA, NOT_ALLOWED, RECIPIENT_REFUSED),
+    *(THIRD_COUNTRY, WITHDRAWN, RETENTION),
+)
 
 
 class Request(NamedTuple):
@@ -36,45 +52,79 @@ class Request(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a policy says: a purpose, or why not."""
+    """What a policy says: a purpose with the data that stay back, or why not."""
 
     purpose: Purpose | None
     reason: str | None = None
+    withheld: frozenset[str] = frozenset()
 
 
 def decide(policy: Policy, asked: Request, withdrawn: date | None = None) -> Verdict:
-    """Say whether a record under this policy may be used.
+    """Say whether a record under this policy may be used, and which of its data may not.
 
-    >>> from veil.policy.elements import Entity
-    >>> purposes = (Purpose("research", opt_out=True, recipients=(Entity("lab"),)),)
-    >>> decide(Policy("p", purposes=purposes), Request("research", "lab", date(2026, 1, 1))).reason is None
-    True
+    >>> from veil.policy.elements import Data, Entity
+    >>> data = Data("age"), Data("illness", accepted=False)
+    >>> purposes = (Purpose("research", opt_out=True, recipients=(Entity("lab"),), data=data),)
+    >>> found = decide(Policy("p", purposes=purposes), Request("research", "lab", date(2026, 1, 1)))
+    >>> found.reason is None, found.withheld
+    (True, frozenset({'illness'}))
     >>> decide(Policy("p", purposes=purposes), Request("marketing", "lab", date(2026, 1, 1))).reason
     'there is no such purpose'
     """
+    purpose = policy.purpose(asked.purpose)
+    reason = _no_entry(policy, asked)
+    if reason is None and purpose is None:
+        reason = NO_PURPOSE
+    if reason is not None or purpose is None:
+        return Verdict(None, reason)
+    family = [purpose, *relatives(policy, purpose)]
+    refused = {name for each in family for name in refused_data(each, asked.on)}
+    for under in policy.underlying:
+        below = decide(under, asked)
+        if below.reason is not None:
+            return below
+        refused |= below.withheld
+    withheld = withheld_data(purpose, refused)
+    reason = _refusal(policy, family, withheld, asked) or _end(purpose, asked, withdrawn)
+    return Verdict(None, reason) if reason is not None else Verdict(purpose, None, withheld)
+
+
+def _no_entry(policy: Policy, asked: Request) -> str | None:
+    """Say why somebody is not let in: unknown, or without the credential."""
     known = [
         each for purpose in policy.purposes for each in purpose.recipients if each.name == asked.recipient
     ]
     if not known:
-        return Verdict(None, UNKNOWN)
+        return UNKNOWN
     # All are compared, so that the time tells nothing.
     given = (asked.credential or "").encode()
     fits = [each.auth_info is None or hmac.compare_digest(each.auth_info.encode(), given) for each in known]
-    if not all(fits):
-        return Verdict(None, CREDENTIAL)
-    purpose = policy.purpose(asked.purpose)
-    if purpose is None:
-        return Verdict(None, NO_PURPOSE)
-    if not is_accepted(purpose, asked.on):
-        return Verdict(None, NOT_ACCEPTED)
+    return None if all(fits) else CREDENTIAL
+
+
+def _refusal(policy: Policy, family: list[Purpose], withheld: frozenset[str], asked: Request) -> str | None:
+    """Say what the person has not agreed to. A purpose is refused with one that it is part of, or that is part of it."""
+    purpose, *others = family
+    if accepted_from(policy) > asked.on:
+        return POLICY_REFUSED
+    if not is_accepted(purpose, asked.on) or any(accepted_from(each) > asked.on for each in others):
+        return NOT_ACCEPTED
+    if purpose.data and withheld.issuperset(str(each.name) for each in purpose.data):
+        return NO_DATA
     if all(each.name != asked.recipient for each in purpose.recipients):
-        return Verdict(None, NOT_ALLOWED)
+        return NOT_ALLOWED
+    named = [each for one in family for each in one.recipients if each.name == asked.recipient]
+    if any(accepted_from(each) > asked.on for each in named):
+        return RECIPIENT_REFUSED
+    return THIRD_COUNTRY if any(map(is_unprotected, named)) else None
+
+
+def _end(purpose: Purpose, asked: Request, withdrawn: date | None) -> str | None:
+    """Say what is over: consent that was withdrawn, or retention."""
     if withdrawn is not None and withdrawn <= asked.on:
-        return Verdict(None, WITHDRAWN)
+        return WITHDRAWN
     due = due_day(purpose.retention, asked.ended)
-    if due is not None and due <= asked.on:
-        return Verdict(None, RETENTION)
-    return Verdict(purpose)
+    return RETENTION if due is not None and due <= asked.on else None
 
 
 def decide_all(

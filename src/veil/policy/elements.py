@@ -80,6 +80,14 @@ class Described(Element):
     description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Described):
+    """What may be accepted or refused by itself, beside purposes and data."""
+
+    accepted: bool | None = _flag("accepted")
+    point_of_acceptance: str | None = _text("pointOfAcceptance")
+
+
 @dataclass(frozen=True, slots=True)
 class Label(Element):
     """Words for people in one language."""
@@ -96,8 +104,11 @@ class Attribute(Element):
     value: str | None = _text("value")
 
 
+_NO_SAFEGUARD = frozenset(("", "-", "none", "no", "null", "n/a", "keine", "nein"))
+
+
 @dataclass(frozen=True, slots=True)
-class Entity(Described):
+class Entity(Part):
     """Somebody: the data source, a recipient, a controller, a data protection officer or an authority."""
 
     name: str | None = _text("name")
@@ -106,7 +117,6 @@ class Entity(Described):
     type: str | None = _text("type")
     public_available: bool | None = _flag("publicAvailable")
     required: bool | None = _flag("required")
-    point_of_acceptance: str | None = _text("pointOfAcceptance")
     third_country_transfer: bool | None = _flag("thirdCountryTransfer")
     country: str | None = _text("country")
     adequacy_decision: bool | None = _flag("adequacyDecision")
@@ -117,9 +127,14 @@ class Entity(Described):
     email: str | None = _text("email")
     safeguards: tuple[str, ...] = _texts("safeguard", wrapped=True)
 
+    @property
+    def has_safeguards(self) -> bool:
+        """Whether a safeguard is named: a blank, or a word that says there is none, names nothing."""
+        return any(each.strip().casefold() not in _NO_SAFEGUARD for each in self.safeguards)
+
 
 @dataclass(frozen=True, slots=True)
-class Retention(Described):
+class Retention(Part):
     """How long data are kept: `indefinite`, `afterPurpose` with a duration, or `fixedDate` with a date."""
 
     type: str | None = _text("type")
@@ -127,7 +142,7 @@ class Retention(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyModel(Described):
+class PrivacyModel(Part):
     """A guarantee for the whole table."""
 
     name: str | None = _text("name")
@@ -138,7 +153,7 @@ class PrivacyModel(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class PseudonymizationMethod(Described):
+class PseudonymizationMethod(Part):
     """How names become pseudonyms; `attr_name` is the column that holds them."""
 
     name: str | None = _text("name")
@@ -150,7 +165,7 @@ class PseudonymizationMethod(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class AnonymizationMethod(Described):
+class AnonymizationMethod(Part):
     """How one value becomes coarser: entry 0 is the value, each further one a level."""
 
     name: str | None = _text("name")
@@ -206,7 +221,7 @@ class SubPurpose(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Policy(Described):
+class Policy(Part):
     """A Layered Privacy Language policy: what one person, or a template, allows."""
 
     name: str | None = _text("name")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 from veil.errors import VeilError
 from veil.policy.checks import check, group_of, sensitive_names
+from veil.policy.consent import is_abroad
 from veil.policy.elements import Policy, Purpose
-from veil.policy.form import digest
 from veil.policy.levels import levels_of
 from veil.policy.names import requirements, title_of
 from veil.policy.passing_on import check_chain
@@ -23,19 +24,21 @@ _GROUPS = {
 }
 
 
-def explain(policy: Policy) -> list[str]:
-    """Say what a policy means, line by line. What is wrong with it comes last."""
-    lines = [f"policy {policy.name!r}, version {policy.version}, SHA-256 {digest(policy)[:16]}…"]
+def explain(policy: Policy, on: date | None = None) -> list[str]:
+    """Say what a policy means, line by line. What was refused on a day (today) and what is wrong come last."""
+    lines = [f"policy {policy.name!r}, version {policy.version}"]
     if policy.source is not None and policy.source.name:
         lines.append(f"given by {policy.source.name!r}")
     for purpose in policy.purposes:
         lines += ["", *_purpose(purpose)]
     for depth, under in enumerate(_chain(policy), start=1):
         lines.append(f"under policy {under.name!r} ({depth} below)")
-    found = [*check(policy), *check_chain(policy)]
-    if found:
-        lines += ["", "what is wrong:"]
-        lines += [f"  {'' if each.grave else '(a gap) '}{each}" for each in found]
+    found = [*check(policy, on=on), *check_chain(policy)]
+    for title, refused in (("what was refused:", True), ("what is wrong:", False)):
+        told = [each for each in found if each.refused == refused]
+        if told:
+            lines += ["", title]
+            lines += [f"  {'' if each.grave or refused else '(a gap) '}{each}" for each in told]
     return lines
 
 
@@ -58,7 +61,9 @@ def _purpose(purpose: Purpose) -> Iterator[str]:
     yield f"purpose {purpose.name!r}: {accepted}"
     for each in purpose.recipients:
         secret = ", who has to show a credential" if each.auth_info else ""
-        yield f"  recipient {each.name!r}{secret}"
+        abroad = f", in {each.country or 'a third country'}" if is_abroad(each) else ""
+        refused = ": refused" if each.accepted is False else ""
+        yield f"  recipient {each.name!r}{secret}{abroad}{refused}"
     if purpose.retention is not None:
         kind, point = kind_of(purpose.retention), purpose.retention.point_in_time
         told = {"afterpurpose": f"until {point} after the purpose has ended", "fixeddate": f"until {point}"}
@@ -71,7 +76,8 @@ def _purpose(purpose: Purpose) -> Iterator[str]:
             continue
         own = f"; at least level {levels.least}" if levels.least else ""
         most = f"; at most level {levels.most}" if levels.most is not None else ""
-        yield f"  {data.name!r}: {group}, {_GROUPS[group]}{own}{most}"
+        refused = "refused, so withheld; " if data.accepted is False else ""
+        yield f"  {data.name!r}: {refused}{group}, {_GROUPS[group]}{own}{most}"
     for method in purpose.pseudonymization:
         kept = (
             f"published as {method.attr_name!r}"

@@ -6,8 +6,6 @@ The first has lists with their elements in them (`purposeList: {purpose: […]}`
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -40,12 +38,6 @@ def to_tree(policy: Policy) -> dict[str, Any]:
 def spell(element: Any) -> dict[str, Any]:
     """Return the tree of any element of a policy in the canonical shape."""
     return _plain(type(element).__name__, element)
-
-
-def digest(policy: Policy) -> str:
-    """Return the SHA-256 of a policy in its canonical form: equal policies have equal ones, however they are written."""
-    text = json.dumps(to_tree(policy), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _unwrap(tree: Any, place: str) -> Any:

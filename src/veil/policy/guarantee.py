@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,14 +23,18 @@ class Terms(NamedTuple):
     legal_bases: tuple[str, ...] = ()
 
 
-def terms_of(purpose: Purpose) -> Terms:
-    """Return what a purpose asks, in a form that can be joined."""
+def terms_of(purpose: Purpose, withheld: Collection[str] = ()) -> Terms:
+    """Return what a purpose asks, in a form that can be joined; of data that are withheld, as if it did not list them.
+
+    Models are asked for all the same: what one person withholds, others show.
+    """
     sensitive = sensitive_names(purpose)
+    data = [each for each in purpose.data if each.name not in withheld]
     return Terms(
-        {str(each.name): group_of(each) for each in purpose.data},
-        {str(each.name): levels_of(each) for each in purpose.data if each.method is not None},
+        {str(each.name): group_of(each) for each in data},
+        {str(each.name): levels_of(each) for each in data if each.method is not None},
         tuple(asked for model in purpose.models for asked in requirements(model, sensitive)),
-        purpose.pseudonymization,
+        tuple(each for each in purpose.pseudonymization if not any(name in withheld for name in each.data)),
         tuple(map(str, purpose.legal_bases)),
     )
 

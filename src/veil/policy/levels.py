@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from veil.errors import PlanError
+from veil.errors import PlanError, did_you_mean
 from veil.policy.elements import Data, once
 from veil.policy.names import plain
 
@@ -24,14 +24,15 @@ class Levels(NamedTuple):
 
 FREE = Levels((), 0, None)
 _LEAST, _MOST = ("min", "minimumlevel", "minlevel"), ("max", "maximumlevel", "maxlevel")
-REMOVING = ("deletion", "suppression")
+GENERALIZING, REMOVING = ("", "generalization", "generalisation"), ("deletion", "suppression")
+_TITLES = ("Generalization", "Suppression", "Deletion")
 
 
 @once
 def levels_of(data: Data) -> Levels:
     """Return the levels of a datum, checked.
 
-    Suppression and deletion without a list hide the value: its only level above the value itself is `*`.
+    Suppression and deletion without levels hide the value: it becomes the last of its list, or `*` without a list.
 
     >>> from veil.policy.elements import AnonymizationMethod, Attribute
     >>> bounds = Attribute("min", "1"), Attribute("Maximum Level", "2")
@@ -46,7 +47,10 @@ def levels_of(data: Data) -> Levels:
         key = plain(each.key or "")
         which = "min" if key in _LEAST else "max" if key in _MOST else None
         if which is None:
-            continue
+            raise PlanError(
+                f"the method of {data.name!r} has the attribute {each.key!r}, which is not known. Its attributes are "
+                "min and max"
+            )
         text = (each.value or "").strip()
         if not (text.isascii() and text.isdigit() and len(text) < 10):
             raise PlanError(
@@ -56,9 +60,16 @@ def levels_of(data: Data) -> Levels:
             raise PlanError(f"the level {each.key!r} of {data.name!r} appears twice. Write it once")
         given[which] = int(text)
     chain = tuple(map(str, method.entries))
+    name = plain(method.name or "")
+    if name not in (*GENERALIZING, *REMOVING):
+        raise PlanError(
+            f"there is no anonymization method {method.name!r}, of {data.name!r}."
+            f"{did_you_mean(method.name or '', _TITLES)} Choose one of {', '.join(_TITLES)}"
+        )
     if not given:
-        if not chain and plain(method.name or "") in REMOVING:
-            return Levels((), 1, 1)
+        if name in REMOVING:
+            last = max(1, len(chain) - 1)
+            return Levels(chain, last, last)
         return Levels(chain, 0, None) if chain else FREE
     if len(given) == 1:
         there, other = ("min", "max") if "min" in given else ("max", "min")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from veil.errors import HierarchyError
 from veil.hierarchies import Hierarchy, Suppression
+from veil.hierarchies.hierarchy import ROOT
 from veil.plan.parameters import hierarchy_builder
 from veil.policy.chains import HOLDER, Chain, Chains
 from veil.policy.levels import Levels
@@ -74,6 +75,7 @@ def lift(
     policies: Sequence[str],
     codes: NDArray[np.int64],
     given: Any = None,
+    withheld: bool = False,
 ) -> Column:
     """Make the cells of a column as coarse as each record's policy asks.
 
@@ -85,16 +87,20 @@ def lift(
         Which of the policies each row is under.
     given
         A hierarchy of the data holder, for values that no policy lists.
+    withheld
+        Whether people keep cells of the column to themselves, which then become `*` at most.
     """
     values, places = encode_values(column)
     texts = canonical_text(values, column=name)
     least = np.fromiter((0 if each is None else each.least for each in levels), np.int64, len(levels))
-    chains = _chains(name, levels, policies, given, values, texts, np.bincount(places, minlength=len(texts)))
+    counts = np.bincount(places, minlength=len(texts))
+    chains = _chains(name, levels, policies, given, values, texts, counts)
     if chains is None:  # nobody lists anything
+        own = Suppression() if given is None else given
         return Column(
             name,
             None,
-            Suppression() if given is None else given,
+            _ending_in_root(own, values, counts, name) if withheld else own,
             _cap(levels, None),
             0,
             0,
@@ -131,9 +137,28 @@ def lift(
     lifted = (floors > 0) & ~missing
     above = 0 if cap is None else int(np.count_nonzero(lifted & (floors > cap)))
     hierarchy = chains.hierarchy(present) if present else Suppression()
+    if withheld:
+        shown, times = np.unique(np.array(present, object), return_counts=True)
+        ended = _ending_in_root(hierarchy, pa.array(shown, pa.string()), times, name)
+        cap = cap if cap is None or ended is hierarchy or cap < chains.height else cap + 1
+        hierarchy = ended
     before = chains.hierarchy(text for text in texts if text is not None) if present else Suppression()
     floors = np.where(missing, 0, floors)
     return Column(name, new, hierarchy, cap, int(lifted.sum()), above, floors, chains, before)
+
+
+def _ending_in_root(given: Any, values: pa.Array, counts: NDArray[np.int64], name: str) -> Any:
+    """Return a hierarchy in which a missing value has no label but `*`.
+
+    Where all values share a label, missing ones join them. Of a cell that somebody withholds, no other label may speak.
+    """
+    known = np.array(values.is_valid())
+    built: Hierarchy = hierarchy_builder(given).build(values.drop_null(), counts[known], name)
+    above = () if len(built.labels[-1]) > 1 or built.labels[-1] == (ROOT,) else (ROOT,)
+    if not above and None not in built.labels[0]:
+        return given
+    rows = [(*row, *above) for row in built.to_rows() if row[0] is not None]
+    return Hierarchy.from_rows(rows, missing=None, source=f"the hierarchy of {name!r}")
 
 
 def _chains(

@@ -12,6 +12,7 @@ from datetime import date
 from veil.errors import VeilError
 from veil.models import PrivacyModel
 from veil.policy.checks import Problem, group_of
+from veil.policy.consent import NEVER, accepted_from, is_abroad
 from veil.policy.elements import Policy, Purpose
 from veil.policy.guarantee import terms_of
 from veil.policy.levels import levels_of
@@ -48,7 +49,9 @@ def check_chain(policy: Policy) -> list[Problem]:
 
 
 def _widened(policy: Policy, under: Policy) -> Iterator[tuple[str, str]]:
-    old = {each.name: each for each in under.purposes}
+    old = {each.name: each for each in under.purposes if accepted_from(each) < NEVER}
+    if accepted_from(under) == NEVER:
+        yield "policy", "the underlying policy was refused, so nothing may be passed on"
     for at, purpose in enumerate(policy.purposes):
         here = f"purposeList.purpose[{at}]"
         below = old.get(purpose.name)
@@ -59,12 +62,18 @@ def _widened(policy: Policy, under: Policy) -> Iterator[tuple[str, str]]:
 
 
 def _wider_purpose(purpose: Purpose, below: Purpose, here: str) -> Iterator[tuple[str, str]]:
-    recipients = {each.name for each in below.recipients}
+    recipients = {each.name: each for each in below.recipients if accepted_from(each) < NEVER}
     for at, each in enumerate(purpose.recipients):
+        path = f"{here}.dataRecipientList.dataRecipient[{at}]"
         if each.name not in recipients:
+            yield path, f"the underlying policy does not allow the recipient {each.name!r}. Leave it out"
+        elif is_abroad(each) and (recipients[each.name].country, is_abroad(recipients[each.name])) != (
+            each.country,
+            True,
+        ):
             yield (
-                f"{here}.dataRecipientList.dataRecipient[{at}]",
-                f"the underlying policy does not allow the recipient {each.name!r}. Leave it out",
+                path,
+                f"the underlying policy does not allow {each.name!r} in {each.country or 'a third country'}",
             )
     if not _keeps_no_longer(purpose, below):
         one, other = purpose.retention, below.retention
@@ -104,7 +113,7 @@ def _keeps_no_longer(purpose: Purpose, below: Purpose) -> bool:
 
 
 def _wider_data(purpose: Purpose, below: Purpose, here: str) -> Iterator[tuple[str, str]]:
-    old = {each.name: each for each in below.data}
+    old = {each.name: each for each in below.data if accepted_from(each) < NEVER}
     for at, each in enumerate(purpose.data):
         path = f"{here}.dataList.data[{at}]"
         before = old.get(each.name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import calendar
 import functools
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from veil.errors import PlanError
-from veil.policy.elements import Policy, Purpose, Retention, once
+from veil.errors import ParameterError, PlanError, did_you_mean
+from veil.policy.elements import Policy, Retention, once
 
 _DURATION = re.compile(
     r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
@@ -78,6 +79,19 @@ def day(text: str) -> date:
         raise PlanError(f"{text!r} is not a date. Write it as 2026-12-31") from None
 
 
+def as_day(given: date | str) -> date:
+    """Return a day that is given as a date, a time or text.
+
+    >>> as_day("2026-12-31") == as_day(datetime(2026, 12, 31, 23)) == date(2026, 12, 31)
+    True
+    """
+    if isinstance(given, str):
+        return day(given)
+    if not isinstance(given, date):
+        raise ParameterError(f"a day should be a date, not {given!r}. Write datetime.date(2026, 12, 31)")
+    return given.date() if isinstance(given, datetime) else given
+
+
 def kind_of(retention: Retention) -> str:
     """Return the type of a retention, whatever case it is written in."""
     return (retention.type or "").replace("_", "").replace("-", "").replace(" ", "").lower()
@@ -92,6 +106,11 @@ def check_retention(retention: Retention) -> None:
             f"a retention should be indefinite, afterPurpose or fixedDate, not {retention.type!r}"
         )
     if kind == "indefinite":
+        if retention.point_in_time not in (None, "", "P0D"):
+            raise PlanError(
+                f"a retention without an end has no pointInTime, and this one says {retention.point_in_time!r}. "
+                "Write afterPurpose or fixedDate"
+            )
         return
     if not retention.point_in_time:
         what = "a duration such as P2Y" if kind == "afterpurpose" else "a date such as 2026-12-31"
@@ -116,6 +135,18 @@ def due_day(retention: Retention | None, ended: date | None) -> date | None:
     if kind == "afterpurpose" and ended is not None:
         return duration(str(retention.point_in_time)).after(ended)
     return None
+
+
+def withdrawals(given: Mapping[str, date] | None, policies: Mapping[str, Policy]) -> dict[str, date]:
+    """Return the days on which consent was withdrawn; refuse an id that no policy has, as nobody would be left out."""
+    for name in given or {}:
+        if name not in policies:
+            hint = did_you_mean(name, list(policies)[:50])
+            raise PlanError(
+                f"consent to policy {name!r} was withdrawn, and there is no such policy.{hint} Correct the id, or "
+                "leave it out"
+            )
+    return {name: as_day(each) for name, each in (given or {}).items()}
 
 
 class Due(NamedTuple):
@@ -149,8 +180,9 @@ def due(
     Releases that are out already stay out: nobody can take a record back from those who have it.
     """
     found: list[Due] = []
+    days = withdrawals(withdrawn, policies)
     for name, policy in policies.items():
-        gone = (withdrawn or {}).get(name)
+        gone = days.get(name)
         for purpose in policy.purposes:
             if gone is not None and gone <= on:
                 found.append(Due(name, str(purpose.name), gone, "consent withdrawn"))
@@ -159,18 +191,3 @@ def due(
             if since is not None and since <= on:
                 found.append(Due(name, str(purpose.name), since, "retention over"))
     return found
-
-
-def is_accepted(purpose: Purpose, on: date) -> bool:
-    """Whether somebody has agreed to a purpose by a day: said so, or not said no where that is asked for.
-
-    >>> is_accepted(Purpose("research", opt_out=False, point_of_acceptance="1735689600"), date(2026, 1, 1))
-    True
-    >>> is_accepted(Purpose("research", opt_out=False), date(2026, 1, 1))
-    False
-    """
-    if purpose.accepted is False:
-        return False
-    if purpose.point_of_acceptance:
-        return day(purpose.point_of_acceptance) <= on
-    return bool(purpose.accepted) or bool(purpose.opt_out)

@@ -1,4 +1,8 @@
-"""Whether a cell shows nothing: the marker in text, a missing value in anything else."""
+"""What a cell is: a value, missing, or withheld.
+
+Of quasi-identifiers, a suppressed cell shows the marker in text, and nothing in anything else. Of sensitive attributes, what
+is missing and what is withheld says nothing about anybody, however it is written.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.tables.columns import encode_values, is_text
+from veil.tables.columns import encode_values, is_list, is_text
+from veil.tables.forms import widened
+
+MARKER = "*"
+"""What a suppressed cell of text shows, unless another marker is asked for."""
 
 
 def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDArray[np.bool_]:
@@ -26,3 +34,25 @@ def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDA
     else:
         blank = pc.fill_null(pc.equal(column, marker), False)
     return np.array(blank, dtype=np.bool_)
+
+
+_BLANK = r"\A[\s\pZ\pC]*\z"
+"""Nothing but blanks and signs that nobody sees."""
+
+
+def shows_no_value(values: pa.Array, marker: str | None) -> NDArray[np.bool_]:
+    """Tell which values of a sensitive attribute are none: missing, not a number, an empty text, or the marker.
+
+    Words for a missing value, such as "unknown", are values: "none" may be what a healthy person has.
+
+    >>> shows_no_value(pa.array(["flu", None, "", " ", "*", "none"]), "*").tolist()
+    [False, True, True, True, True, False]
+    """
+    if is_list(values.type):
+        return np.array(values.is_null(), dtype=np.bool_)
+    missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
+    if not is_text(values.type):
+        return missing
+    text = values.cast(pa.string())
+    empty = pc.or_(pc.match_substring_regex(text, _BLANK), pc.equal(text, "" if marker is None else marker))
+    return missing | np.array(pc.fill_null(empty, False), dtype=np.bool_)

@@ -39,11 +39,15 @@ class Finding:
         return f"{self.verdict}: {self.promise} ({'found: ' if self.checked else ''}{self.measured})"
 
 
+BY_CONSTRUCTION = "by construction, not checked"
+"""What is said of a promise that no table shows, and that the method which makes it declares."""
+
+
 @dataclass(frozen=True)
 class Verification:
     """Every promise with what was found on the output.
 
-    `open_questions` are those that no table answers whatever it promises, such as who made it.
+    `open_questions` are those that no table answers whatever it promises: who made it, or how likely a draw was.
     """
 
     findings: tuple[Finding, ...]

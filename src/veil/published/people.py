@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.tables.columns import encode_comparable, encode_values
+from veil.tables.columns import encode_values
+from veil.tables.spelling import Person, encode_people
 
 Integers = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ class People:
     @staticmethod
     def of(table: pa.Table, column: str, *, all_rows: bool = False) -> People:
         """Read the column that tells people apart."""
-        return People(encode_comparable(table[column], column)[1], all_rows)
+        return People(encode_people(table[column], column)[1], all_rows)
 
     @staticmethod
     def shown_by(
@@ -35,7 +36,7 @@ class People:
         """Read the people of a table that shows whose its rows are, by pseudonyms; None if it does not."""
         if column is None or column not in table.column_names or treatment in (None, "remove", "mask"):
             return None
-        return People.of(table, column, all_rows=all_rows)
+        return People.of(table, Person(column, "as written"), all_rows=all_rows)
 
     @property
     def number(self) -> int:

@@ -18,6 +18,7 @@ from veil.published.finding import Finding
 from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import encode_values
+from veil.tables.spelling import Person
 from veil.tables.text import canonical_text
 
 
@@ -109,7 +110,7 @@ def joined_view(
         [label, *known],
         marker=marker,
         untouched=True,
-        persons=People.of(together, person, all_rows=True) if by_pseudonym else None,
+        persons=People.of(together, Person(person, "as written"), all_rows=True) if by_pseudonym else None,
     )
     return seen, finding
 

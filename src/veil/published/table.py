@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.published.blank import shows_nothing
+from veil.published.blank import shows_no_value, shows_nothing
 from veil.published.people import People, worst_counts
 from veil.tables.columns import (
     Encoded,
@@ -41,7 +41,7 @@ class Published:
     stand) and the flag column, if there is one, says so too. Suppressed records say nothing about anybody and belong
     to no class; a record that shows anything belongs to one, even if its quasi-identifiers are blank. `hidden` says
     which records were suppressed, where that is known: the others are people of whom everything is missing. Classes are numbered in order of first appearance, the same
-    way for everything that speaks of them. Missing values are values like others.
+    way for everything that speaks of them. Missing values are values like others; `visible` leaves them out.
 
     `baseline` holds the sensitive columns of all records that could have been released (by default those of
     the table itself), and `population` the generalized quasi-identifiers, as text, of everybody that the
@@ -103,6 +103,7 @@ class Published:
             zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
         )
         self._histograms: dict[tuple[str, View], Histograms] = {}
+        self._compared: dict[tuple[str, bool], Encoded] = {}
         if untouched or not self.names:
             self.suppressed = np.zeros(table.num_rows, np.bool_)
         else:
@@ -197,7 +198,7 @@ class Published:
         if asked not in self._histograms and self.persons is not None:
             self._histograms[asked] = self._by_people(attribute)
         if asked not in self._histograms:
-            values, codes = encode_comparable(self.table[attribute], attribute)
+            values, codes = self.compare(attribute)
             width = max(1, len(values))
             pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
             weights = self._kept_weights
@@ -214,6 +215,44 @@ class Published:
                 count = np.add.reduceat(weights, first) if first.size else weights
             self._histograms[asked] = freeze(number), values.take(pa.array(code)), freeze(count)
         return self._histograms[asked]
+
+    def compare(self, attribute: str, *, baseline: bool = False) -> Encoded:
+        """Different values of a sensitive column, one for all that are equal, and where each record's is; of the baseline."""
+        asked = (attribute, baseline and self.baseline is not self.table)
+        if asked not in self._compared:
+            table = self.baseline if baseline else self.table
+            self._compared[asked] = encode_comparable(table[attribute], attribute)
+        return self._compared[asked]
+
+    def visible(self, attribute: str) -> Published:
+        """The same table without the records that show no value of an attribute, which may be in no class then.
+
+        Nor are they in the baseline. Whose rows are whose, and which class a row is in, is known of all of them.
+
+        >>> table = pa.table({"age": ["20", "20", "20", "30"], "disease": ["flu", None, "flu", None]})
+        >>> Published(table, ["age"]).visible("disease").sizes.tolist()
+        [2]
+        """
+        columns = [self.compare(attribute), self.compare(attribute, baseline=True)]
+        blanks = [shows_no_value(values, self.marker) for values, _ in columns]
+        if not any(each.any() for each in blanks):
+            return self
+        here, before = (blank[codes] for blank, (_, codes) in zip(blanks, columns, strict=True))
+        made = copy.copy(self)
+        for derived in ("classes", "sizes", "labels", "_kept_rows"):
+            made.__dict__.pop(derived, None)
+        made._histograms, made._compared = {}, {}
+        made.suppressed = self.suppressed | here
+        made.classes = number_rows(self.classes[~here[self._kept_rows]].astype(np.int64))
+        made.baseline = self.baseline.select([attribute]).filter(pa.array(~before))
+        made.baseline_weights = None if self.baseline_weights is None else self.baseline_weights[~before]
+        made.baseline_persons = None if self.baseline_persons is None else self.baseline_persons.take(~before)
+        if self.population is not None and attribute in self.population.column_names:
+            values, codes = encode_comparable(self.population[attribute], attribute)
+            there = ~shows_no_value(values, self.marker)[codes]
+            made.population = self.population.filter(pa.array(there))
+            made.population_weights = made.members = None
+        return made
 
     # --- people -----------------------------------------------------------------------------------
 
@@ -243,7 +282,7 @@ class Published:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Array, NDArray[np.int64]]:
         """Return what people show in classes, each once: number of the class, person, and value, by its place in an array."""
         assert self.persons is not None
-        values, codes = encode_comparable(self.table[attribute], attribute)
+        values, codes = self.compare(attribute)
         width = max(1, len(values))
         shown = self.classes.astype(np.int64) * width + codes[self._kept_rows]
         person, pairs = self.persons.take(self._kept_rows).pairs(shown)

@@ -3,6 +3,8 @@
     input: patients.csv
     budget: patients.csv.budget.json
     neighbours: one more or less
+    person: patient
+    rows_per_person: 1
     bounds: {age: [0, 120]}
     keys: {sex: [f, m]}
     missing: {age: leave out}
@@ -10,7 +12,7 @@
       - {ask: count, where: age >= 65, epsilon: 0.1}
       - {ask: histogram, of: sex, epsilon: 0.1}
       - {ask: quantiles, of: age, shares: [0.25, 0.5, 0.75], epsilon: 0.3}
-      - {ask: record, who: 17, of: sex, epsilon: 0.1, noise: {chances: {f: 0.6, m: 0.4}}}
+      - {ask: record, who: A17, of: sex, epsilon: 0.1, noise: {chances: {f: 0.6, m: 0.4}}}
 
 Relative paths start at the folder of the recipe.
 """
@@ -20,13 +22,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from veil.dp.neighbours import Neighbours
 from veil.dp.priors import Prior
 from veil.dp.session import Asking
+from veil.dp.unit import Unit
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
-from veil.recipe.base import Located, schema_of
+from veil.plan.plan import ASK
+from veil.recipe.base import Located, schema_of, spell_field
+from veil.recipe.document import Document
+from veil.recipe.places import FilePath
 
 Number = int | float | str
 """A number, or a text such as ln(3)."""
@@ -159,13 +165,38 @@ class QuestionSpec(BaseModel):
         return self.of[0]
 
 
-class AskingRecipe(Located):
+class OverNeighbours(Located):
+    """A recipe with a promise over neighbours, which has to say what these are and whose rows there are."""
+
+    neighbours: Annotated[Neighbours, Field(description="what is hidden")]
+    person: Annotated[
+        str | None,
+        Field(description="the column that tells people apart; null: every row is a different person"),
+    ]
+    rows_per_person: Annotated[
+        int | None,
+        Field(ge=1, description="how many rows one of them has at most, which is known without the data"),
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_unit(cls, data: Any, info: ValidationInfo) -> Any:
+        """Say both ways out where nothing is said of whose rows there are."""
+        try:
+            if isinstance(data, dict):
+                Unit.declared(data.get("person", ASK), data.get("rows_per_person"))
+        except ParameterError as error:
+            raise error.spell_ways(spell_field) if isinstance(info.context, Document) else error from None
+        return data
+
+
+class AskingRecipe(OverNeighbours):
     """Questions together with the table, its budget and what is declared about it.
 
-    >>> recipe = AskingRecipe(neighbours="one changed", questions=[{"ask": "count", "epsilon": 0.1}])
+    >>> recipe = AskingRecipe(neighbours="one changed", person=None, questions=[{"ask": "count", "epsilon": 0.1}])
     >>> recipe.questions[0].ask
     'count'
-    >>> AskingRecipe(neighbours="one changed", questions=[{"ask": "guess"}])
+    >>> AskingRecipe(neighbours="one changed", person=None, questions=[{"ask": "guess"}])
     Traceback (most recent call last):
     ...
     veil.errors.ParameterError: `questions[0].ask` should be 'count', 'histogram', 'sum', 'mean', 'quantiles' or 'record', not 'guess'
@@ -173,10 +204,9 @@ class AskingRecipe(Located):
 
     model_config = ConfigDict(title="Veil recipe of questions")
 
-    budget: Annotated[
-        str | None, Field(min_length=1, description="the budget file; by default next to the table")
-    ] = None
-    neighbours: Annotated[Neighbours, Field(description="what answers hide")]
+    budget: Annotated[FilePath | None, Field(description="the budget file; by default next to the table")] = (
+        None
+    )
     bounds: Annotated[
         dict[str, tuple[float, float]],
         Field(default_factory=dict, description="the range of a column's values"),
@@ -191,7 +221,6 @@ class AskingRecipe(Located):
     outside: Annotated[
         Literal["clamp", "leave out"], Field(description="what happens to values outside the bounds")
     ] = "clamp"
-    person: Annotated[str | None, Field(description="the column that names people")] = None
     questions: Annotated[list[QuestionSpec], Field(min_length=1, description="what to ask, in this order")]
 
     @property

@@ -24,6 +24,7 @@ from veil.recipe.places import (
     SOURCES,
     AnySource,
     CertificatePath,
+    FilePath,
     ReportPath,
     SourceSpec,
     TargetSpec,
@@ -51,9 +52,8 @@ class Located(BaseModel):
         ReportPath | None, Field(description="where a report is written to (.html, .pdf or .json)")
     ] = None
     key: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="where the data holder keeps the key, which says which input row each released row is (.csv), away from the release",
         ),
     ] = None
@@ -61,9 +61,8 @@ class Located(BaseModel):
         CertificatePath | None, Field(description="where a certificate for recipients is written to (.json)")
     ] = None
     sign: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="file of the private key that signs the certificate; relative to the recipe",
         ),
     ] = None
@@ -134,9 +133,7 @@ class Located(BaseModel):
         except VeilError as error:
             if self._file is None:
                 raise
-            raise error.spell_ways(
-                lambda way: _spell_option(way) if way.field in self.own else None
-            ) from None
+            raise error.spell_ways(lambda way: spell_field(way) if way.field in self.own else None) from None
 
     def locate(self, path: str) -> Path:
         """Return where a path of the recipe leads to, seen from here."""
@@ -208,10 +205,10 @@ class Located(BaseModel):
         return None if self.sign is None else self.locate(self.sign)
 
 
-def _spell_option(way: Say) -> str:
+def spell_field(way: Say) -> str:
     """Write a way out as a recipe does.
 
-    >>> print(_spell_option(Say("others", "keep")), _spell_option(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
+    >>> print(spell_field(Say("others", "keep")), spell_field(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
     others: keep {kind: dates, …, format: "%d.%m.%Y"}
     """
     if way.parameters:

@@ -12,24 +12,25 @@ Relative paths start at the folder of the recipe, also those of keys and hierarc
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from veil.hierarchies import BUILDERS, File
+from veil.base.references import relocate
+from veil.hierarchies import BUILDERS
 from veil.masking import METHODS, Masking, Method
 from veil.plan.plan import ASK
 from veil.recipe.about import AboutSpec
 from veil.recipe.base import Located, schema_of
 from veil.recipe.document import read_document
 from veil.recipe.parts import with_kind
-from veil.recipe.places import INPUTS, InputSpec
+from veil.recipe.places import INPUTS, FilePath, InputSpec
 from veil.recipe.policy import PolicyRecipe
 from veil.recipe.recipe import Recipe
+from veil.tables.spelling import PERSON
 
 
 def _step(value: Any) -> Any:
@@ -55,13 +56,10 @@ class MaskingRecipe(Located):
     model_config = ConfigDict(title="Veil masking recipe")
 
     input: Annotated[InputSpec | None, Field(description="the table to mask")] = None
-    output: Annotated[str | None, Field(min_length=1, description="where the masked table is written to")] = (
-        None
-    )
+    output: Annotated[FilePath | None, Field(description="where the masked table is written to")] = None
     apart: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="folder for tables that must not be published with the release, such as pseudonyms",
         ),
     ] = None
@@ -76,6 +74,7 @@ class MaskingRecipe(Located):
             min_length=1,
             description="the column that tells people apart, if they may have several rows: promises then count people. It is removed. null: every row is a different person",
         ),
+        *PERSON,
     ] = ASK
     steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in this order")]
 
@@ -83,35 +82,12 @@ class MaskingRecipe(Located):
 
     def methods(self) -> list[Method]:
         """Return the steps; files that they name are found from the folder of the recipe."""
-        return [_relocate_method(each, lambda path: str(self.locate(path))) for each in self.steps]
+        return [relocate(each, lambda path: str(self.locate(path))) for each in self.steps]
 
     @property
     def apart_path(self) -> Path | None:
         """The folder for tables that do not go with the release."""
         return None if self.apart is None else self.locate(self.apart)
-
-
-_PATHS = ("history", "key_file")
-"""Parameters that are paths."""
-
-
-def _relocate_method(method: Any, move: Callable[[str], str]) -> Any:
-    """Return a method whose files, keys and hierarchies, are found under another path."""
-
-    def move_value(value: Any) -> Any:
-        if isinstance(value, File):
-            return dataclasses.replace(value, path=move(value.path))
-        if isinstance(value, Mapping):
-            return {key: move_value(each) for key, each in value.items()}
-        return value
-
-    changes = {}
-    for field in dataclasses.fields(method):
-        value = getattr(method, field.name)
-        new = move(value) if field.name in _PATHS and value is not None else move_value(value)
-        if new != value:
-            changes[field.name] = new
-    return dataclasses.replace(method, **changes) if changes else method
 
 
 def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe | PolicyRecipe:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from veil.base.declare import declared
+from veil.base.references import Reference
 from veil.base.spell import spell_value
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
@@ -23,6 +24,11 @@ from veil.tables import Csv, Excel, Feather, Format, Parquet
 from veil.tables.formats import format_of
 
 _Path = Annotated[str, Field(min_length=1, description="where the file is; relative to the recipe")]
+
+_INSTEAD = "leave it out, and say it where the recipe is carried out"
+PLACE = Reference("a table", _INSTEAD)
+FILE = Reference("a file", _INSTEAD)
+VARIABLE = Reference("an environment variable", _INSTEAD, is_file=False)
 
 
 # The table to anonymize
@@ -150,6 +156,7 @@ def _input(value: Any) -> Any:
 InputSpec = Annotated[
     Annotated[Input, Field(discriminator="kind")],
     BeforeValidator(_input, json_schema_input_type=str | Input),
+    PLACE,
 ]
 """The path of a table, or a mapping with the path and what there is to know about the format."""
 
@@ -188,6 +195,7 @@ SourceSpec = Annotated[
     Annotated[AnySource, Field(discriminator="kind")],
     BeforeValidator(_source, json_schema_input_type=str | AnySource),
     AfterValidator(_refuse_password),
+    PLACE,
 ]
 """What `InputSpec` is, or a folder or pattern of files, or a table of a database as URL or mapping."""
 
@@ -209,6 +217,7 @@ TargetSpec = Annotated[
     _AnyTarget,
     BeforeValidator(_target, json_schema_input_type=_AnyTarget),
     AfterValidator(_refuse_password),
+    PLACE,
 ]
 """A file, a folder (with / at its end), or a table of a database."""
 
@@ -278,5 +287,6 @@ def _ending(endings: tuple[str, ...]) -> Any:
     return AfterValidator(check)
 
 
-ReportPath = Annotated[str, Field(min_length=1), _ending(REPORTS)]
-CertificatePath = Annotated[str, Field(min_length=1), _ending(CERTIFICATES)]
+FilePath = Annotated[str, Field(min_length=1), FILE]
+ReportPath = Annotated[FilePath, _ending(REPORTS)]
+CertificatePath = Annotated[FilePath, _ending(CERTIFICATES)]

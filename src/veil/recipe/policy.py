@@ -15,10 +15,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from veil.base.keys import KeyFile, KeyVariable
 from veil.plan.plan import ASK
 from veil.recipe.about import AboutSpec
 from veil.recipe.base import Located, schema_of
-from veil.recipe.places import InputSpec
+from veil.recipe.places import VARIABLE, FilePath, InputSpec
+from veil.tables.spelling import PERSON
 
 
 class KeyPlace(BaseModel):
@@ -26,8 +28,8 @@ class KeyPlace(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    key_file: Annotated[str | None, Field(description="file with the key, in hexadecimal text")] = None
-    key_variable: Annotated[str | None, Field(description="environment variable with the key")] = None
+    key_file: KeyFile = None
+    key_variable: KeyVariable = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> KeyPlace:
@@ -42,9 +44,8 @@ class PolicySpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     policies: Annotated[
-        str,
+        FilePath,
         Field(
-            min_length=1,
             description="folder of policies, or a file with one, or a .jsonl file with one in each line",
         ),
     ]
@@ -53,15 +54,15 @@ class PolicySpec(BaseModel):
     link: Annotated[str, Field(description="column with the id of each record's policy")] = "policy_id"
     person: Annotated[
         str | None,
+        *PERSON,
         Field(
             description="column that tells people apart; by default, several records under one policy are one person's. null: "
             "every record is a person of its own"
         ),
     ] = ASK
     population: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="file with everybody that the table was chosen from, for k-map, δ-presence and inclusion",
         ),
     ] = None
@@ -77,6 +78,7 @@ class PolicySpec(BaseModel):
     ] = Field(default_factory=dict)
     credential_variable: Annotated[
         str | None,
+        VARIABLE,
         Field(description="environment variable with what shows that it is the recipient who asks"),
     ] = None
     if_impossible: Annotated[
@@ -98,18 +100,16 @@ class PolicyRecipe(Located):
     model_config = ConfigDict(title="Veil policy recipe")
 
     input: Annotated[InputSpec | None, Field(description="the table to release")] = None
-    output: Annotated[str | None, Field(min_length=1, description="where the release is written to")] = None
+    output: Annotated[FilePath | None, Field(description="where the release is written to")] = None
     apart: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="folder for what must not be published with the release, such as pseudonyms",
         ),
     ] = None
     processing_record: Annotated[
-        str | None,
+        FilePath | None,
         Field(
-            min_length=1,
             description="where a DPV statement for the record of processing activities is written to (.jsonld, .ttl)",
         ),
     ] = None

@@ -5,6 +5,8 @@
     report: report.html
     budget: patients.csv.budget.json
     neighbours: one changed
+    person: patient
+    rows_per_person: 1
     bounds: {age: [0, 120]}
     domains: {sex: [f, m], job: hierarchies/job.csv}
     missing: {age: 40}
@@ -22,14 +24,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from veil.dp.neighbours import Neighbours
 from veil.dp.private_table import METHODS, AnyMethod
 from veil.errors import PlanError
 from veil.hierarchies import BUILDERS, File, Hierarchy, Table
-from veil.recipe.asking import Number
-from veil.recipe.base import Located, schema_of
+from veil.recipe.asking import Number, OverNeighbours
+from veil.recipe.base import schema_of
 from veil.recipe.parts import HierarchySpec, with_kind
-from veil.recipe.places import INPUTS
+from veil.recipe.places import INPUTS, FilePath
 
 
 def _method(value: Any) -> Any:
@@ -40,25 +41,26 @@ def _method(value: Any) -> Any:
 MethodSpec = Annotated[AnyMethod, BeforeValidator(_method, json_schema_input_type=str | AnyMethod)]
 
 
-class PrivateTableRecipe(Located):
+class PrivateTableRecipe(OverNeighbours):
     """How a table is made private as a whole, together with the files.
 
-    >>> recipe = PrivateTableRecipe(neighbours="one changed", bounds={"age": [0, 120]}, method="MarginalTree", rho=0.1)
+    >>> hidden = {"neighbours": "one changed", "person": None}
+    >>> recipe = PrivateTableRecipe(**hidden, bounds={"age": [0, 120]}, method="MarginalTree", rho=0.1)
     >>> recipe.method
     MarginalTree(breaks={}, library='own')
     """
 
     model_config = ConfigDict(title="Veil recipe of a private table")
 
-    output: Annotated[
-        str | None, Field(min_length=1, description="the file that the table is written to")
-    ] = None
+    output: Annotated[FilePath | None, Field(description="the file that the table is written to")] = None
     overwrite: Annotated[bool, Field(description="whether existing files may be replaced")] = False
-    budget: Annotated[str | None, Field(min_length=1, description="the budget file to charge")] = None
-    neighbours: Annotated[Neighbours, Field(description="what the table hides")]
+    budget: Annotated[FilePath | None, Field(description="the budget file to charge")] = None
     bounds: Annotated[
-        dict[str, tuple[float, float]],
-        Field(default_factory=dict, description="the range of a column's values"),
+        dict[str, tuple[int | float, int | float]],
+        Field(
+            default_factory=dict,
+            description="the range of a column's values; of whole numbers, if both bounds are written as such",
+        ),
     ]
     domains: Annotated[
         dict[str, list[Any] | HierarchySpec],
@@ -71,7 +73,11 @@ class PrivateTableRecipe(Located):
         list[str] | None, Field(min_length=1, description="which columns the table has; by default all")
     ] = None
     missing: Annotated[
-        dict[str, float], Field(default_factory=dict, description="which number to use for a missing value")
+        dict[str, Any],
+        Field(
+            default_factory=dict,
+            description="what a cell counts as that is missing, no number, or no value of the domain",
+        ),
     ]
     method: Annotated[MethodSpec, Field(description="how the table is made private")]
     epsilon: Annotated[Number | None, Field(description="the price")] = None

@@ -8,6 +8,7 @@ text: see `veil.recipe.deid`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from veil.base.hostile import parse_json
 from veil.base.paths import usable
+from veil.base.references import untrusted
 from veil.base.version import __version__
-from veil.errors import InputError, OutputError, PlanError
+from veil.errors import InputError, OutputError, PlanError, VeilError
 from veil.recipe.archive import Archive
 from veil.recipe.document import document_text, parse
 from veil.recipe.recipe import Recipe
@@ -97,8 +99,9 @@ class Project:
         return self.as_recipe().plan()
 
     def as_recipe(self) -> Recipe:
-        """Return the recipe, if it is complete."""
-        return Recipe(**self.recipe)
+        """Return the recipe, if it is complete. Files of this machine that somebody wrote into the project are refused."""
+        with untrusted():
+            return Recipe(**self.recipe)
 
     # --- files
 
@@ -130,6 +133,10 @@ class Project:
     def unpack(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write recipe, hierarchies, certificate and table into a new folder, ready for `veil anonymize`."""
         folder = Path(folder)
+        with untrusted() as refused, contextlib.suppress(VeilError):
+            Recipe(**{**self.recipe, "pseudonym_key": None})  # whose file `veil anonymize` asks for
+        if refused:
+            raise PlanError(refused[0])
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:

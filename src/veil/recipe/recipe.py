@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from veil.base.keys import VARIABLE
+from veil.base.references import VARIABLE, relocate, trusted
 from veil.base.spell import spell_value
 from veil.engines.database import Database, is_url
 from veil.engines.relation import Engine
@@ -18,8 +18,6 @@ from veil.errors import VeilError
 from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.local_recoding.modes import LocalRecoding
-from veil.models.subset import Matching
-from veil.plan.parameters import relocate_files
 from veil.plan.plan import ASK, Plan, Treatment
 from veil.plan.several import for_several
 from veil.quality import QUALITIES
@@ -52,6 +50,7 @@ from veil.recipe.places import (
     without_password,
 )
 from veil.tables import Format
+from veil.tables.spelling import spell_person
 
 
 def _one_or_more(value: Any) -> Any:
@@ -213,7 +212,8 @@ class Recipe(_WithPlan):
             "about": None if about == NOTHING else about,
             "acknowledge": tuple(acknowledge),
         }
-        return cls(overwrite=overwrite, engine=engine, **fields)
+        with trusted():  # whoever has the plan says where its table is
+            return cls(overwrite=overwrite, engine=engine, **fields)
 
     def plan(self) -> Plan:
         """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
@@ -233,13 +233,10 @@ class Recipe(_WithPlan):
 
     def _plan(self, changes: Mapping[str, Any]) -> Plan:
         fields: dict[str, Any] = {name: getattr(self, name) for name in PLAN_FIELDS} | dict(changes)
-        for field in ("quasi_identifiers", "items"):
-            fields[field] = relocate_files(getattr(self, field), lambda path: str(self.locate(path)))
+        for field in ("quasi_identifiers", "items", "models"):
+            fields[field] = relocate(getattr(self, field), lambda path: str(self.locate(path)))
         if self.pseudonym_key is not None and not self.pseudonym_key.startswith(VARIABLE):
             fields["pseudonym_key"] = str(self.locate(self.pseudonym_key))
-        fields["models"] = [
-            _relocate_subset(each, lambda path: str(self.locate(path))) for each in self.models
-        ]
         with self.own_words():
             try:
                 return Plan(**fields)
@@ -283,9 +280,10 @@ class Recipe(_WithPlan):
                 }
             elif name == "models":
                 value = [
-                    spell_value(_relocate_subset(each, lambda path: self.move_path(path, start)))
-                    for each in value
+                    spell_value(each) for each in relocate(value, lambda path: self.move_path(path, start))
                 ]
+            elif name == "person":
+                value = value and spell_person(value)
             elif name in ("quality", "strategy", "local_recoding"):
                 value = spell_value(value)
             elif name == "about":
@@ -314,14 +312,6 @@ class Recipe(_WithPlan):
             if set(spec) == {"kind", "path"} and "." in spec["path"]:
                 return spec["path"]
         return shorten(spec)
-
-
-def _relocate_subset(model: Any, move: Callable[[str], str]) -> Any:
-    """Return a model whose research subset is found in a file under another path."""
-    subset = getattr(model, "subset", None)
-    if isinstance(subset, Matching) and isinstance(subset.source, str):
-        return dataclasses.replace(model, subset=dataclasses.replace(subset, source=move(subset.source)))
-    return model
 
 
 def _spell_input(value: Input | FilesInput, path: str) -> Any:

@@ -50,6 +50,9 @@ def private_facts(made: PrivateTable) -> dict[str, Any]:
         "method": made.method,
         "spent": str(made.spent),
         "neighbours": made.neighbours,
+        "person": made.unit.person,
+        "rows_per_person": made.unit.rows,
+        "whose": made.whose,
         "left": made.budget,
         "rows": made.records,
         "columns": dict(made.declared),
@@ -60,8 +63,8 @@ def private_facts(made: PrivateTable) -> dict[str, Any]:
 
 def _sections(facts: dict[str, Any]) -> list[Section]:
     hidden = {
-        "one more or less": "whether any one record is in the table",
-        "one changed": "what any one record says; the number of records is public",
+        "one more or less": "whether any one person is in the table",
+        "one changed": "what any one person has in it; the number of people is public",
     }[facts["neighbours"]]
     if facts["is_private"]:
         verdict: Block = Text(
@@ -76,6 +79,7 @@ def _sections(facts: dict[str, Any]) -> list[Section]:
         ("method", facts["method"]),
         ("price", facts["spent"]),
         ("neighbours", facts["neighbours"]),
+        ("whose rows", facts["whose"]),
         ("left of the budget", facts["left"] or "no budget was given"),
         ("rows", f"{facts['rows']:,}"),
     )

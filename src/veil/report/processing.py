@@ -62,8 +62,6 @@ def processing_record(
         tree["dpv:hasDataController"] = {"@type": "dpv:DataController", "dct:title": controller}
     if bases:
         tree["dpv:hasLegalBasis"] = [{"@id": f"dpv:{each}"} for each in bases]
-    if account is not None:
-        tree["dct:source"] = sorted({f"sha256:{each}" for chain, _ in account.digests for each in chain})
     return tree
 
 

@@ -15,13 +15,14 @@ from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import Knows
+from veil.plan.plan import ASK, Knows
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
 from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, check_size, rank_subsets
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
 from veil.risk.grouping import Grouped, check_columns, column_names, group_records, published_of, table_of
+from veil.risk.identify.repeats import check_people
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
 from veil.risk.limits import risk_limits
 from veil.risk.projections import projections
@@ -137,7 +138,7 @@ def analyze(
     models: Iterable[PrivacyModel] = (),
     largest_subset: int | None = None,
     sampling_fraction: float | None = None,
-    person: str | None = None,
+    person: str | None = ASK,
     knows: Knows = "one row",
     marker: str | None = "*",
     untouched: bool = False,
@@ -170,7 +171,8 @@ def analyze(
         Share of the population in the table, for DIS-SUDA; by default as `population` has it, or 0.01.
     person, knows
         The column that tells people apart, if somebody may have several rows, and whether attackers know "one row" of a
-        person or "all rows". A release brings its own. A record is then a person in a class, and what is said of fewer
+        person or "all rows"; None says that every row is a different person. Without a word, a table in which people seem
+        to have several rows is refused. A release brings its own. A record is then a person in a class, and what is said of fewer
         columns, of wildcards and of single records counts everybody once for each different combination; population
         uniques are estimated with "all rows" only, as estimates take a sample in which everybody is once.
     marker
@@ -188,7 +190,7 @@ def analyze(
     uniques:     2 records (50 %)
     SUDA:        2 records with a score, highest 1, DIS 1 %
     """
-    if person is not None and (subset is not None or weights is not None or household is not None):
+    if person not in (None, ASK) and (subset is not None or weights is not None or household is not None):
         raise PlanError(
             "`subset`, `weights` and `household` assume that every row is a person: leave out either them "
             "or `person`"
@@ -287,6 +289,7 @@ def _open_table(
         if isinstance(source, Published) or everybody is not None:
             raise PlanError("`subset` should be left out if the population is given as a table")
         source = table_of(source)
+        check_people(source, person)
         names = column_names(quasi_identifiers)
         check_columns(source, names)
         mask = subset_of(subset).mask(source)

@@ -33,11 +33,14 @@ from veil.base.compiled import kernel
 from veil.base.progress import ProgressLike, following
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
+from veil.plan.plan import ASK
 from veil.risk.distances import SLACK, Floats, Integers, Side, cells_of, distance_of
 from veil.risk.grouping import check_columns, column_names, table_of
+from veil.risk.identify.repeats import check_people
 from veil.risk.nearest import FEWEST, PAIRS
 from veil.risk.success import SuccessRate, TriedAttack, TriedAttacks
-from veil.tables.columns import as_numbers, groups, is_measured, texts
+from veil.tables.columns import as_numbers, column_of, is_measured, texts
+from veil.tables.spelling import encode_people, read_person
 
 ATTEMPTS = 2000
 """Attempts of each attack, where there are so many people: the interval is then at most 4.4 points wide."""
@@ -56,7 +59,7 @@ def try_attacks(
     origins: NDArray[np.int64] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     marker: str | None = "*",
-    person: str | None = None,
+    person: str | None = ASK,
     files: tuple[Sequence[str], Sequence[str]] | None = None,
     attempts: int = ATTEMPTS,
     seed: int = 0,
@@ -92,11 +95,17 @@ def try_attacks(
     (1.0, True)
     """
     inside, outside, shown = table_of(members), table_of(outsiders), table_of(released)
+    check_people(inside, person)
+    person = None if person == ASK else read_person(person)
     names = column_names(known)
     wanted = (secrets,) if isinstance(secrets, str) else tuple(secrets)
     for table in (inside, outside):
         check_columns(table, (*names, *wanted, *(() if person is None else (person,))))
     check_columns(shown, (*names, *wanted))
+    if origins is None:
+        _check_labels(
+            pa.concat_tables([inside, outside.cast(inside.schema)]), shown, names, hierarchies or {}, marker
+        )
     owners = np.arange(shown.num_rows) if origins is None else np.asarray(origins, np.int64)
     if owners.size != shown.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
         raise InputError(
@@ -125,11 +134,35 @@ def try_attacks(
     return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(found))
 
 
+def _check_labels(
+    people: pa.Table,
+    shown: pa.Table,
+    names: Iterable[str],
+    hierarchies: Mapping[str, Hierarchy],
+    marker: str | None,
+) -> None:
+    """Refuse labels of which nothing tells what they cover: whoever cannot read them finds nobody, which proves nothing."""
+    for name in names:
+        if is_measured(people[name].type) and is_measured(shown[name].type) and name not in hierarchies:
+            continue
+        known = (
+            {text for level in hierarchies[name].labels for text in level} if name in hierarchies else set()
+        )
+        known |= {None, marker, *texts(people[name], name).to_pylist()}
+        for label in texts(shown[name], name).to_pylist():
+            if label not in known:
+                raise InputError(
+                    f"column {name!r} of the release shows {label!r}, and nothing tells which values that covers: attacks "
+                    "that cannot read labels find nobody, which is no sign of safety. Give the column's hierarchy in "
+                    "`hierarchies` and the rows in `origins`, or use `release.attacks()`, which knows both"
+                )
+
+
 def _people(inside: pa.Table, outside: pa.Table, person: str | None) -> Integers:
     if person is None:
         return np.arange(inside.num_rows + outside.num_rows)
     both = pa.concat_tables([inside.select([person]), outside.select([person])])
-    return groups(both, (person,), "attack").astype(np.int64)
+    return encode_people(column_of(both, person, "attack"), person)[1].astype(np.int64)
 
 
 class _Trial:

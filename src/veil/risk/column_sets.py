@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veil.errors import ParameterError
+from veil.plan.plan import ASK
 from veil.risk.grouping import Grouped, group_records, published_of
 from veil.risk.projections import Projection, projections, subset_count
 
@@ -41,6 +42,7 @@ def attribute_risks(
     largest: int | None = None,
     marker: str | None = "*",
     untouched: bool = False,
+    person: str | None = ASK,
 ) -> tuple[AttributeRisk, ...]:
     """Compute distinction and separation of every subset of the quasi-identifiers.
 
@@ -49,7 +51,7 @@ def attribute_risks(
 
     Parameters
     ----------
-    source, quasi_identifiers, marker, untouched
+    source, quasi_identifiers, marker, untouched, person
         As for `analyze`.
     largest
         Only subsets of at most this many columns.
@@ -62,7 +64,7 @@ def attribute_risks(
     ('age',) 0.5 0.667
     ('age', 'sex') 0.75 0.833
     """
-    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
+    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
     made = group_records(published, untouched=untouched)
     counted = untouched or published.flag is not None
     limit = check_size(largest, len(made.names))

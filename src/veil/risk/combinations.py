@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from veil.errors import ParameterError
+from veil.plan.plan import ASK
 from veil.risk.column_sets import affordable_size
 from veil.risk.grouping import check_columns, group_records, published_of
 from veil.risk.projections import projections
@@ -49,7 +50,7 @@ def riskiest(
     quasi_identifiers: str | Iterable[str] | None = None,
     *,
     number: int = 10,
-    person: str | None = None,
+    person: str | None = ASK,
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Combination, ...]:
@@ -106,7 +107,7 @@ def certain_values(
     quasi_identifiers: str | Iterable[str] | None,
     sensitive: str | Iterable[str],
     *,
-    person: str | None = None,
+    person: str | None = ASK,
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Certain, ...]:

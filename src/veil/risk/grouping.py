@@ -15,11 +15,12 @@ from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
 from veil.plan.people import number_people
-from veil.plan.plan import Knows
+from veil.plan.plan import ASK, Knows
 from veil.published.flag import find_flag
 from veil.published.people import People
 from veil.published.table import Published
 from veil.tables import read
+from veil.tables.spelling import read_person
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +106,14 @@ def published_of(
     marker: str | None = "*",
     untouched: bool = False,
     population: pa.Table | None = None,
-    person: str | None = None,
+    person: str | None = ASK,
     knows: Knows = "one row",
 ) -> Published:
     """Return a table, from wherever it is, as a published one.
 
     A column `suppressed` that is not named says which rows are, as in a release of Veil. `person` is the column that tells
-    people apart, if they are to be counted; a release knows its own.
+    people apart, if they are to be counted; a release knows its own. As long as nobody has said whose rows they are, a
+    table in which people seem to have several is refused.
     """
     if isinstance(source, Published):
         if quasi_identifiers is not None and list(column_names(quasi_identifiers)) != source.names:
@@ -124,10 +126,11 @@ def published_of(
     if released is not None and population is None:
         return published_by(released, quasi_identifiers)
     names = column_names(quasi_identifiers)
-    named = names if person is None else (*names, person)
-    table, weights = _rows(source, named)
+    whose = None if person == ASK else read_person(person)
+    named = names if whose is None else (*names, whose)
+    table, weights = _rows(source, named, person)
     check_columns(table, named)
-    persons = None if person is None else number_people(table[person], person, weights, published=True)
+    persons = None if whose is None else number_people(table[whose], whose, weights, published=True)
     return Published(
         table,
         names,
@@ -157,14 +160,19 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
     )
 
 
-def _rows(source: Any, names: Iterable[str]) -> tuple[pa.Table, NDArray[np.int64] | None]:
+def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Table, NDArray[np.int64] | None]:
     """Read a table; of one that an engine holds, the combinations of the named cells and how often each occurs."""
+    from veil.risk.identify.repeats import check_people  # which reads tables in the same way
+
     released = outcome_of(source)
     if released is not None:
         return released.table, released.weights
     relation = relation_of(source)
     if relation is None:
-        return table_of(source), None
+        table = table_of(source)
+        check_people(table, person)
+        return table, None
+    check_people(relation, person)
     from veil.engines.source import of_release
 
     found = of_release(relation, [each for each in names if each in relation.table.columns])
@@ -195,6 +203,10 @@ def column_names(columns: str | Iterable[str] | None) -> tuple[str, ...]:
 def check_columns(table: pa.Table, names: Iterable[str]) -> None:
     """Refuse names of columns that the table does not have."""
     for name in names:
+        if not isinstance(name, str):
+            raise PlanError(
+                f"name a column of the table, not a {type(name).__name__}: add the values to the table first"
+            )
         if name not in table.column_names:
             raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
 

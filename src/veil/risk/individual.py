@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.html import html_table
 from veil.base.keywords import own_keywords
-from veil.errors import InputError, ParameterError
+from veil.errors import InputError, ParameterError, PlanError
+from veil.plan.plan import ASK
 from veil.risk.grouping import Grouped, check_columns, group_records, published_of
 from veil.risk.wildcards import sum_matches
 from veil.tables.columns import encode_values, is_number
@@ -119,6 +120,7 @@ def individual_risk(
     method: Method = "exact",
     marker: str | None = "*",
     untouched: bool = False,
+    person: str | None = ASK,
 ) -> IndividualRisk:
     """Estimate the risk of each record from its sampling weight.
 
@@ -126,6 +128,8 @@ def individual_risk(
     ----------
     source, quasi_identifiers, marker, untouched
         As for `analyze`. Suppressed cells match every value.
+    person
+        None says that every row is a different person: of others there is no such estimate.
     weights
         Column with the sampling weight of each record: the number of people it stands for. Without it the table is
         the whole population, and risks are 1 / frequency.
@@ -139,7 +143,11 @@ def individual_risk(
     >>> individual_risk(table, "age", weights="weight").risks.round(6).tolist()
     [0.018779, 0.018779, 0.085791]
     """
-    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
+    if person not in (None, ASK):
+        raise PlanError(
+            "the risk of single records cannot be estimated if a person has several: give one row of each"
+        )
+    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
     made = group_records(published, untouched=untouched)
     return individual_risk_of(made, published.table, weights, household, method)
 

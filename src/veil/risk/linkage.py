@@ -25,10 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.errors import InputError
+from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
+from veil.plan.plan import ASK
 from veil.risk.distances import SLACK, Distances, Integers, Side, cells_of
 from veil.risk.grouping import column_names, table_of
+from veil.risk.identify.repeats import check_people
 from veil.risk.nearest import FEWEST, PAIRS, Linkage
 
 __all__ = ["Linkage", "linkage_experiment"]
@@ -42,6 +44,7 @@ def linkage_experiment(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     origins: NDArray[np.int64] | None = None,
     marker: str | None = "*",
+    person: str | None = ASK,
     pairs: int = PAIRS,
 ) -> Linkage:
     """Link the records of an input and an output table by their distance.
@@ -58,6 +61,9 @@ def linkage_experiment(
         For each row of the output the row of the input that it comes from; by default the same row.
     marker
         Text of a suppressed cell, which covers everything. So does a missing cell, unless the input has some.
+    person
+        None says that every row of the input is a different person. If somebody has several, the record that is found
+        may be another one of the same person, and there is no such experiment.
     pairs
         Pairs of different records that are compared at most in each direction. Where there are more, as many
         records as that allows are drawn and looked up among all.
@@ -69,6 +75,11 @@ def linkage_experiment(
     0.75
     """
     known, released, names = table_of(before), table_of(after), column_names(columns)
+    if person not in (None, ASK):
+        raise PlanError(
+            "records cannot be linked one by one if a person has several: give one row of each person"
+        )
+    check_people(known, person)
     owners = np.arange(released.num_rows) if origins is None else np.asarray(origins, np.int64)
     if owners.size != released.num_rows or (owners < 0).any() or (owners >= known.num_rows).any():
         raise InputError(

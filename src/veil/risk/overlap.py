@@ -6,7 +6,7 @@ class in each, or the values that make it up, learns that value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from veil.outcome.outcome import Outcome, outcome_of
 from veil.published.table import Published
 from veil.risk.labels import compatible
 from veil.tables import read
+from veil.tables.spelling import encode_people, read_person
 from veil.tables.text import canonical_text
 
 _SHOWN = 100
@@ -105,7 +106,7 @@ def intersection(
     )
     place = {value: at for at, value in enumerate(values)}
     shown = [_matrix(each, sensitive, place) for each in releases]
-    same = _people(releases, person)
+    same = _people(releases, read_person(person))
     if same is not None:
         classes, people = np.unique(same, axis=0, return_counts=True)
     else:
@@ -161,19 +162,32 @@ def _people(releases: Sequence[_Seen], person: str | None) -> NDArray[np.int64] 
         first = known[0].original
         if not all(each.original is first or each.original.equals(first) for each in known[1:]):
             return None
-    of: list[dict[Any, int]] = []
-    for each, seen in zip(known, releases, strict=True):
-        kept = np.flatnonzero(~seen.published.suppressed)
-        rows = each.origins[kept]
-        who: Iterable[Any] = rows.tolist()
-        if person is not None:
-            if person not in each.original.column_names:
-                raise PlanError(f"the input of a release has no column {person!r} that says who is who")
-            who = canonical_text(each.original[person].take(pa.array(rows)))
-        of.append(dict(zip(who, seen.published.classes.tolist(), strict=True)))
-    everywhere = [each for each in of[0] if each is not None and all(each in other for other in of[1:])]
+    rows = [
+        each.origins[np.flatnonzero(~seen.published.suppressed)]
+        for each, seen in zip(known, releases, strict=True)
+    ]
+    who = rows if person is None else _numbered(known, rows, person)
+    of = [
+        dict(zip(each.tolist(), seen.published.classes.tolist(), strict=True))
+        for each, seen in zip(who, releases, strict=True)
+    ]
+    everywhere = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
     made = np.array([[classes[each] for classes in of] for each in everywhere], np.int64)
     return made.reshape(len(everywhere), len(of))
+
+
+def _numbered(
+    known: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
+) -> list[NDArray[np.int64]]:
+    """Number the people of some rows of the inputs of releases, the same one alike everywhere; -1 where nobody is named."""
+    texts = []
+    for each, some in zip(known, rows, strict=True):
+        if person not in each.original.column_names:
+            raise PlanError(f"the input of a release has no column {person!r} that says who is who")
+        texts.append(pa.array(canonical_text(each.original[person].take(pa.array(some))), pa.string()))
+    values, codes = encode_people(pa.chunked_array(texts), person)
+    numbers = np.where(np.array(values.is_null(), dtype=np.bool_)[codes], -1, codes)
+    return np.split(numbers, np.cumsum([each.size for each in rows])[:-1])
 
 
 def _overlapping(releases: Sequence[_Seen], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.plan.plan import ASK
 from veil.risk.grouping import published_of, table_of
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import is_list
@@ -48,7 +49,7 @@ class SingledOut:
         )
 
 
-def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
+def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = ASK) -> SingledOut:
     """Count the records of a table, as it was collected, that are alone with their values in some columns.
 
     With `person`, the column that tells people apart, these are people of whom a row is like no row of anybody else.
@@ -78,7 +79,7 @@ class SinglingOut:
         self.table = table_of(table)
         self._codes: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
-    def __call__(self, columns: str | Iterable[str], *, person: str | None = None) -> SingledOut:
+    def __call__(self, columns: str | Iterable[str], *, person: str | None = ASK) -> SingledOut:
         """Count the records that are alone with their values in some columns."""
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         kinds = [self.table.schema.field(name).type for name in names if name in self.table.column_names]

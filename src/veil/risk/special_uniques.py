@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.errors import ParameterError
+from veil.plan.plan import ASK
 from veil.risk.column_sets import check_size
 from veil.risk.grouping import Grouped, group_records, published_of
 from veil.risk.projections import Projection, projections
@@ -130,12 +131,13 @@ def suda(
     scoring: Scoring = "elliot",
     marker: str | None = "*",
     untouched: bool = False,
+    person: str | None = ASK,
 ) -> Suda:
     """Find the minimal sample uniques of a table and score its records by them.
 
     Parameters
     ----------
-    source, quasi_identifiers, marker, untouched
+    source, quasi_identifiers, marker, untouched, person
         As for `analyze`.
     largest
         Size up to which minimal sample uniques are looked for; by default there is no limit. Scores are lower with
@@ -151,7 +153,7 @@ def suda(
     >>> found.scores.tolist(), found.minimal_uniques(2)
     ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
     """
-    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched)
+    published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
     made = group_records(published, untouched=untouched)
     hunt = Hunt(made, check_size(largest, len(made.names), most_subsets(made)))
     for each in projections(made, hunt.largest):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.models.average_risk import smallest_safe_size
+from veil.plan.plan import ASK
 from veil.published.matching import pack_rows, patterns
 from veil.risk.attackers import check_threshold
 from veil.risk.grouping import Grouped, group_records, published_of
@@ -50,17 +51,19 @@ def wildcard_risk(
     threshold: float = 0.2,
     *,
     marker: str | None = "*",
+    person: str | None = ASK,
 ) -> WildcardRisk:
     """Compute the risks of a table whose suppressed cells match everything.
 
-    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing.
+    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing. `person` is as
+    for `analyze`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["20", "20", "*", "30"], "sex": ["f", "*", "f", "m"]})
     >>> wildcard_risk(table, ["age", "sex"]).average.__round__(3)  # three that match each other, and one alone
     0.5
     """
-    made = group_records(published_of(source, quasi_identifiers, marker=marker))
+    made = group_records(published_of(source, quasi_identifiers, marker=marker, person=person))
     return wildcard_risk_of(made, matches(made), threshold)
 
 

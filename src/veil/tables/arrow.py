@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.errors import InputError
 from veil.tables.forms import copied, one_form, widened
 
 
@@ -159,7 +160,20 @@ def _normalize_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return column.cast(pa.string())
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _as_string(column, pa.string())
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        _check_zone(kind, name)
     return one_form(column, name)
+
+
+def _check_zone(kind: pa.TimestampType, name: str) -> None:
+    """Refuse times in a zone that nobody knows: what day they lie on could not be said."""
+    try:
+        pa.array([0], kind).cast(pa.string())
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r} has times in the zone {kind.tz!r}, which is not known here. Convert them to a known zone such "
+            "as Europe/Berlin, or to UTC"
+        ) from None
 
 
 def _as_string(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

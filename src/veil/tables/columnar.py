@@ -27,17 +27,22 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def read_feather(path: Path) -> pa.Table:
-    """Read an Arrow IPC file, also a stream or the older Feather version 1."""
-    import pyarrow.feather as feather
+    """Read an Arrow IPC file (Feather version 2), or a stream.
 
+    Feather version 1 is refused: Arrow's reader of it, which is deprecated, does not check lengths, so that a damaged
+    file ends the process.
+    """
     check_readable(path)
-    with _reading(path, "Arrow or Feather"):
-        with path.open("rb") as file:
-            start = file.read(8)
-        if not start.startswith((b"ARROW1", b"FEA1")):
-            with pa.OSFile(str(path)) as stream:
-                return _validated(pa.ipc.open_stream(stream).read_all())
-        return _validated(feather.read_table(path, memory_map=False))
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(b"FEA1"):
+        raise InputError(
+            f"{path}: is a Feather file of version 1, a format given up in 2020 that cannot be read safely. Write it "
+            "again as Feather version 2, Parquet or CSV with the tool that made it"
+        )
+    with _reading(path, "Arrow or Feather"), pa.OSFile(str(path)) as file:
+        opened = pa.ipc.open_file if start.startswith(b"ARROW1") else pa.ipc.open_stream
+        return _validated(opened(file).read_all())
 
 
 def write_parquet(table: pa.Table, file: Any) -> None:

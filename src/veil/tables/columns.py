@@ -34,7 +34,7 @@ def check_comparable(column: pa.ChunkedArray, name: str) -> None:
     """Refuse records, lists of lists and what other packages have defined, which cannot be told apart."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     item = kind.value_type if is_list(kind) else kind
-    if pa.types.is_nested(item) or isinstance(item, pa.BaseExtensionType):
+    if pa.types.is_nested(item) or pa.types.is_interval(item) or isinstance(item, pa.BaseExtensionType):
         raise InputError(
             f"column {name!r} holds values of type {kind}, which cannot be compared: turn them into text or "
             "numbers, or leave the column out"
@@ -52,21 +52,22 @@ def encode_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
 def encode_values(column: pa.ChunkedArray) -> Encoded:
     """Return the different values of a column, in order of first appearance, and where each cell's value is.
 
-    A missing value is a value. Lists are equal if they hold the same items in the same order.
+    A missing value is a value. Lists are equal if they hold the same items in the same order, and structures if their
+    fields are.
 
     >>> values, codes = encode_values(pa.chunked_array([["b", None], ["a", "b"]]))
     >>> values.to_pylist(), codes.tolist()
     (['b', None, 'a'], [0, 1, 2, 0])
     """
     kind = column.type
-    if pa.types.is_dictionary(kind) and not is_list(kind.value_type):
+    if pa.types.is_dictionary(kind):
         return dictionary_encoded(column)
     if pa.types.is_string_view(kind):  # which Arrow can do little with
         column, kind = column.cast(pa.string()), pa.string()
     if not len(column):
         return pa.array([], kind), np.empty(0, np.int32)
-    if is_list(kind):
-        _, codes = encode_values(_spell_lists(column))
+    if pa.types.is_nested(kind):
+        _, codes = encode_values(_spell_structs(column) if pa.types.is_struct(kind) else _spell_lists(column))
         first = np.empty(int(codes.max()) + 1, np.int64)
         first[codes[::-1]] = np.arange(codes.size)[::-1]
         return column.take(pa.array(first)).combine_chunks(), codes
@@ -98,8 +99,21 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
+def _spell_structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Number structures by their fields, as Arrow cannot compare structures. A missing one is a number of its own."""
+    structs = column.combine_chunks()
+    codes = np.array(pc.is_null(structs), dtype=np.int64)
+    for field in structs.flatten():
+        values, places = encode_values(pa.chunked_array([field]))
+        codes = np.unique(codes * len(values) + places, return_inverse=True)[1]
+    return pa.chunked_array([pa.array(codes)])
+
+
 def _spell_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Spell lists as bytes, four for each item, as Arrow cannot compare lists. A missing list stays missing."""
+    kind = column.type
+    if pa.types.is_map(kind):
+        column = column.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
     lists = column.cast(pa.large_list(column.type.value_type)).combine_chunks()
     _, items = encode_values(pa.chunked_array([lists.flatten()]))  # without what hides behind missing lists
     lengths = pc.fill_null(pc.list_value_length(lists), 0)

@@ -14,6 +14,7 @@ import math
 import re
 import zipfile
 from decimal import Decimal
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +33,9 @@ _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
 _ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
 """How workbooks spell characters that XML cannot hold: Excel reads `_x0041_` as `A`."""
 
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")
+"""What no XML document can hold, beside control characters."""
+
 _DIGITS = 15
 """Digits that Excel keeps of a number."""
 
@@ -46,22 +50,24 @@ def read_excel(
 ) -> tuple[pa.Table, Excel]:
     """Read one sheet; also return the format with the name of the sheet filled in.
 
-    With `as_text` no column gets a type: every cell is spelled by itself.
+    With `as_text` no column gets a type: every cell is spelled by itself, and none is looked at for a mistake.
     """
     check_readable(path)
     with reading_workbook(path):
         has_formulas = check_workbook(path)
     sheet, cells = _sheet(path, format.sheet, _cells(path, format.sheet))
     where = f"{path}, sheet {sheet!r}"
-    if has_formulas:
+    if has_formulas and not as_text:
         _check_formulas(path, sheet, cells)
     cells = cells[format.skip :]
     while format.header and cells and all(value is None for value in cells[0]):
         del cells[0]
     rows = cells[1:] if format.header else cells
+    if as_text:  # a blank row at the end is not seen, and one above it would be if a record followed
+        rows = [row for row in rows if any(value is not None for value in row)]
     if not rows and not (may_be_empty and cells):
         raise InputError(f"{where}: a header but no rows. The table should hold at least one row")
-    below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header else None
+    below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header and not as_text else None
     if below is not None:
         raise InputError(
             f"{where}, row {format.skip + 1}: does not name all columns, although most rows have values in "
@@ -73,6 +79,9 @@ def read_excel(
         str(value) if format.header and value is not None else f"column_{number}"
         for number, value in enumerate(cells[0], 1)
     ]
+    if as_text and format.header:  # a cell beyond the last name makes no column
+        beyond = sum(1 for _ in takewhile(lambda value: value is None, reversed(cells[0])))
+        del names[len(names) - beyond :]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{where}: more than one column is named {', '.join(map(repr, twice))}. Rename them")
@@ -304,7 +313,7 @@ def _check_text(text: str, where: str, openpyxl: Any) -> None:
         raise OutputError(
             f"{where} holds a text of {len(text):,} characters; Excel allows {_MAX_TEXT:,}. Write CSV or Parquet"
         )
-    if openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.search(text):
+    if openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.search(text) or _NO_CHARACTER.search(text):
         raise OutputError(
             f"{where} holds {text!r} with control characters, which Excel refuses. Write CSV or Parquet"
         )

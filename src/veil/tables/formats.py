@@ -6,6 +6,7 @@ everything filled in, so that the release can be written in the same dialect.
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,6 +17,9 @@ from veil.base.declare import declared
 from veil.errors import InputError, OutputError, VeilError
 
 MOST_SKIPPED = 1_000_000_000
+
+_NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
+"""Codecs of Python that take text, but are spellings of names and of source code."""
 
 TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]
 
@@ -86,6 +90,8 @@ class Csv:
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)  # which codecs that are none of text refuse
+                if codecs.lookup(self.encoding).name in _NOT_FOR_FILES:
+                    raise LookupError
             except (LookupError, ValueError):
                 raise ValueError(
                     f"`encoding` of Csv should be a known encoding such as 'utf-8', 'latin-1' or 'cp1252', "

@@ -113,13 +113,12 @@ def _numbers(array: pa.Array) -> pa.Array:
     return wide.cast(kind)
 
 
-def _categories(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the same cells with a dictionary that lists each category once, and no missing one."""
+def _categories(array: pa.DictionaryArray) -> pa.Array:
+    """Return the same cells with a dictionary that lists each category once, and no missing one; lists without one."""
     kind, listed = array.type, _plain(array.dictionary)
-    try:
-        found = listed.dictionary_encode()
-    except pa.ArrowNotImplementedError:  # lists, which are not told apart by their dictionary either
-        return pa.DictionaryArray.from_arrays(array.indices, listed, ordered=kind.ordered)
+    if pa.types.is_nested(listed.type):
+        return listed.take(array.indices)
+    found = listed.dictionary_encode()
     if len(found.dictionary) == len(listed):
         return pa.DictionaryArray.from_arrays(array.indices, listed, ordered=kind.ordered)
     places = found.indices.take(array.indices).cast(kind.index_type)

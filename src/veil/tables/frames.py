@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from veil.errors import InputError
-from veil.tables.arrow import normalize, only_used_categories
+from veil.tables.arrow import only_used_categories
+from veil.tables.cells import spell_object
 from veil.tables.forms import as_type
 from veil.tables.objects import from_objects
-from veil.tables.text import canonical_text
 
 _LABELS = (int, float, bool, np.int64, np.float64, dt.date, dt.datetime)
 """Types of column labels that are no text, and hold nothing but their value."""
@@ -151,12 +151,21 @@ class PandasFrame:
     frame: Any
 
     def to_arrow(self) -> pa.Table:
+        return self._table(_arrow_array)
+
+    def cells(self) -> pa.Table:
+        """Return the frame as a table in which Python objects are texts, spelled one by one: none is an error."""
+        return self._table(
+            lambda column, name: _spelled(column) if _is_object(column) else _arrow_array(column, name)
+        )
+
+    def _table(self, array_of: Callable[[Any, str], pa.Array]) -> pa.Table:
         names = self._names()
         check_names(names)
         columns = []
         for number, name in enumerate(names):
             try:
-                columns.append(_arrow_array(self.frame.iloc[:, number], name))
+                columns.append(array_of(self.frame.iloc[:, number], name))
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 raise self._unusable(name, error) from None
         return pa.table(columns, names=names)
@@ -180,16 +189,6 @@ class PandasFrame:
         if out.columns.dtype == np.dtype(object):  # which holds the labels of the frame themselves
             out.columns = pd.Index([each if type(each) in _LABELS else str(each) for each in labels])
         return out
-
-    def objects_as_text(self, table: pa.Table, names: Iterable[str]) -> pa.Table:
-        """Return the table of this frame with some columns, where they hold Python objects, spelled cell by cell."""
-        place = {name: number for number, name in enumerate(self._names())}
-        for name in names:
-            cells = self.frame.iloc[:, place[name]]
-            if getattr(cells.dtype, "categories", cells).dtype == np.dtype(object):
-                texts = pa.array(_spell_objects(cells), pa.string())
-                table = table.set_column(table.column_names.index(name), name, texts)
-        return table
 
     def check_index(self) -> None:
         import pandas as pd
@@ -240,18 +239,24 @@ def _arrow_array(column: Any, name: str) -> pa.Array:
     return pa.Array.from_pandas(column)
 
 
-def _spell_objects(cells: Iterable[Any]) -> list[str | None]:
-    """Spell each of some Python objects by itself, as Arrow would if there were no others."""
+def _is_object(column: Any) -> bool:
+    """Whether a column of pandas holds Python objects, also as categories."""
+    return bool(getattr(column.dtype, "categories", column).dtype == np.dtype(object))
+
+
+def _spelled(cells: Iterable[Any]) -> pa.Array:
+    """Spell each of some Python objects by itself, as Arrow would if there were no others; what it cannot is missing."""
     known: dict[tuple[type, Any], str | None] = {}
     texts = []
     for cell in cells:
-        key = (type(cell), cell)
-        if key not in known:
-            known[key] = canonical_text(
-                normalize(pa.table({"": pa.array([cell], from_pandas=True)})).column(0)
-            )[0]
-        texts.append(known[key])
-    return texts
+        try:
+            text = known[type(cell), cell]
+        except KeyError:
+            text = known[type(cell), cell] = spell_object(cell)
+        except TypeError:  # lists and the like, which have no hash
+            text = None
+        texts.append(text)
+    return pa.array(texts, pa.string())
 
 
 def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:

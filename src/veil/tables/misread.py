@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -74,6 +75,8 @@ def find_misread(table: pa.Table, format: Format | None) -> Misread:
     codes: dict[str, None] = {}
     numbers: list[str] = []
     for name in table.column_names:
+        if pa.types.is_nested(table.schema.field(name).type):
+            continue
         values = pc.unique(table[name]).drop_null()
         found = _codes_for_none(values)
         if isinstance(format, Csv) and pa.types.is_string(values.type):
@@ -118,7 +121,9 @@ def _codes_for_none(values: pa.Array) -> list[Any]:
 
 def _numbers_for_none(values: pa.Array) -> list[int]:
     """Codes such as -9 and 999, where they lie apart from all other numbers of the column."""
-    codes = pc.is_in(values, pa.array(_NUMBERS_FOR_NONE, values.type, safe=False))
+    limits = np.iinfo(values.type.to_pandas_dtype())
+    known = [each for each in _NUMBERS_FOR_NONE if limits.min <= each <= limits.max]
+    codes = pc.is_in(values, pa.array(known, values.type))
     others = values.filter(pc.invert(codes))
     if not len(others):
         return []

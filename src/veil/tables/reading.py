@@ -10,10 +10,11 @@ from pathlib import Path
 from veil.base.paths import usable
 from veil.errors import InputError, did_you_mean
 from veil.tables.formats import is_gzip
+from veil.tables.snapshot import check_snapshot
 
 
 def check_readable(path: Path) -> None:
-    """Raise an `InputError` unless `path` is a file that can be opened and holds something.
+    """Raise an `InputError` unless `path` is a file that can be opened, holds something and is a table by itself.
 
     A pipe can be read once, and what is looked at here would be missing afterwards; a device may never end.
     """
@@ -36,6 +37,7 @@ def check_readable(path: Path) -> None:
         raise InputError(f"{path}: no permission to read it. Ask its owner, or run as another user") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be opened: {error.strerror or error}") from error
+    check_snapshot([path])
 
 
 def read_bytes(path: Path) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -18,7 +18,9 @@ from veil.base.paths import usable
 from veil.errors import InputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import dictionary_encoded, normalize, only_used_categories
+from veil.tables.cells import POINT, Marks
 from veil.tables.columns import is_list
+from veil.tables.csv.lines import read_lines
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
@@ -44,11 +46,18 @@ class Source:
     columns: tuple[str, ...] | None = None
     declared: Format | None = None
     """What the caller said of the format, without what was found from the content of the file."""
+    is_cells: bool = False
+    """Whether it was read cell by cell, for a promise about neighbours."""
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which a release cannot have."""
         if self.frame is not None:
             self.frame.check_index()
+
+    @property
+    def files(self) -> list[tuple[Path, Format]]:
+        """The files that the table was read from, with their formats."""
+        return [] if self.path is None or self.format is None else [(self.path, self.format)]
 
     @property
     def records(self) -> int:
@@ -59,9 +68,11 @@ class Source:
         """Return the SHA-256 of the file, or of names and cells of a frame; None where an engine cannot tell."""
         if self.path is not None:
             return file_digest(self.path)
+        # Of Python objects the texts, as they are read for questions, too.
+        table = normalize(self.frame.cells()) if isinstance(self.frame, PandasFrame) else self.table
         digest = hashlib.sha256()
-        for name in self.table.column_names:
-            column = self.table[name]
+        for name in table.column_names:
+            column = table[name]
             if is_list(column.type):  # which Arrow cannot encode
                 digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
                 continue
@@ -70,16 +81,38 @@ class Source:
             digest.update(codes.astype("<i4").tobytes())
         return digest.hexdigest()
 
-    def cell_by_cell(self, names: Iterable[str]) -> pa.Table:
-        """Return the table with some columns in a form that no cell gets from what other records hold.
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in cells that are text."""
+        return Marks(self.format.decimal, self.format.thousands) if isinstance(self.format, Csv) else POINT
 
-        Where types are found from all records, in CSV and Excel files and of Python objects, cells are text.
+    def as_text(self) -> pa.Table:
+        """Return the table with all cells of a CSV or Excel file as text."""
+        if self.path is None or not isinstance(self.format, Csv | Excel):
+            return self.table
+        return _read_file(self.path, self.format, as_text=True, may_be_empty=True).table
+
+    def cells(self) -> Source:
+        """Return the table as `read_cells` reads it."""
+        if self.is_cells or (self.path is None and not isinstance(self.frame, PandasFrame)):
+            return self
+        if self.path is not None:
+            found = read_cells(self.path, format=self.declared)
+            return replace(self, table=found.table, format=found.format, is_cells=True)
+        assert isinstance(self.frame, PandasFrame)
+        return replace(self, table=normalize(self.frame.cells()), is_cells=True)
+
+    def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> Source:
+        """Return the cells with some columns as what functions make of their different values.
+
+        What was found from the rows, such as the dialect of a file, is left out.
         """
-        if self.path is not None and isinstance(self.format, Csv | Excel):
-            return _read_file(self.path, self.format, as_text=True, may_be_empty=True).table
-        if isinstance(self.frame, PandasFrame):
-            return self.frame.objects_as_text(self.table, names)
-        return self.table
+        table = self.cells().table
+        for name, spell in spellings.items():
+            values, codes = dictionary_encoded(table[name])
+            column = spell(values).take(pa.array(codes))
+            table = table.set_column(table.column_names.index(name), name, column)
+        return replace(self, table=table, format=self.declared, is_cells=True)
 
     def restore(
         self,
@@ -140,6 +173,29 @@ def file_digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_cells(source: Any, *, format: Format | None = None) -> Source:
+    """Read a table for a promise about neighbours: no cell is an error, gets a type from others, or changes how they are read.
+
+    Cells of CSV and Excel files and of Python objects are text; a table without rows is one, too (see `veil.tables.cells`).
+    """
+    made = _read_cells(source, format)
+    return replace(made, is_cells=True)
+
+
+def _read_cells(source: Any, format: Format | None) -> Source:
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        chosen = format if format is not None else format_of(path)
+        if not isinstance(chosen, Csv):
+            return _read_file(path, format, as_text=True, may_be_empty=True)
+        table, chosen = read_lines(path, chosen)
+        return Source(_check_table(table, str(path), True), "file", path, chosen, declared=format)
+    found = frame_of(source)
+    if found is None or not isinstance(found[1], PandasFrame):
+        return read(source, format=format, may_be_empty=True)
+    return Source(_check_table(found[1].cells(), "the table", True), "pandas", frame=found[1])
 
 
 def read(source: Any, *, format: Format | None = None, may_be_empty: bool = False) -> Source:

@@ -41,7 +41,11 @@ class Staging:
                 descriptor = _hold_new(self.folder)
             self.remove = weakref.finalize(self, _end, self.folder, descriptor, os.getpid())
             self.files = self.folder / "new"
-            self.files.mkdir()
+            try:
+                self.files.mkdir()
+            except OSError:
+                self.remove()
+                raise
             _IN_USE.add(self.files)
 
 

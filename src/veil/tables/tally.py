@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.tables.columns import encode_values, is_list, is_text
+from veil.tables.columns import count_codes, encode_values, is_list, is_text
 from veil.tables.forms import widened
+from veil.tables.spelling import fold_texts, fold_values
 
 PLACEHOLDERS = ("", "-", "?", "*", "n/a", "na", "none", "null", "unknown", "unbekannt", "k.a.")
 """Texts, in lower case, by which people say that there is no value."""
@@ -55,9 +56,12 @@ class Tallied(Protocol):
     def words(self, name: str) -> tuple[Tally, Tally]:
         """Count the last words of a column of text, and what stands before them."""
 
+    def alike(self, name: str) -> tuple[str, ...]:
+        """Return some values that are counted as one, as they differ in blanks, case or Unicode form only."""
+
 
 class InMemory:
-    """A table in memory.
+    """A table in memory, whose rows stand for as many as `weights` says.
 
     >>> table = InMemory(pa.table({"name": ["Ada Jones", "Ada Smith", "Ada Jones", None]}))
     >>> table.tally(["name"])
@@ -66,9 +70,9 @@ class InMemory:
     (Tally(rows=3, different=2, pairs=1, most=2), Tally(rows=3, different=1, pairs=3, most=3))
     """
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._encoded: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
+    def __init__(self, table: pa.Table, weights: NDArray[np.int64] | None = None) -> None:
+        self._table, self._weights = table, weights
+        self._encoded: dict[str, tuple[pa.Array, NDArray[np.int64], tuple[str, ...]]] = {}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -76,30 +80,37 @@ class InMemory:
         return names
 
     def some(self, name: str) -> pa.ChunkedArray:
-        values, _ = self._values(name)
+        values, _, _ = self._values(name)
         return pa.chunked_array([values.slice(0, _SOME)])
 
     def tally(self, names: Sequence[str]) -> Tally:
         combined = np.zeros(self._table.num_rows, np.int64)
         there = np.ones(self._table.num_rows, np.bool_)
         for name in names:
-            values, codes = self._values(name)
+            values, codes, _ = self._values(name)
             there &= codes >= 0
             combined = combined * (len(values) + 1) + codes + 1
             combined = np.unique(combined, return_inverse=True)[1] if len(names) > 1 else combined
-        return tally_of(np.bincount(combined[there]))
+        weights = None if self._weights is None else self._weights[there]
+        return tally_of(count_codes(combined[there], 0, weights))
 
     def words(self, name: str) -> tuple[Tally, Tally]:
-        values, codes = self._values(name)
-        return words_of(values, np.bincount(codes[codes >= 0], minlength=len(values)))
+        values, codes, _ = self._values(name)
+        there = codes >= 0
+        weights = None if self._weights is None else self._weights[there]
+        return words_of(values, count_codes(codes[there], len(values), weights))
 
-    def _values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """The different values of a column, and where each cell's value is; -1 where there is none."""
+    def alike(self, name: str) -> tuple[str, ...]:
+        return self._values(name)[2]
+
+    def _values(self, name: str) -> tuple[pa.Array, NDArray[np.int64], tuple[str, ...]]:
+        """The different values of a column, where each cell's value is (-1 where there is none), and spellings of one."""
         if name not in self._encoded:
             values, codes = encode_values(self._table[name])
             there = ~no_value(values)
-            place = np.where(there, np.cumsum(there) - 1, -1)
-            self._encoded[name] = values.filter(pa.array(there)), place[codes]
+            folded, places, alike = fold_values(values.filter(pa.array(there)))
+            place = np.append(places, -1)[np.where(there, np.cumsum(there) - 1, -1)]
+            self._encoded[name] = folded, place[codes], alike
         return self._encoded[name]
 
 
@@ -110,8 +121,7 @@ def no_value(values: pa.Array) -> NDArray[np.bool_]:
     missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
     if not is_text(values.type):
         return missing
-    spelled = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
-    return missing | np.array(pc.is_in(spelled, pa.array(PLACEHOLDERS)), dtype=np.bool_)
+    return missing | np.array(pc.is_in(fold_texts(values), pa.array(PLACEHOLDERS)), dtype=np.bool_)
 
 
 def tally_of(counts: NDArray[np.int64]) -> Tally:

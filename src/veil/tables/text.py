@@ -43,6 +43,15 @@ def sorted_places(
     return np.argsort(rank, kind="stable").astype(np.int64)
 
 
+def python_values(array: pa.Array) -> list[Any]:
+    """Return values as Python has them; of dates and times beyond its years 1 to 9999, all as text."""
+    try:
+        values: list[Any] = array.to_pylist()
+    except (OverflowError, ValueError):
+        return canonical_text(array)
+    return values
+
+
 def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = None) -> list[str | None]:
     """Spell every value of an array as text; a missing value stays ``None``.
 

@@ -227,7 +227,9 @@ def _ratio(numbers: NDArray[np.float64], counts: NDArray[np.int64], *, integers:
 
 def _interval(kind: pa.DataType, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> Statistics:
     def plain(number: float) -> str | None:
-        whole = pa.array([math.floor(number + 0.5)], pa.int32() if pa.types.is_date32(kind) else pa.int64())
+        most = 2**31 - 1 if pa.types.is_date32(kind) else 2**63 - 1  # to which a float may round up
+        nearest = min(math.floor(number + 0.5), most)
+        whole = pa.array([nearest], pa.int32() if pa.types.is_date32(kind) else pa.int64())
         return canonical_text(whole.cast(kind))[0]
 
     low, high = _middle(counts)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.outcome.method import Method
-from veil.published.finding import Finding
+from veil.published.finding import Verification
 from veil.published.table import Published
 from veil.risk.nearest import Linkage, record_linkage
 from veil.tables.columns import (
@@ -117,14 +117,14 @@ class Step:
 
     method: Method
     summary: Summary
-    findings: tuple[Finding, ...]
+    verification: Verification
     facts: Mapping[str, Any]
 
     def __str__(self) -> str:
         lines = [str(self.method)]
         lines += [f"  {line}" for line in str(self.summary).splitlines()]
         lines += [f"  {name}: {value}" for name, value in self.facts.items()]
-        lines += [f"  {finding}" for finding in self.findings]
+        lines += [f"  {line}" for line in str(self.verification).splitlines()]
         return "\n".join(lines)
 
 

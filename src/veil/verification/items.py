@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,15 +32,27 @@ def verify_items(
     if shown:
         return Finding(promise, False, f"{plural(shown, 'suppressed record')} shown")
     kept = pa.array(np.flatnonzero(~hidden))
-    old, new = (_sets(each.take(kept), separator) for each in (before, after))
-    labels = _labels(plan, name, _items(before.take(kept), separator))
-    if labels is None:
+    wrong = other_sets(before.take(kept), after.take(kept), name, plan.items[name], separator)
+    if wrong is None:
         return Finding(promise, True, "labels are made of what is published")
-    wrong = sum(
+    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(kept), "record"))
+
+
+def other_sets(
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, builder: Any, separator: str
+) -> int | None:
+    """Count the pairs of sets in which an item is neither one that was there nor a group of one.
+
+    None if groups are named by what is published.
+    """
+    old, new = (_sets(each, separator) for each in (before, after))
+    labels = _labels(builder, name, _items(before, separator))
+    if labels is None:
+        return None
+    return sum(
         not all(any(item in labels[each] for each in had) for item in shows)
         for had, shows in set(zip(old, new, strict=True))
     )
-    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(kept), "record"))
 
 
 def _sets(column: pa.ChunkedArray, separator: str) -> list[frozenset[str]]:
@@ -62,9 +75,9 @@ def _items(column: pa.ChunkedArray, separator: str) -> pa.Array:
     return items.filter(pc.not_equal(items, "")) if is_text(items.type) else items
 
 
-def _labels(plan: Plan, name: str, items: pa.Array) -> Mapping[str, set[str]] | None:
+def _labels(builder: Any, name: str, items: pa.Array) -> Mapping[str, set[str]] | None:
     """What each item may be published as; None where groups are named by what is published."""
-    texts, builder = [str(item) for item in canonical_text(items, column=name)], plan.items[name]
+    texts = [str(item) for item in canonical_text(items, column=name)]
     if builder is None or not texts:
         return {item: {item} for item in texts}
     hierarchy = builder.build(items, np.ones(len(items), np.int64), name)

@@ -16,13 +16,13 @@ from veil.published.finding import Verification
 from veil.verification.recoded import verify_recoded
 from veil.verification.release import people_of, verify_release
 from veil.verification.several import verify_tables
+from veil.verification.steps.step import verify_step
 
 
 def verified(outcome: Outcome) -> Outcome:
     """Return an outcome with what was found of each promise on its table; raise if one is broken.
 
-    Methods that are no generalization to levels of the lattice check their output themselves, as only they know what
-    they promise. Several tables are taken apart here, as they are checked as they leave.
+    Several tables are taken apart here, as they are checked as they leave.
     """
     outcome = taken_apart(outcome)
     checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
@@ -65,6 +65,16 @@ def verify_outcome(outcome: Outcome) -> Verification:
 
 def _verify_rows(outcome: Outcome) -> Verification:
     plan, prepared = outcome.plan, outcome.prepared
+    if plan is None and outcome.story is None and not outcome.is_condensed:
+        (method,) = outcome.methods
+        return verify_step(
+            method,
+            outcome.source.table,
+            outcome.table,
+            origins=outcome.rows,
+            apart=outcome.apart,
+            person=outcome.person,
+        )
     if plan is None or prepared is None:
         return outcome.verification
     if outcome.recoding is not None:

@@ -21,6 +21,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.people import People
 from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
+from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
 from veil.verification.items import verify_items
@@ -97,7 +98,7 @@ def verify_links(
     findings = []
     for name in [name for name, how in plan.identifying.items() if how == "pseudonym"]:
         before = original[name] if rows is None else original[name].take(pa.array(rows))
-        _, people = encode_values(before)
+        _, people = encode_people(before, plan.person_column or name)
         values, codes = encode_values(released[name])
         pairs = np.unique(np.stack([people[~hidden], codes[~hidden]]), axis=1)
         different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
@@ -167,7 +168,8 @@ def verify_release(
     if published.baseline_persons is not None:
         limit = None if over_limit else plan.suppression_limit
         findings += _verify_people(published.baseline_persons, hidden, rows, limit)
-    elif not over_limit:
+    elif not over_limit and not any(model.over_neighbours for model in plan.models):
+        # How many records a private release leaves out, or was drawn from, is nobody's business: there is no limit.
         findings.append(_verify_limit(published, hidden, plan))
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != hidden))
@@ -186,7 +188,7 @@ def verify_release(
         if name not in treated and blanked:
             findings.append(_verify_kept(before(name), released[name], name, hidden, plan.marker))
         elif name not in treated:
-            same = _same(before(name), released[name])
+            same = same_cells(before(name), released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
 
@@ -205,7 +207,7 @@ def _verify_kept(
         shown = len(blank) - blank.null_count
     else:
         shown = sum(count for value, count in _counts(blank) if value != marker)
-    same = _same(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
+    same = same_cells(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
     measured = (
         "equal"
         if same and not shown
@@ -304,7 +306,7 @@ def _verify_shape(
     planned_rows = there if rows is None or plan.suppressed_rows != "drop" else rows.size
     promise = f"the table has {planned_rows:,} {what}, as planned"
     told, same_length = f"{released.num_rows:,} {what}", released.num_rows == planned_rows
-    if rows is not None and (rows.size != released.num_rows or not _each_once(rows, original.num_rows)):
+    if rows is not None and (rows.size != released.num_rows or not each_once(rows, original.num_rows)):
         told, same_length = f"{told}, and not each of another record", False
     return [
         Finding("the table has the columns of the plan and no others", fits, measured),
@@ -312,7 +314,7 @@ def _verify_shape(
     ]
 
 
-def _each_once(rows: NDArray[np.int64], number: int) -> bool:
+def each_once(rows: NDArray[np.int64], number: int) -> bool:
     """Whether some numbers are those of different rows of a table."""
     if not rows.size:
         return True
@@ -428,16 +430,18 @@ def _generalize_columns(
     columns = {}
     for name, hierarchy in hierarchies.items():
         values, codes = encode_values(table[name])
-        row, level = _rows_of(values, hierarchy), levels[name]
-        labels = pa.array(hierarchy.labels[level], pa.string()).take(
-            pa.array(hierarchy.label_map(level)[row])
-        )
-        texts = pc.if_else(pa.array(row >= 0), labels, canonical_array(values).cast(pa.string()))
-        columns[name] = texts.take(pa.array(codes))
+        columns[name] = labels_at(values, hierarchy, levels[name]).take(pa.array(codes))
     return columns
 
 
-def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+def labels_at(values: pa.Array, hierarchy: Hierarchy, level: int) -> pa.Array:
+    """Return the label of each value on a level, by the hierarchy's own table; the value itself if it is not listed."""
+    row = _rows_of(values, hierarchy)
+    labels = pa.array(hierarchy.labels[level], pa.string()).take(pa.array(hierarchy.label_map(level)[row]))
+    return pc.if_else(pa.array(row >= 0), labels, canonical_array(values).cast(pa.string()))
+
+
+def same_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
     # Categories are published with codes of another width, and are the same cells.
     before, after = (

@@ -24,6 +24,7 @@ from veil.tables.csv.reader import read_csv
 from veil.tables.source import Source
 from veil.verification.delivered import COMPARED, FORMS, SPELLED_TWICE, in_frame
 from veil.verification.files import in_file
+from veil.verification.layout import layout_of
 from veil.verification.workbook import forms_in_workbook
 
 
@@ -36,16 +37,31 @@ def look_at(source: Source) -> tuple[list[Finding], list[str]]:
     BROKEN: every value has one form, by which nobody tells apart what is counted as one (found: missing values of two kinds (column 'pay'))
     """
     if source.weights is not None:  # of which an engine has condensed the cells
-        return [], []
+        marks = _marks(source)
+        return [], [_QUESTION.format("; ".join(marks))] if marks else []
     found = [each for each in dict.fromkeys(_complaints(source)) if not each.startswith(COMPARED)]
     forms = [each for each in found if each.startswith(FORMS)]
     beside = [each for each in found if not each.startswith(FORMS)]
     promise = "every value has one form, by which nobody tells apart what is counted as one"
     what = "frame" if source.path is None else "file"
-    return (
-        [Finding(promise, False, "; ".join(forms))] if forms else [],
-        [f"what else the {what} holds: {'; '.join(beside)}"] if beside else [],
-    )
+    open_questions = [f"what else the {what} holds: {'; '.join(beside)}"] if beside else []
+    if marks := _marks(source):
+        open_questions.append(_QUESTION.format("; ".join(marks)))
+    return [Finding(promise, False, "; ".join(forms))] if forms else [], open_questions
+
+
+_QUESTION = "whether a record is marked by the way in which it is written ({}): ask whoever wrote the file, or write the table again"
+
+
+def _marks(source: Source) -> list[str]:
+    """Say in which ways records are written, if in more than one."""
+    found: dict[str, None] = {}
+    for path, format in source.files:
+        try:
+            found |= dict.fromkeys(layout_of(path, format))
+        except (pa.ArrowException, VeilError, OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile):
+            found["what cannot be looked through"] = None
+    return list(found)
 
 
 def _complaints(source: Source) -> list[str]:

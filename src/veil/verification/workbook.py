@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Iterator
@@ -135,6 +136,65 @@ def forms_in_workbook(path: Path, names: list[str], *, header: bool) -> Iterator
         for number in sorted(twice)
         if number < len(names)
     )
+
+
+def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
+    """Say how rows of a sheet are written in more than one way: hidden, of another height, style, type or spelling."""
+    with zipfile.ZipFile(path) as package:
+        if _SHEET not in package.namelist():
+            return
+        listed = ET.fromstring(package.read(_TEXTS)) if _TEXTS in package.namelist() else ET.Element("sst")
+        shown = ["".join(each.itertext()) for each in listed]
+        odd = set()
+        if len(set(shown)) < len(shown) or {_name(each) for each in listed.iter()} - {"sst", "si", "t"}:
+            odd.add("one text in several forms")
+        rows: set[frozenset[tuple[str, str]]] = set()
+        looks: dict[int, set[tuple[str, str | None]]] = {}
+        last = None
+        with package.open(_SHEET) as file:
+            for number, found in enumerate(
+                each for _, each in ET.iterparse(file) if each.tag.endswith("}row")
+            ):
+                at = int(found.get("r", number + 1))
+                odd |= {"blank rows between records"} if last is not None and at != last + 1 else set()
+                last = at
+                if header and number == 0:
+                    continue
+                rows.add(frozenset(each for each in found.items() if each[0] not in ("r", "spans")))
+                for cell in found:
+                    odd |= _oddities(cell, shown, looks)
+                found.clear()
+    if len(rows) > 1:
+        odd.add("rows that are hidden, high or styled otherwise")
+    if any(len(each) > 1 for each in looks.values()):
+        odd.add("cells of a column in several types or styles")
+    yield from sorted(odd)
+
+
+_AS_TEXT = re.compile(r"-?[0-9]{15,}|[0-9]+-[0-9]{2}-[0-9]{2}.*")
+"""Numbers and dates that a workbook cannot hold, so that they are written as text."""
+
+
+def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[str, str | None]]]) -> set[str]:
+    """Say what a cell is besides its value, and remember type and style by column."""
+    inside = {_name(each) for each in cell.iter()} - {"c", "v", "is", "t"}
+    if inside or set(cell.keys()) - {"r", "s", "t"}:
+        return {"formulas or formats inside of cells"}
+    odd: set[str] = set()
+    kind, value = cell.get("t", "n"), _value(cell, shared, set())
+    if value is None or (isinstance(value, str) and (not value or _AS_TEXT.fullmatch(value))):
+        return odd
+    looks.setdefault(_place(cell), set()).add((kind, cell.get("s")))
+    if isinstance(value, float) and "".join(cell.itertext()) not in _spellings(value):
+        odd.add("numbers in a spelling of their own")
+    return odd
+
+
+def _spellings(number: float) -> set[str]:
+    """Return how writers spell a number."""
+    spelled = {str(int(number)) if number.is_integer() else repr(number)}
+    spelled |= {f"{number:.{digits}g}" for digits in (15, 16, 17)}
+    return spelled | {each.replace("e", "E") for each in spelled}
 
 
 def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str | None], ...]]:

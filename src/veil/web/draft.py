@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from veil.base.declare import explain
+from veil.base.references import untrusted
 from veil.errors import ParameterError
-from veil.hierarchies import File
-from veil.models.subset import Matching
 from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
@@ -279,37 +278,9 @@ _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
 
 
 def checked_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Read a recipe that somebody has sent, and refuse paths: the server would read or write files for them."""
-    named = sorted(set(data) & _PLACES)
-    if named:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"a recipe that is sent here says nothing of places, and this one has `{named[0]}`: leave it out",
-            kind="PlanError",
-        )
-    recipe = Recipe.model_validate(dict(data))
-    if recipe.pseudonym_key not in (None, KEY_FILE):
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            f"`pseudonym_key` names a secret of this machine: send the key for this session, and call it {KEY_FILE}",
-            kind="PlanError",
-        )
-    for name, builder in recipe.quasi_identifiers.items():
-        if isinstance(builder, File):
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"the hierarchy of column {name!r} is a file of this machine: send its rows, as a table, instead",
-                kind="PlanError",
-            )
-    for model in recipe.models:
-        subset = getattr(model, "subset", None)
-        if isinstance(subset, Matching) and isinstance(subset.source, str):
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"{type(model).__name__} reads a research subset from a file of this machine: say it as a query instead",
-                kind="PlanError",
-            )
-    return recipe
+    """Read a recipe that somebody has sent; files and keys of this machine cannot stand in it."""
+    with untrusted([KEY_FILE]):
+        return Recipe.model_validate(dict(data))
 
 
 def with_key(plan: Plan, key: Path | None) -> Plan:
@@ -336,30 +307,14 @@ def _required(key: Path | None) -> Path:
 
 
 def checked_steps(steps: Sequence[Mapping[str, Any]], key: Path | None = None) -> list[Method]:
-    """Read masking methods that somebody has sent, and refuse those that name files or keys of this machine.
+    """Read masking methods that somebody has sent; files and keys of this machine cannot stand in them.
 
     Keyed pseudonyms that name the key of the session, which is in the file `key`, get it.
     """
-    methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()
+    with untrusted([KEY_FILE]):
+        methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()
     for at, method in enumerate(methods):
-        if getattr(method, "key_file", None) == KEY_FILE:
+        if getattr(method, "key_file", None) is not None:
             secret = _required(key).read_text("ascii").strip()
             methods[at] = dataclasses.replace(method, key_file=None, key=secret)
-            continue
-        for field in dataclasses.fields(method):
-            value = getattr(method, field.name)
-            inside = list(value.values()) if isinstance(value, Mapping) else [value]
-            if (field.name in _OF_THIS_MACHINE and value is not None) or any(
-                isinstance(each, File) for each in inside
-            ):
-                raise Refused(
-                    HTTPStatus.UNPROCESSABLE_ENTITY,
-                    f"`{field.name}` of {type(method).__name__} names a file or a secret of this machine: use Python or the "
-                    "command line for that",
-                    kind="PlanError",
-                )
     return methods
-
-
-_OF_THIS_MACHINE = {"key_file", "key_variable", "key", "history"}
-_PLACES = {"input", "tables", "output", "report", "key", "certificate", "sign", "overwrite", "engine"}

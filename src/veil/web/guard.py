@@ -16,6 +16,7 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from veil.base.references import untrusted
 from veil.web.problems import Refused, answer, problem_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ class Guard:
         except Refused as error:
             await answer(problem_of(error))(scope, receive, send_with_headers)
             return
-        await self.app(scope, _Counted(receive, self._most(scope["path"])), send_with_headers)
+        session = scope.get("state", {}).get("session")
+        with untrusted(() if session is None else session.keys):
+            await self.app(scope, _Counted(receive, self._most(scope["path"])), send_with_headers)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)

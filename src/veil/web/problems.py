@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -13,13 +15,16 @@ from starlette.exceptions import HTTPException
 
 from veil.errors import InputError, MissingDependencyError, VeilError, what_happened
 
+PRIVATE = "veil-workbench-"
+"""How the name of the folder begins that the workbench keeps its files in."""
+
 MEDIA_TYPE = "application/problem+json"
 
 
 class Refused(Exception):
     """A request that cannot be served, and why, in one sentence."""
 
-    def __init__(self, status: HTTPStatus, detail: str, *, kind: str = "Refused") -> None:
+    def __init__(self, status: HTTPStatus, detail: str, kind: str = "Refused") -> None:
         super().__init__(detail)
         self.status, self.detail, self.kind = status, detail, kind
 
@@ -30,9 +35,28 @@ def not_found(what: str) -> Refused:
 
 
 def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, Any]:
-    """Describe a refusal; see RFC 9457."""
-    told = {"type": kind, "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    """Describe a refusal; see RFC 9457. Where the workbench keeps its files is in none."""
+    own = rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":]*[/\\]"
+    told = {
+        "type": kind,
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": re.sub(own, "", detail),
+    }
     return told | {name: value for name, value in further.items() if value is not None}
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says, with ways out as recipes write them: the workbench shows recipes, and no Python."""
+    from veil.recipe.base import spell_field  # which helpers that only read tables need not load
+
+    return str(error.spell_ways(spell_field) if isinstance(error, VeilError) else error)
+
+
+def renamed(error: VeilError, path: Path, name: str) -> VeilError:
+    """Return an error about a file as its sender calls it."""
+    words = (each.replace(str(path), name) if isinstance(each, str) else each for each in error.words)
+    return type(error)(*words)
 
 
 def problem_of(error: Exception) -> dict[str, Any]:
@@ -41,8 +65,9 @@ def problem_of(error: Exception) -> dict[str, Any]:
         return problem(error.status, error.kind, error.detail)
     if isinstance(error, VeilError):
         status = _STATUS.get(type(error).__name__, HTTPStatus.UNPROCESSABLE_ENTITY)
-        named = re.search(r"column '([^']+)'", str(error))
-        return problem(status, type(error).__name__, str(error), column=named and named.group(1))
+        said = sentence(error)
+        named = re.search(r"column '([^']+)'", said)
+        return problem(status, type(error).__name__, said, column=named and named.group(1))
     # What it says may hold a value of the table, so that nobody is told more than this.
     return problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -30,6 +30,9 @@ def serve(
     try:
         import uvicorn
 
+        from veil.web.child import CHILDREN
+
+        CHILDREN.warm()  # while this process loads what it needs
         from veil.web.app import create_app
         from veil.web.workbench import Workbench
     except ImportError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import os
 import re
 import secrets
@@ -22,8 +24,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import veil
-from veil.api.open import tallied
 from veil.api.release import Release
+from veil.base.references import untrusted
 from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
 from veil.hierarchies import Holders, uncovered
@@ -32,8 +34,10 @@ from veil.recipe.about import About
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.arrow import dictionary_encoded
+from veil.tables.columns import encode_values
 from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
+from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, History
 from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
@@ -62,6 +66,27 @@ def plain_name(text: str) -> str:
     'Aufnahmen-M-rz-2025'
     """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
+def _records_digest(table: pa.Table) -> str:
+    """Return a SHA-256 of the columns by their names and of the records, whatever their order, format or types.
+
+    >>> one, other = pa.table({"a": [1, 2], "b": ["x", None]}), pa.table({"b": [None, "x"], "a": ["2", "1"]})
+    >>> _records_digest(one) == _records_digest(other)
+    True
+    """
+    names = sorted(table.column_names)
+    records = np.zeros((table.num_rows, 4), np.uint64)
+    for name in names:
+        values, codes = encode_values(table[name])
+        spelled = [
+            hashlib.sha256(json.dumps([name, text], default=str).encode()).digest()
+            for text in (values.to_pylist() if pa.types.is_nested(values.type) else canonical_text(values))
+        ]
+        digests = np.frombuffer(b"".join(spelled), np.uint64).reshape(-1, 4)
+        records = records * np.uint64(0x9E3779B97F4A7C15) + digests[codes]
+    records = records[np.lexsort(records.T)]
+    return hashlib.sha256(json.dumps(names).encode() + records.tobytes()).hexdigest()
 
 
 class OpenTable:
@@ -93,8 +118,8 @@ class OpenTable:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What tells this table from others: the same file opened again is the same table."""
-        return self.name if self.held is not None else self.source.fingerprint() or self.id
+        """What tells this table from others, and its budget with it: the same records, in whatever file and order."""
+        return self.name if self.held is not None else _records_digest(self.arrow)
 
     @property
     def whole(self) -> Any:
@@ -120,7 +145,7 @@ class OpenTable:
     def repeated(self) -> tuple[Repeated, ...]:
         """What tells that rows are about the same people."""
         # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
-        return find_repeats(tallied(self.arrow if self.held is None else self.held))
+        return find_repeats(self.arrow if self.held is None else self.held)
 
     def look_at_columns(self, job: Job) -> None:
         """Find out what the first pages ask, which is found out once."""
@@ -297,6 +322,8 @@ class Session:
         """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
         self.key_file: Path | None = None
         """The secret key of pseudonyms, which is here and nowhere else, and goes with the session."""
+        self.keys = (KEY_FILE, str(folder / KEY_FILE))
+        """What the key may be called: the only thing of this machine that can be named in a session."""
         self.lock = threading.RLock()
 
     # --- finding things: what belongs to another session is as little here as what never was
@@ -324,7 +351,12 @@ class Session:
                     HTTPStatus.TOO_MANY_REQUESTS,
                     f"{MOST_RUNNING} jobs are running: wait for one of them, or stop it",
                 )
-            job = Job(kind, work)
+
+            def guarded(job: Job) -> dict[str, Any]:
+                with untrusted(self.keys):
+                    return work(job)
+
+            job = Job(kind, guarded)
             self.jobs[job.id] = job
             for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
                 del self.jobs[old]

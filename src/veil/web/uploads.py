@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
+import contextlib
 import hashlib
 import re
 import shutil
 import tempfile
 import weakref
-import zipfile
-import zlib
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -19,19 +17,15 @@ from urllib.parse import unquote
 from starlette.concurrency import run_in_threadpool
 
 from veil.errors import InputError, VeilError
-from veil.tables import Format, Source, read
+from veil.tables import Format, Source
 from veil.tables.formats import format_of, is_gzip
-from veil.web.problems import Refused
+from veil.web.child import CHILDREN
+from veil.web.problems import Refused, renamed
+from veil.web.reading import read_apart, with_rows
 
 if TYPE_CHECKING:
     from veil.web.jobs import Job
     from veil.web.session import OpenTable, Session
-
-MOST_UNPACKED = 2_000_000_000
-MOST_TIMES = 200
-"""How many times as large a file may become: sheets are text that packs well, and more than this is made to fill a disk."""
-
-MOST_PARTS = 10_000
 
 READING = "reading the table"
 """The phase in which a file is read."""
@@ -71,12 +65,10 @@ class Upload:
         key = f"{self.digest.hexdigest()} {self.path.suffix} {format!r}"
         try:
             job.tell(READING, 0, 0, "")
-            check_packed(self.path)
-            job.check()
-            table = session.open(self.name, lambda: self._read(format), key)
+            table = session.open(self.name, lambda: self._read(job, format), key)
         except VeilError as error:
             self.discard()
-            raise type(error)(str(error).replace(str(self.path), self.name)) from None
+            raise renamed(error, self.path, self.name) from None
         except BaseException:
             self.discard()
             raise
@@ -84,8 +76,12 @@ class Upload:
             self.discard()  # somebody else has sent the same
         return table
 
-    def _read(self, format: Format | None) -> Source:
-        source = read(self.path, format=format)
+    def _read(self, job: Job, format: Format | None) -> Source:
+        handed = self.folder / "table.arrow"
+        told = CHILDREN.run(read_apart, self.path, format, handed, name=self.name, check=job.check)
+        source = with_rows(told, handed)
+        with contextlib.suppress(OSError):  # Windows keeps a file that memory is mapped to
+            handed.unlink()
         weakref.finalize(source, shutil.rmtree, self.folder, ignore_errors=True)
         return source
 
@@ -119,35 +115,3 @@ def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:
     except InputError as error:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, str(error), kind="InputError") from None
     return name
-
-
-def check_packed(path: Path) -> None:
-    """Refuse a packed file that would become too large, before it is unpacked."""
-    if is_gzip(path):
-        _check_gzip(path)
-    elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            parts = archive.infolist()
-            if len(parts) > MOST_PARTS:
-                raise InputError(f"{path}: has {len(parts):,} parts inside, and may have {MOST_PARTS:,}")
-            _check_growth(path, sum(part.file_size for part in parts))
-
-
-def _check_gzip(path: Path) -> None:
-    size = 0
-    try:
-        with gzip.open(path) as file:
-            while piece := file.read(1 << 20):
-                size += len(piece)
-                _check_growth(path, size)
-    except (OSError, EOFError, zlib.error):
-        return  # which the reader says better
-
-
-def _check_growth(path: Path, unpacked: int) -> None:
-    packed = path.stat().st_size
-    if unpacked > MOST_UNPACKED or unpacked > max(1_000_000, MOST_TIMES * packed):
-        raise InputError(
-            f"{path}: would be {unpacked:,} bytes or more once unpacked, and has {packed:,} now. Unpack it yourself, and "
-            "send a file that can be read as it is"
-        )

@@ -15,7 +15,7 @@ from veil.dp.accountant import Accountant
 from veil.tables import Source
 from veil.tables.staging import temporary_folder
 from veil.web.hosts import Hosts
-from veil.web.problems import Refused
+from veil.web.problems import PRIVATE, Refused
 from veil.web.session import Session
 
 IDLE = 8 * 3600.0
@@ -45,7 +45,7 @@ class Workbench:
         self.token = token or secrets.token_urlsafe(32)
         self.table, self.allow_paths = table, allow_paths
         self.idle, self.largest_table = idle, largest_table
-        self._staging = temporary_folder(prefix="veil-workbench-")  # that only this user may read
+        self._staging = temporary_folder(prefix=PRIVATE)  # that only this user may read
         self.folder = self._staging.files
         self.sources: weakref.WeakValueDictionary[str, Source] = weakref.WeakValueDictionary()
         """Tables that are open, by what they are: two sessions with the same file share it."""

@@ -14,6 +14,7 @@ from veil.dp import steady
 RECIPE = """\
 input: people.csv
 neighbours: one more or less
+person: null
 bounds: {age: [0, 120]}
 keys: {sex: [f, m]}
 missing: {age: leave out}
@@ -28,8 +29,8 @@ questions:
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(steady.time, "sleep", lambda seconds: None)
-    rows = "\n".join(f"{'fm'[i % 2]},{20 + i % 60}" for i in range(900))
-    Path("people.csv").write_text(f"sex,age\n{rows}\n")
+    rows = "\n".join(f"A{i},{'fm'[i % 2]},{20 + i % 60}" for i in range(900))
+    Path("people.csv").write_text(f"name,sex,age\n{rows}\n")
     started = veil("budget", "people.csv", "--epsilon", "2")
     assert started.code == 0, started.err
     assert "neighbours: one more or less" in started.out
@@ -41,7 +42,18 @@ def entries() -> list[str]:
 
 
 def test_questions_from_options() -> None:
-    asked = veil("ask", "people.csv", "--count", "--where", "age >= 65", "--epsilon", "0.5", "--json")
+    asked = veil(
+        "ask",
+        "people.csv",
+        "--person",
+        "null",
+        "--count",
+        "--where",
+        "age >= 65",
+        "--epsilon",
+        "0.5",
+        "--json",
+    )
     assert asked.code == 0, asked.err
     found = json.loads(asked.out)
     (answer,) = found["answers"]
@@ -51,7 +63,18 @@ def test_questions_from_options() -> None:
     assert found["left"] == "epsilon = 1.5"
     assert found["neighbours"] == "one more or less"
     shown = veil(
-        *("ask", "people.csv", "--mean", "age", "--histogram", "sex", "--quantiles", "age=0.25,0.5"),
+        *(
+            "ask",
+            "people.csv",
+            "--person",
+            "null",
+            "--mean",
+            "age",
+            "--histogram",
+            "sex",
+            "--quantiles",
+            "age=0.25,0.5",
+        ),
         *("--bounds", "age=0:120", "--missing", "age=leave out", "--keys", "sex=f|m", "--epsilon", "0.25"),
     )
     assert shown.code == 0, shown.err
@@ -72,7 +95,19 @@ def test_gaussian_noise_is_paid_in_rho() -> None:
     )
     assert started.code == 0, started.err
     asked = veil(
-        *("ask", "people.csv", "--budget", "other.json", "--count", "--rho", "0.01", "--noise", "gaussian"),
+        *(
+            "ask",
+            "people.csv",
+            "--person",
+            "null",
+            "--budget",
+            "other.json",
+            "--count",
+            "--rho",
+            "0.01",
+            "--noise",
+            "gaussian",
+        ),
         "--json",
     )
     assert asked.code == 0, asked.err
@@ -83,7 +118,7 @@ def test_gaussian_noise_is_paid_in_rho() -> None:
 
 
 def test_a_preview_spends_nothing() -> None:
-    asked = veil("ask", "people.csv", "--count", "--epsilon", "0.1", "--preview")
+    asked = veil("ask", "people.csv", "--person", "null", "--count", "--epsilon", "0.1", "--preview")
     assert asked.code == 0, asked.err
     assert "with 95 % the answer is within ± 30" in " ".join(asked.out.split())
     assert entries() == []
@@ -114,17 +149,41 @@ def test_a_mistake_in_the_last_question_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("ask", "people.csv", "--epsilon", "1"), "say what to ask, such as --count"),
-        (("ask", "people.csv", "--count"), "`epsilon` is missing"),
-        (("ask", "people.csv", "--mean", "age", "--epsilon", "1"), "column 'age' has no bounds"),
-        (("ask", "people.csv", "--count", "--epsilon", "1", "--bounds", "age"), "write COLUMN="),
+        (("ask", "people.csv", "--person", "null", "--epsilon", "1"), "say what to ask, such as --count"),
+        (("ask", "people.csv", "--person", "null", "--count"), "`epsilon` is missing"),
         (
-            ("ask", "people.csv", "--count", "--epsilon", "1", "--bounds", "age=3"),
+            ("ask", "people.csv", "--count", "--epsilon", "1"),
+            "--person null if every row is a different person; or name the column that tells people apart in --person",
+        ),
+        (
+            ("ask", "people.csv", "--person", "sex", "--count", "--epsilon", "1"),
+            "--rows-per-person should be a whole number from 1 on",
+        ),
+        (
+            ("ask", "people.csv", "--person", "null", "--mean", "age", "--epsilon", "1"),
+            "column 'age' has no bounds",
+        ),
+        (
+            ("ask", "people.csv", "--person", "null", "--count", "--epsilon", "1", "--bounds", "age"),
+            "write COLUMN=",
+        ),
+        (
+            ("ask", "people.csv", "--person", "null", "--count", "--epsilon", "1", "--bounds", "age=3"),
             "the lower and the higher bound",
         ),
-        (("ask", "people.csv", "--count", "--epsilon", "1", "--noise", "pink"), "pink"),
+        (("ask", "people.csv", "--person", "null", "--count", "--epsilon", "1", "--noise", "pink"), "pink"),
         (
-            ("ask", "people.csv", "--count", "--epsilon", "1", "--neighbours", "one changed"),
+            (
+                "ask",
+                "people.csv",
+                "--person",
+                "null",
+                "--count",
+                "--epsilon",
+                "1",
+                "--neighbours",
+                "one changed",
+            ),
             'the budget is for neighbours="one more or less"',
         ),
         (("budget", "people.csv", "--neighbours", "one changed"), "--neighbours needs --epsilon"),
@@ -144,7 +203,7 @@ def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
     database.commit()
     database.close()
     url = "sqlite://clinic.db#people"
-    without = veil("ask", url, "--count", "--epsilon", "1")
+    without = veil("ask", url, "--person", "null", "--count", "--epsilon", "1")
     assert without.code == 2
     assert "say where the budget file is (--budget of" in without.err
     assert veil("budget", url, "--epsilon", "2", "--file", "clinic.json").code == 0
@@ -152,6 +211,8 @@ def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
         *(
             "ask",
             url,
+            "--person",
+            "null",
             "--budget",
             "clinic.json",
             "--count",
@@ -170,39 +231,60 @@ def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
     assert asked.code == 0, asked.err
     assert set(json.loads(asked.out)["answers"][1]["value"]) == {"f", "m"}
     assert json.loads(asked.out)["left"] == "epsilon = 0"
-    wrong = veil("ask", "people.csv", "--budget", "clinic.json", "--count", "--epsilon", "0.1")
+    wrong = veil(
+        "ask", "people.csv", "--person", "null", "--budget", "clinic.json", "--count", "--epsilon", "0.1"
+    )
     assert "another data set" in wrong.err
 
 
+def test_somebody_is_asked_about_by_name() -> None:
+    asked = veil(
+        *("ask", "people.csv", "--person", "name", "--rows-per-person", "1", "--record", "a17=sex"),
+        *("--keys", "sex=f|m", "--epsilon", "0.5", "--json"),
+    )
+    assert asked.code == 0, asked.err
+    (answer,) = json.loads(asked.out)["answers"]
+    assert answer["question"] == "sex of name a17"
+    assert answer["value"] in ("f", "m")
+    unnamed = veil(
+        *(
+            "ask",
+            "people.csv",
+            "--person",
+            "null",
+            "--record",
+            "17=sex",
+            "--keys",
+            "sex=f|m",
+            "--epsilon",
+            "0.5",
+        )
+    )
+    assert unnamed.code == 2
+    assert "Rows have no numbers" in " ".join(unnamed.err.split())
+    assert len(entries()) == 1
+
+
 def test_duckdb_reads_files_if_asked() -> None:
-    asked = veil("ask", "people.csv", "--count", "--epsilon", "0.5", "--engine", "duckdb", "--json")
+    asked = veil(
+        "ask", "people.csv", "--person", "null", "--count", "--epsilon", "0.5", "--engine", "duckdb", "--json"
+    )
     assert asked.code == 0, asked.err
     assert abs(json.loads(asked.out)["answers"][0]["value"] - 900) < 60
-    numbered = veil(
-        "ask",
-        "people.csv",
-        "--record",
-        "3=sex",
-        "--keys",
-        "sex=f|m",
-        "--epsilon",
-        "0.5",
-        "--engine",
-        "duckdb",
-    )
-    assert "its rows have no numbers" in numbered.err
 
 
 PRIORS = """\
 input: people.csv
 neighbours: one more or less
+person: name
+rows_per_person: 1
 bounds: {age: [0, 120]}
 questions:
-  - {ask: record, who: 17, of: sex, epsilon: 0.25, noise: {chances: {f: 0.6, m: 0.4}}}
-  - {ask: record, who: 17, of: age, epsilon: 0.25, noise: {range: [0, 120], distribution: norm, parameters: {loc: 40, scale: 15}}}
+  - {ask: record, who: A17, of: sex, epsilon: 0.25, noise: {chances: {f: 0.6, m: 0.4}}}
+  - {ask: record, who: A17, of: age, epsilon: 0.25, noise: {range: [0, 120], distribution: norm, parameters: {loc: 40, scale: 15}}}
   - {ask: count, where: age >= 65, epsilon: 0.25, noise: {range: [0, 1000]}}
   - {ask: count, epsilon: 0.25, noise: {chances: [[0, 0.5], [900, 0.5]], distance: absolute}}
-  - {ask: record, who: 3, of: sex, epsilon: 0.25, noise: {answers: [f, m]}}
+  - {ask: record, who: a3, of: sex, epsilon: 0.25, noise: {answers: [f, m]}}
 """
 
 
@@ -234,7 +316,7 @@ def test_priors_stand_in_recipes() -> None:
 )
 def test_priors_that_cannot_be_are_refused_and_cost_nothing(noise: str, message: str) -> None:
     recipe = (
-        PRIORS.partition("  - ")[0] + f"  - {{ask: record, who: 1, of: sex, epsilon: 0.1, noise: {noise}}}\n"
+        PRIORS.partition("  - ")[0] + f"  - {{ask: record, who: A1, of: sex, epsilon: 0.1, noise: {noise}}}\n"
     )
     Path("ask.yaml").write_text(recipe)
     asked = veil("ask", "ask.yaml")

@@ -17,9 +17,10 @@ output: private.csv
 report: report.html
 budget: people.csv.budget.json
 neighbours: one changed
+person: null
 bounds: {age: [0, 120]}
 domains: {sport: sports.csv}
-missing: {age: 40}
+missing: {age: 40, sport: soccer}
 method: {kind: IndividualRanking, k: 50}
 epsilon: 1
 """
@@ -60,7 +61,7 @@ def test_from_a_recipe_with_its_budget_and_its_report() -> None:
     assert len(set(table["age"].to_pylist())) <= 6
     page = Path("report.html").read_text()
     assert "differentially private as a whole: epsilon = 1" in page
-    assert "numbers from 0 to 120; a missing one counts as 40" in page
+    assert "numbers from 0 to 120; what is no number counts as 40" in page
     assert "NOT PRIVATE" not in page
     (entry,) = json.loads(Path("people.csv.budget.json").read_text())["spent"]
     assert entry["label"] == "private table by individual ranking"
@@ -85,14 +86,29 @@ def test_from_options_on_files_and_databases(source: str) -> None:
     made = veil(
         *("private-table", source, "-o", "private.parquet", "--report", "report.json"),
         *("--method", "marginal-tree", "--bounds", "age=0:120", "--domains", "sport=sailing|soccer|swimming"),
-        *("--missing", "age=40", "--neighbours", "one more or less", "--rho", "0.5"),
+        *(
+            "--missing",
+            "age=40",
+            "--missing",
+            "sport=soccer",
+            "--person",
+            "null",
+            "--neighbours",
+            "one more or less",
+            "--rho",
+            "0.5",
+        ),
     )
     assert made.code == 0, made.err
     table = read(Path("private.parquet")).table
     assert 200 < table.num_rows < 400
     assert set(table["sport"].to_pylist()) <= {"sailing", "soccer", "swimming"}
     told = json.loads(Path("report.json").read_text())
-    assert (told["spent"], told["is_private"], told["columns"]["sport"]) == ("rho = 0.5", True, "3 values")
+    assert (told["spent"], told["is_private"], told["columns"]["sport"]) == (
+        "rho = 0.5",
+        True,
+        "3 values; what is none of them counts as soccer",
+    )
 
 
 def test_some_columns() -> None:
@@ -105,6 +121,8 @@ def test_some_columns() -> None:
         "1",
         "--missing",
         "age=0",
+        "--person",
+        "null",
     )
     made = veil(
         "private-table", "people.csv", "-o", "p.csv", "--columns", "age", "--bounds", "age=0:120", *options
@@ -125,6 +143,7 @@ def test_a_database_has_a_budget_by_its_place() -> None:
     started = veil("budget", url, "--epsilon", "1", "--neighbours", "one changed", "--file", "b.json")
     assert started.code == 0, started.err
     options = ("--method", "individual-ranking:k=50", "--bounds", "age=0:120", "--missing", "age=0")
+    options += ("--missing", "sport=soccer", "--person", "null")
     made = veil(
         *("private-table", url, "-o", "p.csv", "--budget", "b.json", "--epsilon", "0.75", *options),
         *("--domains", "sport=sports.csv"),
@@ -145,6 +164,10 @@ def test_as_published_says_so_on_the_terminal_and_in_every_report() -> None:
                 "age=0:120",
                 "--missing",
                 "age=0",
+                "--missing",
+                "sport=soccer",
+                "--person",
+                "null",
                 "--domains",
                 "sport=sports.csv",
                 "--epsilon",
@@ -194,12 +217,18 @@ BOUNDS = ("--bounds", "age=0:120", "--missing", "age=0")
                 *("people.csv", "-o", "p.csv", "--method", "marginal-tree", "--neighbours", "one changed"),
                 *(*BOUNDS, "--domains", "sport=sailing|soccer", "--rho", "1"),
             ),
-            "has values that its domain lacks",
+            "say which value of its domain a cell of 'sport' counts as",
+        ),
+        (
+            ("people.csv", "-o", "p.csv", "--method", "marginal-tree", "--neighbours", "one changed", *BOUNDS, "--rho", "1"),
+            "say whose rows these are",
         ),
     ],
 )  # fmt: skip
 def test_clear_errors(arguments: tuple[str, ...], message: str) -> None:
-    made = veil("private-table", *arguments)
+    made = veil(
+        "private-table", *arguments, *(() if message.startswith("say whose") else ("--person", "null"))
+    )
     assert made.code == 2, made.out
     assert message in " ".join(made.err.split())
     assert not Path("p.csv").exists()

@@ -49,7 +49,9 @@ def assert_same(held: Any, table: pa.Table, method: Mondrian) -> None:
     assert records(found) == records(memory.arrow)
     (step,) = memory.steps
     assert {name: held.facts[name] for name in step.facts} == pytest.approx(dict(step.facts))
-    assert [each.promise for each in held.verification.findings] == [each.promise for each in step.findings]
+    assert [each.promise for each in held.verification.findings] == [
+        each.promise for each in step.verification.findings
+    ]
     assert held.facts["cost"].startswith("none")
 
 

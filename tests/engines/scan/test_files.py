@@ -217,12 +217,8 @@ def test_files_at_fault(text: str, message: str, tmp_path: Path) -> None:
 def test_a_fault_far_behind_is_found_while_reading(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n" * 300_000 + "secret,1,2\n")
-    relation = opened(path)
-    with (
-        pytest.raises(InputError, match="line 300002: 3 fields, where 2 are expected") as raised,
-        relation.explain_errors(),
-    ):
-        seen(relation)
+    with pytest.raises(InputError, match="line 300002: 3 fields, where 2 are expected") as raised:
+        opened(path)
     assert "secret" not in str(raised.value)
 
 
@@ -234,9 +230,8 @@ def test_an_escape_character_is_for_memory(tmp_path: Path) -> None:
 
 def test_a_value_that_is_not_of_the_type_asked_for(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("age\n30\nforty\n")
-    relation = opened(tmp_path / "table.csv", format=Csv(types={"age": "integer"}))
-    with pytest.raises(InputError, match="table.csv: column 'age', row .*'forty' is not of type integer"):
-        seen(relation)
+    with pytest.raises(InputError, match="table.csv: column 'age': 'forty' is not of type integer"):
+        opened(tmp_path / "table.csv", format=Csv(types={"age": "integer"}))
     with pytest.raises(InputError, match="`types` names a column 'agee' that does not exist"):
         opened(tmp_path / "table.csv", format=Csv(types={"agee": "integer"}))
 

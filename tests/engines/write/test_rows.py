@@ -22,7 +22,7 @@ from veil.errors import OutputError, VerificationError
 
 PLAN = veil.Plan(
     quasi_identifiers={"sex": h.table([["f", "*"], ["m", "*"]])},
-    models=veil.SafePub(1, 1e-3, generalization={"sex": 0}, rows_a_person=2),
+    models=veil.SafePub(1, 1e-3, generalization={"sex": 0}, rows_per_person=2),
     person="patient",
 )
 

@@ -333,7 +333,10 @@ def test_recipe_and_command_line_say_the_same(tmp_path: Path) -> None:
         ("items of suppressed records are not published", {"suppressed_rows": "keep cells"}),
         ("should map each column of items", {"items": "drugs"}),
         ("depends on all of them", {"choose_by": "quasi-identifiers", "suppression_limit": 0}),
-        ("differential privacy does not allow", {"models": [SafePub(1, 1e-3), KMAnonymity("drugs", 3, 2)]}),
+        (
+            "Only KAnonymity can be combined with it",
+            {"models": [SafePub(1, 1e-3), KMAnonymity("drugs", 3, 2)], "person": None},
+        ),
         ("items are generalized in memory", {"parts": True}),
     ],
 )

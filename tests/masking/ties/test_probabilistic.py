@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from veil.masking.ties.probabilistic import (
     linkage_probabilities,
     swapping_likelihoods,
 )
+from veil.verification.steps.step import verify_step
 
 BOTH = [IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping]
 numbers = st.one_of(st.integers(-3, 3), st.integers(-(10**9), 10**9))
@@ -68,7 +70,7 @@ def test_k_by_column():
     table = {"x": list(range(9)), "y": list(range(9))}
     made = outcome(IndividualRankingSwapping(["x", "y"], {"x": 2, "y": 8}), table)
     assert made.facts == {"groups": 5, "smallest group": 2, "largest group": 9}
-    assert [finding.promise[:30] for finding in made.verification.findings] == [
+    assert [promise[:30] for promise in made.verification.open_questions] == [
         "probabilistic 2-anonymity of '",
         "probabilistic 8-anonymity of '",
     ]
@@ -92,14 +94,10 @@ def test_swapping_stays_within_groups():
 
 
 def test_a_value_from_elsewhere_is_found_out():
-    import pyarrow as pa
-
-    from veil.masking.ties.probabilistic import verify_moves
-
-    before, after = (pa.chunked_array([values]) for values in ([1, 2, 3, 4], [1, 3, 2, 4]))
-    assert not verify_moves(before, after, np.array([0, 0, 1, 1]), 2, "x").holds
-    assert verify_moves(before, after, np.array([0, 0, 0, 0]), 2, "x").holds
-    assert not verify_moves(before, after, np.array([0, 0, 0, 0]), 5, "x").holds
+    """Of four values in their order, groups of two are the lower and the upper ones."""
+    before, after = (pa.table({"x": values}) for values in ([1, 2, 3, 4], [1, 3, 2, 4]))
+    for k, holds in ((2, False), (3, True)):
+        assert verify_step(IndividualRankingSwapping("x", k), before, after).holds == holds
 
 
 # --- bad input ------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.ties.probabilistic import linkage_probabilities, swapping_likelihoods
 from veil.masking.ties.whole_record_swapping import WholeRecordSwapping
+from veil.verification.steps.step import verify_step
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(-(10**9), 10**9))
 ROWS = st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=30)
@@ -67,9 +67,8 @@ def test_a_record_that_was_torn_apart_is_found_out():
     table = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [10, 20]})
     torn = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [20, 10]})
     method = WholeRecordSwapping(["pay", "tax"], 2)
-    assert method._verify(table, table, np.array([0, 0])).holds
-    assert not method._verify(table, torn, np.array([0, 0])).holds
-    assert not method._verify(table, table, np.array([0, 1])).holds
+    assert verify_step(method, table, table).holds
+    assert not verify_step(method, table, torn).holds
 
 
 def test_what_a_person_receives(tmp_path):

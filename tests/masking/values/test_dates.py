@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support import awkward_dates
 from support.masking.running import outcome
 from veil import KAnonymity
 from veil import hierarchies as h
@@ -242,3 +244,95 @@ def test_dates_do_not_tell_people_apart() -> None:
     for make in (lambda: DateShifting("d", person="d", days=30), lambda: DaysSinceFirst("d", person="d")):
         with pytest.raises(ParameterError, match="should be another column than the dates: 'd' is both"):
             make()
+
+
+_BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def _midnights(people: int = 40) -> pa.Table:
+    """One visit each, at midnight by the clocks of Berlin, on Mondays on either side of the change of clocks."""
+    days = [datetime(2024, 2, 5, tzinfo=_BERLIN) + timedelta(weeks=n % 20) for n in range(people)]
+    return pa.table(
+        {"patient": list(range(people)), "visit": pa.array(days, pa.timestamp("us", "Europe/Berlin"))}
+    )
+
+
+@pytest.mark.parametrize("keep", ["nothing", "weekday"])
+def test_the_hour_does_not_tell_who_crossed_the_change_of_clocks(keep: Any) -> None:
+    method = DateShifting("visit", "patient", 70, keep=keep, least=4)
+    release = veil.mask(_midnights(), method, person=None)
+    shown = release.table["visit"].to_pylist()
+    assert {each.astimezone(_BERLIN).time() for each in shown} == {time(0)}
+    if keep == "weekday":
+        assert {each.astimezone(_BERLIN).weekday() for each in shown} == {0}
+
+
+def test_times_that_clocks_skip_or_show_twice() -> None:
+    """At 2:30 on the last Sunday of March no clock stood, and on that of October it did so twice."""
+    for day, expected in ((date(2024, 3, 31), time(3, 30)), (date(2024, 10, 27), time(2, 30))):
+        start = datetime.combine(day - timedelta(9), time(2, 30), _BERLIN)
+        days = [start - timedelta(40), start, start + timedelta(4), start + timedelta(60)]
+        table = pa.table(
+            {"patient": [1, 2, 2, 3], "visit": pa.array(days, pa.timestamp("s", "Europe/Berlin"))}
+        )
+        for number in range(40):
+            key = {"key": "9f2c71e05ad84b36c1f7a40d2e8b9563", "context": str(number)}
+            made = outcome(DateShifting("visit", "patient", 9, least=1, **key), table)
+            assert made.verification.holds
+            for each in made.table["visit"].to_pylist():
+                clock = each.astimezone(_BERLIN)
+                assert clock.time() == (expected if clock.date() == day else time(2, 30))
+                assert clock.fold == 0
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), awkward_dates.instants()), min_size=1, max_size=12),
+    st.sampled_from(awkward_dates.TYPES),
+    st.sampled_from(["nothing", "weekday", "season"]),
+)
+def test_awkward_dates_move_by_whole_days_of_their_own_calendar(
+    visits: list[tuple[int, datetime]], kind: pa.DataType, keep: Any
+) -> None:
+    column = awkward_dates.column([when for _, when in visits], kind)
+    table = pa.table({"patient": [p for p, _ in visits], "visit": column})
+    method = DateShifting("visit", "patient", 800, keep=keep, least=1)
+    try:
+        made = outcome(method, table)
+    except PlanError as error:
+        assert "same date" in str(error)  # noqa: PT017
+        return
+    assert made.verification.holds
+    by_person = defaultdict(set)
+    for (person, _), before, after in zip(
+        visits, awkward_dates.clocks(table["visit"]), awkward_dates.clocks(made.table["visit"]), strict=True
+    ):
+        by_person[person].add((after - before).days)  # a skipped hour is below a day
+    assert all(len(each) == 1 for each in by_person.values())
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), awkward_dates.instants()), min_size=1, max_size=12),
+    st.sampled_from(awkward_dates.TYPES),
+)
+def test_days_since_the_first_are_those_of_the_calendar_on_the_wall(
+    visits: list[tuple[int, datetime]], kind: pa.DataType
+) -> None:
+    table = pa.table(
+        {"patient": [p for p, _ in visits], "visit": awkward_dates.column([when for _, when in visits], kind)}
+    )
+    days = [each.date() for each in awkward_dates.clocks(table["visit"])]
+    first = {p: min(day for (q, _), day in zip(visits, days, strict=True) if q == p) for p, _ in visits}
+    made = outcome(DaysSinceFirst("visit", "patient"), table)
+    assert made.verification.holds
+    assert made.table["visit"].to_pylist() == [
+        (day - first[p]).days for (p, _), day in zip(visits, days, strict=True)
+    ]
+
+
+def test_dates_too_far_away_to_be_moved_are_refused() -> None:
+    far = pa.table({"patient": [1, 2], "visit": pa.array([2**63 - 2**40, 0], pa.timestamp("ns"))})
+    method = DateShifting("visit", "patient", 9_000, least=1, key="9f2c71e05ad84b36c1f7a40d2e8b9563")
+    with pytest.raises(InputError, match="lie beyond what its type timestamp"):
+        outcome(method, far)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.masking.running import holds_the_same, masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import DataSwapping, RankSwapping
-from veil.masking.values.swapping import _farthest, _pair
+from veil.masking.values.swapping import _pair
+from veil.verification.steps.step import verify_step
 
 
 def test_lecture_gerl_rank_swapping_example():
@@ -96,11 +97,12 @@ def test_rank_swapping_keeps_values_and_moves_them_little(rows, p, keep_extremes
 
 
 def test_the_finding_measures_ranks_between_blocks_of_equal_values():
-    place = np.array([0, 0, 1, 2, 2])
-    assert _farthest(place, np.array([1, 0, 2, 3, 4])) == 0
-    assert _farthest(place, np.array([2, 1, 0, 3, 4])) == 1
-    assert _farthest(place, np.array([4, 1, 2, 3, 0])) == 2
-    assert outcome(RankSwapping("a", 100), {"a": [1, 2, 3]}).verification.findings[0].holds
+    values = np.array([0, 0, 1, 2, 2])
+    for order, farthest in (([1, 0, 2, 3, 4], 0), ([2, 1, 0, 3, 4], 1), ([4, 1, 2, 3, 0], 2)):
+        before, after = pa.table({"a": values}), pa.table({"a": values[order]})
+        found = verify_step(RankSwapping("a", 20), before, after)
+        (ranks,) = [each for each in found.findings if "ranks" in each.promise]
+        assert (ranks.measured, ranks.holds) == (str(farthest), farthest <= 1)
 
 
 def test_text_and_dates_have_ranks_too():

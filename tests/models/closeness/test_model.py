@@ -205,7 +205,7 @@ def test_not_monotone_under_suppression():
 
 
 def ours(asked: oracle.TCloseness) -> TCloseness:
-    return TCloseness(asked.attribute, asked.t, asked.distance, asked.hierarchy)
+    return TCloseness(asked.attribute, asked.t, asked.distance, asked.hierarchy, missing=asked.missing)
 
 
 @st.composite
@@ -214,7 +214,8 @@ def asked(draw: st.DrawFn, problem: oracle.Problem, distance: str) -> oracle.TCl
     values = sorted(set(problem.sensitive[name]), key=lambda value: (value is None, value or ""))
     t = draw(st.sampled_from([0, 0.1, 0.2, 0.25, 0.3, 1 / 3, 0.5, 0.6000000000000001, 0.75, 1, 1e-9]))
     hierarchy = draw(strategies.taxonomies(values)) if distance == "hierarchical" else None
-    return oracle.TCloseness(name, t, distance, hierarchy=hierarchy)
+    missing = draw(st.sampled_from(["left out", "a value"]))
+    return oracle.TCloseness(name, t, distance, hierarchy=hierarchy, missing=missing)
 
 
 def published_with_everybody(problem: oracle.Problem, levels: oracle.Node, hidden: set[int]) -> Published:
@@ -243,7 +244,7 @@ def test_agrees_with_the_oracle(distance):
 
         criterion = model.bind(sample)
         if criterion is not None:
-            criterion.room = data.draw(st.sampled_from([0, 3]))
+            getattr(criterion, "criterion", criterion).room = data.draw(st.sampled_from([0, 3]))
             table = roll_up(sample.encoding, sample.table, levels, sample.workspace())
             marks = np.zeros(len(table), np.uint8)
             criterion.reject(table, marks)
@@ -525,7 +526,8 @@ def test_no_node_between_keeps_more(distance, cells, monkeypatch):
     def check(data):
         problem = data.draw(strategies.problems(sensitive=True, max_width=3, max_height=2))
         sample = sample_of(problem)
-        criterion = ours(data.draw(asked(problem, distance))).bind(sample)
+        model = ours(data.draw(asked(problem, distance)))
+        criterion = model.bind(sample)
         if criterion is None:
             return
         one, other = data.draw(strategies.nodes(problem)), data.draw(strategies.nodes(problem))
@@ -533,7 +535,7 @@ def test_no_node_between_keeps_more(distance, cells, monkeypatch):
         work = sample.workspace()
         source = keep(roll_up(sample.encoding, sample.table, low, work))
         table = keep(roll_up(sample.encoding, source, high, work, groups=True))
-        left = table.count * (table.count >= criterion.smallest)
+        left = table.count * (table.count >= model.minimal_class_size(sample))
         marks = (left == 0).astype(np.uint8)
         criterion.keepable(table, left, source, work.groups[: len(source)])
         criterion.reject(table, marks)
@@ -589,7 +591,8 @@ def test_what_was_looked_at_before_is_not_forgotten(distance):
     def check(data):
         problem = data.draw(strategies.problems(sensitive=True))
         sample = sample_of(problem)
-        criterion = ours(data.draw(asked(problem, distance))).bind(sample)
+        model = ours(data.draw(asked(problem, distance)))
+        criterion = model.bind(sample)
         if criterion is None:
             return
         work = sample.workspace()
@@ -780,8 +783,10 @@ def test_nothing_published():
 
 def test_missing_values_come_last_and_numbers_in_their_order():
     """2 < 10 < missing: with text order the distances would be others."""
-    table = pa.table({"Q": ["x", "x", "y", "y"], "S": [2, 10, None, 10]})
-    _, ordered = TCloseness.strongest(Published(table, ["Q"]), ["S"])
-    assert ordered.value == pytest.approx(0.25)
+    published = Published(pa.table({"Q": ["x", "x", "y", "y"], "S": [2, 10, None, 10]}), ["Q"])
+    for t, holds in ((0.25, True), (0.24, False)):
+        assert TCloseness("S", t, "ordered", missing="a value").verify(published).holds == holds
+    _, ordered = TCloseness.strongest(published, ["S"])  # of 2, 10 and 10
+    assert ordered.value == pytest.approx(1 / 3)
     unordered = pa.table({"Q": ["x", "y"], "S": [[1, 2], [3]]})
     assert [s.parameter for s in TCloseness.strongest(Published(unordered, ["Q"]), ["S"])] == ["t (equal)"]

@@ -10,6 +10,7 @@ import pytest
 
 from veil.errors import InputError, PlanError
 from veil.policy import apply, check, parse, read, read_all, to_json, to_xml, unmapped
+from veil.policy.decide import THIRD_COUNTRY, Request, decide
 from veil.policy.elements import Attribute, Policy, PrivacyModel, Purpose
 from veil.policy.explain import explain
 
@@ -421,3 +422,27 @@ def test_a_process_without_a_purpose_is_listed_and_allows_nothing() -> None:
     assert [each.text for each in unmapped(policy) if each.path == "contract sending"] == [
         "the process has no purpose, so that it allows nothing"
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("ex:illness dpv:hasConsentStatus dpv:ConsentRefused .", "dpv:hasConsentStatus"),
+        ("ex:lab ex:refusedBy ex:ada .", "refusedBy"),
+        ("ex:age dct:valid '2020-01-01' .", "dct:valid"),
+        ("ex:lab dpv:hasLocation loc:IE, loc:US .", "is a third country cannot be told"),
+    ],
+)
+def test_a_refusal_beside_the_process_is_not_passed_over(more: str, told: str) -> None:
+    assert any(told in each for each in narrowing(dpv(record("ada") + more)))
+
+
+def test_a_recipient_in_a_third_country_gets_nothing_without_safeguards() -> None:
+    asked = Request("AcademicResearch", "lab", date(2026, 6, 1))
+    assert decide(dpv(record("ada") + "ex:lab dpv:hasLocation loc:IE ."), asked).reason is None
+    assert decide(dpv(record("ada") + "ex:lab dpv:hasLocation loc:US ."), asked).reason == THIRD_COUNTRY
+
+
+def test_the_last_of_several_days_of_consent_counts() -> None:
+    more = 'ex:ada dct:hasPart [ a dpv:ConsentGiven ; dpv:isIndicatedAtTime "2026-03-04"^^xsd:date ] .'
+    assert dpv(record("ada") + more).purposes[0].point_of_acceptance == "2026-03-04"

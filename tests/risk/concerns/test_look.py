@@ -94,7 +94,7 @@ def test_what_chance_has_left_out_is_no_reason_to_spend_a_budget_again() -> None
     table = pa.table({"sex": ["f", "m"] * 500})
     hierarchy = h.table([["f", "*"], ["m", "*"], ["NULL", "*"]])
     made = veil.anonymize(
-        table, quasi_identifiers={"sex": hierarchy}, models=SafePub(1, 1e-4), for_testing_seed=1
+        table, quasi_identifiers={"sex": hierarchy}, models=SafePub(1, 1e-4), for_testing_seed=1, person=None
     )
     assert not made.concerns
     assert not made.acknowledge("emptied: sex").outcome.acknowledged

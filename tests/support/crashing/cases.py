@@ -71,7 +71,7 @@ class PrivateTable(Case):
         return command(
             "private-table", "people.csv", "-o", "out/private.csv", "--report", "out/report.html", "-q",
             "--method", "individual-ranking:k=50", "--bounds", "age=0:120", "--missing", "age=40",
-            "--neighbours", "one changed", "--epsilon", "1", *overwriting(overwrite),
+            "--person", "null", "--neighbours", "one changed", "--epsilon", "1", *overwriting(overwrite),
         )  # fmt: skip
 
 

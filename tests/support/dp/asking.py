@@ -13,6 +13,7 @@ from veil.dp.declared import Declared
 from veil.dp.held import InMemory
 from veil.dp.questions.question import Question
 from veil.dp.session import Asking
+from veil.dp.unit import Unit
 
 Table = tuple[int, ...]
 Ask = Callable[[Any, Any], Question]
@@ -30,8 +31,8 @@ class Questions(Asking[Any]):
 
 def make_question(ask: Ask, neighbours: str, epsilon: object) -> Question:
     """Make a question about the column x, of numbers from 0 to 3."""
-    declared = Declared(neighbours, {"x": (0, 3)}, {"x": list(RECORDS)}, {"x": 0})  # type: ignore[arg-type]
-    return ask(Questions(declared, None), epsilon)
+    declared = Declared(neighbours, Unit(None), {"x": (0, 3)}, {"x": list(RECORDS)}, {"x": 0})  # type: ignore[arg-type]
+    return ask(Questions(declared), epsilon)
 
 
 @functools.cache

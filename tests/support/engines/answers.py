@@ -32,28 +32,13 @@ def shown(release: Release) -> pa.Table:
 
 
 def assert_same(held: Release, memory: Release) -> None:
-    table = _without_cautious_flag(shown(held), held, memory)
+    table = shown(held)
     assert sorted(table.column_names) == sorted(memory.arrow.column_names)
     assert records(table.select(memory.arrow.column_names)) == records(memory.arrow)
     assert (held.records, held.suppressed) == (memory.records, memory.suppressed)
     assert held.risk() == memory.risk()
     assert held.measures() == pytest.approx(memory.measures())
     assert held.verification.holds
-
-
-def _without_cautious_flag(table: pa.Table, held: Release, memory: Release) -> pa.Table:
-    """Leave out the flag of an engine that memory can do without, as it sees that other columns show something."""
-    flag = held.outcome.flag
-    if flag is None or memory.outcome.flag is not None:
-        return table
-    assert held.plan is not None
-    (name,) = set(table.column_names) - set(memory.arrow.column_names)
-    assert held.outcome.source.flag_of(held.outcome) == name
-    truth = [bool(value) for value in table[name].to_pylist()]
-    assert sum(truth) == held.suppressed
-    for row in table.filter(pa.array(truth)).drop_columns(name).to_pylist():
-        assert set(row.values()) <= {None, held.plan.marker}
-    return table.drop_columns(name)
 
 
 def compared(holder: Holder, table: pa.Table, options: dict[str, Any]) -> tuple[Any, Any]:

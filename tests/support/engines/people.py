@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import veil
 from veil import hierarchies as h
@@ -64,10 +65,12 @@ def people(**further: Any) -> pa.Table:
 
 
 def with_nobody(**further: Any) -> pa.Table:
-    """People of whom some show nothing in what models look at, so that a flag has to tell who is suppressed."""
-    ages, cities = (people()[name].to_pylist() for name in ("age", "city"))
-    unknown = ["*" if age is None else city for age, city in zip(ages, cities, strict=True)]
-    return people(city=unknown, **further)
+    """People of whom some show nothing in any column, so that a flag has to tell who is suppressed."""
+    table = people(**further)
+    unknown = pc.is_null(table["age"])
+    blank = {kind: pa.scalar("*" if kind == pa.string() else None, kind) for kind in table.schema.types}
+    cells = {name: pc.if_else(unknown, blank[table[name].type], table[name]) for name in table.column_names}
+    return pa.table(cells)
 
 
 def plan(columns: Sequence[str] = ("age", "city"), **changes: Any) -> dict[str, Any]:

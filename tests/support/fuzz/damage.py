@@ -165,5 +165,5 @@ def damage_zip(content: bytes, chance: random.Random) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as again:
         for each, inner in held.items():
-            again.writestr(each, inner)
+            again.writestr(zipfile.ZipInfo(each), inner, zipfile.ZIP_DEFLATED)  # without the time of day
     return made.getvalue()

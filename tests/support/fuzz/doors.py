@@ -46,6 +46,14 @@ TABLE = pa.table(
         "diagnosis": ["flu", "cold", "flu", "gout", "flu", "cold"],
     }
 )
+ODD = (
+    TABLE.append_column("tags", pa.array([["a", None], None, [], ["b"], ["a"], ["c"]]))
+    .append_column("born", pa.array([2932897, -800000, 0, None, 10**6, 1], pa.date32()))
+    .append_column("seen", pa.array([{"at": 1, "by": "x"}] * 6))
+    .append_column("time", pa.array([0, 1, 2, None, -(10**15), 10**15], pa.timestamp("us", "Europe/Berlin")))
+)
+"""Lists, structures, days that no calendar has, and times in a zone."""
+
 LINKED = """\
 Name,Age,Zipcode,Disease,policy_id
 Alice,25,53711,Flu,Alice
@@ -207,11 +215,19 @@ def _packed(kind: str) -> list[bytes]:
             for compression in ("lz4", "uncompressed"):
                 feather.write_feather(TABLE, file, compression=compression)
                 made.append(file.read_bytes())
+            feather.write_feather(ODD, file, compression="uncompressed")
+            made.append(file.read_bytes())
             stream = io.BytesIO()
             with pa.ipc.new_stream(stream, TABLE.schema) as out:
                 out.write_table(TABLE)
             made.append(stream.getvalue())
         return made
+
+
+def _texts() -> list[bytes]:
+    """Tables as others write them: with marks, in wide letters, with titles, as databases and spreadsheets export."""
+    wide = [PATIENTS.encode(each) for each in ("utf-8-sig", "utf-16", "utf-32")]
+    return [PATIENTS.encode(), *wide, PATIENTS.replace("\n", "\r\n").encode(), *_corpus("csv")]
 
 
 def _policies(spell: Callable[[Policy], str]) -> list[bytes]:
@@ -291,7 +307,7 @@ DOORS: dict[str, Door] = {
         (damage_bytes, damage_json, damage_json, damage_json),
         _seal_budget,
     ),
-    "csv": Door(lambda: [PATIENTS.encode(), *_corpus("csv")], "table.csv", (_plan("table.csv"),)),
+    "csv": Door(_texts, "table.csv", (_plan("table.csv"), ("identify", "table.csv"))),
     "csv-engine": Door(
         lambda: [PATIENTS.encode(), *_corpus("csv")], "table.csv", ((*_plan("table.csv"), "--engine", "duckdb"),)
     ),
@@ -302,6 +318,11 @@ DOORS: dict[str, Door] = {
           "--model", "k-anonymity:2", "--suppression-limit", "1"),),
     ),
     "xlsx": Door(lambda: _packed("xlsx"), "table.xlsx", (_plan("table.xlsx"),), (damage_zip,)),
-    "feather": Door(lambda: _packed("feather"), "table.feather", (_plan("table.feather"),), (damage_bytes,)),
+    "feather": Door(
+        lambda: _packed("feather"),
+        "table.feather",
+        ((*_plan("table.feather"), "--others", "drop"), ("identify", "table.feather")),
+        (damage_bytes,),
+    ),
     "parquet": Door(lambda: _packed("parquet"), "table.parquet", (_plan("table.parquet"),), (damage_bytes,)),
 }  # fmt: skip

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from veil.base.randomness import Randomness
 from veil.masking import Method, Outcome
+from veil.verification.outcome import verified
 
 
 def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | None = None) -> Outcome:
@@ -20,7 +21,7 @@ def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | 
     before = given.to_pydict()
     made = method.mask(given, Randomness() if seed is None else Randomness.for_testing(seed))
     assert given.to_pydict() == before
-    return made
+    return verified(made)
 
 
 def masked(

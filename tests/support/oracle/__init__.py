@@ -44,7 +44,15 @@ from .population import (
     uniques,
     zayatz,
 )
-from .privacy import distance, estimated_k, minimal_class_size, no_attack_size, private_k, rejects
+from .privacy import (
+    distance,
+    estimated_k,
+    is_value,
+    minimal_class_size,
+    no_attack_size,
+    private_k,
+    rejects,
+)
 from .problem import Class, Node, Problem, Value, class_labels, classes, generalize, members, nodes
 from .quality import (
     AGGREGATES,
@@ -117,6 +125,7 @@ __all__ = [
     "exhaustive",
     "fulfils",
     "generalize",
+    "is_value",
     "maximal_suppression",
     "members",
     "minimal_class_size",

@@ -1,9 +1,12 @@
-"""The privacy models that are judged class by class, as plain values with the literature's names."""
+"""The privacy models that are judged class by class, as plain values with the literature's names.
+
+`missing` says what a cell without a value is: "left out", "a value" like others (ARX), or "worst": any value of the table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from .arithmetic import Number
@@ -36,6 +39,7 @@ class DistinctLDiversity:
 
     attribute: str
     l: int
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class EntropyLDiversity:
     attribute: str
     l: Number
     estimator: str = "Shannon"  # or "Grassberger"
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class RecursiveCLDiversity:
     attribute: str
     c: Number
     l: int
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class TCloseness:
     distance: str = "equal"  # or "ordered", "hierarchical"
     order: Sequence[Value] | None = None
     hierarchy: Sequence[Sequence[Value]] | None = None
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class DeltaDisclosure:
 
     attribute: str
     delta: Number
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,7 @@ class RatioDistance:
 
     attribute: str
     t: Number
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ class BetaLikeness:
     attribute: str
     beta: Number
     enhanced: bool = False
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -162,6 +172,7 @@ class AlphaKAnonymity:
     alpha: Number
     k: int
     values: Sequence[Value] | None = None
+    missing: str = field(default="left out", kw_only=True)
 
 
 @dataclass(frozen=True)

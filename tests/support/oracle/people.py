@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from .models import KAnonymity, KMap, Model
-from .privacy import estimated_k, rejects
+from .privacy import estimated_k, is_value, rejects
 from .problem import Problem, Value
 from .suppression import AverageReidentificationRisk, SampleUniqueness, fulfils
 
@@ -76,15 +76,23 @@ def breaches(
     return [
         f"{model}: {view}"
         for group in groups
-        for view in views(group, model.attribute)
+        for view in views(group, model.attribute, blanks=model.missing == "a value")
         if rejects(model, problem, (), [place[pair] for pair in view.items()])
     ]
 
 
-def views(group: Group, attribute: str, most: int = 2000) -> Iterator[dict[Person, Value]]:
-    """Return all ways to take one value of each person, or some of them if there are too many."""
+def views(
+    group: Group, attribute: str, most: int = 2000, *, blanks: bool = True
+) -> Iterator[dict[Person, Value]]:
+    """Return all ways to take one value of each person, or some of them if there are too many.
+
+    Without `blanks`, a cell that shows no value is chosen of those only who show none.
+    """
     people = list(group)
-    choices = [sorted({row[attribute] for row in group[person]}, key=repr) for person in people]
+    shown = [{row[attribute] for row in group[person]} for person in people]
+    if not blanks:
+        shown = [{cell for cell in each if is_value(cell)} or each for each in shown]
+    choices = [sorted(each, key=repr) for each in shown]
     if math.prod(map(len, choices)) <= most:
         for chosen in product(*choices):
             yield dict(zip(people, chosen, strict=True))

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 from flint import arb, ctx
 
@@ -48,6 +49,8 @@ def rejects(model: Model, problem: Problem, levels: Node, cls: Class) -> bool:
     """
     inside = members(problem, cls)
     size, population = len(inside), len(cls)
+    if getattr(model, "missing", "a value") != "a value":
+        return rejects_visible(model, problem, levels, cls)
     if isinstance(model, DeltaPresence):
         return not exact(model.minimum) <= Fraction(size, population) <= exact(model.maximum)
     if size == 0:
@@ -103,6 +106,43 @@ def rejects(model: Model, problem: Problem, levels: Node, cls: Class) -> bool:
     raise TypeError(model)
 
 
+def rejects_visible(model: Model, problem: Problem, levels: Node, cls: Class) -> bool:
+    """Say whether a class violates a model of a sensitive attribute, where cells without a value are not one.
+
+    Left out, they are in no distribution: the table is that of the records with a value, and a class without any holds, but
+    for its size. At worst, each is any value of the table.
+    """
+    column = problem.sensitive[model.attribute]
+    shown = [row for row in problem.relevant if is_value(column[row])]
+    if isinstance(model, AlphaKAnonymity) and 0 < len(members(problem, cls)) < model.k:
+        return True
+    if model.missing == "left out":
+        values = [column[row] if is_value(column[row]) else LEFT_OUT for row in range(len(column))]
+        seen = replace(
+            problem, sensitive={**problem.sensitive, model.attribute: values}, subset=frozenset(shown)
+        )
+        judged = replace(model, missing="a value", **({"k": 1} if isinstance(model, AlphaKAnonymity) else {}))
+        return bool(members(seen, cls)) and rejects(judged, seen, levels, cls)
+    blank = [row for row in members(problem, cls) if not is_value(column[row])]
+    domain = sorted({column[row] for row in shown})
+    for filling in combinations_with_replacement(domain, len(blank)):
+        values = list(column)
+        for row, value in zip(blank, filling, strict=True):
+            values[row] = value
+        filled = replace(problem, sensitive={**problem.sensitive, model.attribute: values})
+        if rejects(replace(model, missing="a value"), filled, levels, cls):
+            return True
+    return False
+
+
+LEFT_OUT = "left out"
+
+
+def is_value(cell: Value) -> bool:
+    """Say whether a cell of a sensitive attribute is a value: neither missing nor withheld."""
+    return cell is not None and str(cell).strip() not in ("", "*")
+
+
 def minimal_class_size(models: Sequence[object], problem: Problem) -> int | None:
     """Return K_min, the largest class size that some model needs on its own, or None."""
     sizes: list[int] = []
@@ -110,7 +150,9 @@ def minimal_class_size(models: Sequence[object], problem: Problem) -> int | None
         match model:
             case KAnonymity() | AlphaKAnonymity() | KMAnonymity():
                 sizes.append(model.k)
-            case DistinctLDiversity() | EntropyLDiversity() | RecursiveCLDiversity():
+            case DistinctLDiversity() | EntropyLDiversity() | RecursiveCLDiversity() if (
+                model.missing != "left out" or all(map(is_value, problem.sensitive[model.attribute]))
+            ):
                 sizes.append(math.ceil(exact(model.l)))
             case KMap() if model.population is not None:
                 sizes.append(estimated_k(model, len(problem.rows)))
@@ -165,9 +207,8 @@ def distance(model: TCloseness, problem: Problem, cls: Class) -> Fraction:
     inside = problem.count(model.attribute, cls)
     table = problem.baselines[model.attribute]
     n, size = problem.size, sum(inside.values())
-    extra = {
-        v: Fraction(inside[v], size) - Fraction(table[v], n) for v in set(problem.sensitive[model.attribute])
-    }
+    domain = set(problem.sensitive[model.attribute]) - {LEFT_OUT}
+    extra = {v: Fraction(inside[v], size) - Fraction(table[v], n) for v in domain}
     match model.distance:
         case "equal":
             return sum((abs(e) for e in extra.values()), Fraction(0)) / 2

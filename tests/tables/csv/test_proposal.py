@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import veil.tables
-from veil.tables import Csv
+from veil.errors import InputError, ParameterError
+from veil.tables import Csv, read
 from veil.tables.csv.proposal import decoded, propose_format
 
 ROWS = [("Jörg Weiß", "61", "1.664,71"), ("Käthe", "34", "770,27"), ("Anna", "28", "12.408,00")]
@@ -48,3 +51,23 @@ def test_any_bytes_get_a_proposal(head: bytes) -> None:
 
 def test_a_character_cut_in_two_by_the_end_of_the_look_is_no_reason_for_another_encoding() -> None:
     assert propose_format("name;ort\nJörg;Köln\nKäthe;Mö".encode()[:-1]).encoding is None
+
+
+@pytest.mark.parametrize(("encoding", "lost"), [("utf-16", 1), ("utf-16", 3), ("utf-32", 1), ("utf-32", 3)])
+def test_a_marked_file_that_is_cut_in_a_character(tmp_path: Path, encoding: str, lost: int) -> None:
+    file = tmp_path / "cut.csv"
+    file.write_bytes("name,age\nJörg,34\nAda,7ß".encode(encoding)[:-lost])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        read(file)
+    assert propose_format(file.read_bytes()).encoding is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_an_encoding_without_a_mark_is_proposed(encoding: str) -> None:
+    assert propose_format("name,age\nAda,34\nBob,7\n".encode(encoding)).encoding == encoding
+
+
+@pytest.mark.parametrize("encoding", ["idna", "punycode", "unicode_escape", "rot13", "base64"])
+def test_codecs_that_are_not_for_files_are_refused(encoding: str) -> None:
+    with pytest.raises(ParameterError, match="known encoding"):
+        Csv(encoding=encoding)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support.tables import awkward_texts
 from veil.errors import OutputError
 from veil.tables import Csv, read, write
+from veil.tables.csv.writer import BlankWarning
 
 
 @pytest.fixture(autouse=True)
@@ -217,3 +218,11 @@ def test_many_rows_survive_the_chunks(tmp_path: Path) -> None:
     write(table, tmp_path / "t.csv")
     again = read(tmp_path / "t.csv", format=Csv(types={"t": "string"})).table
     assert again.equals(table)
+
+
+def test_empty_texts_beside_missing_values_are_told(tmp_path: Path) -> None:
+    """Two values for Veil, one for most programs that read the file."""
+    with pytest.warns(BlankWarning, match="column 'note' holds empty texts beside missing values"):
+        write(pa.table({"note": ["", None, "a"]}), tmp_path / "both.csv")
+    write(pa.table({"note": ["", "a"]}), tmp_path / "empty.csv")
+    write(pa.table({"note": [None, "a"]}), tmp_path / "missing.csv")

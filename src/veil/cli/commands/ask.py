@@ -28,6 +28,22 @@ Rho = Annotated[
         metavar="NUMBER", help="The price in zCDP, instead of epsilon and delta.", rich_help_panel=PRICE
     ),
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN|null",
+        help="The column that tells people apart; null if every row is a different person.",
+        rich_help_panel=DECLARED,
+    ),
+]
+RowsPerPerson = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="How many rows one of them has at most, as is known without the data.",
+        rich_help_panel=DECLARED,
+    ),
+]
 
 
 @command(RELEASE, "ask")
@@ -60,7 +76,7 @@ def ask_table(
     ] = None,
     record: Annotated[
         Columns,
-        typer.Option(metavar="WHO=COLUMN", help="What one record has: 17=age.", rich_help_panel=QUESTIONS),
+        typer.Option(metavar="WHO=COLUMN", help="What one person has: A17=age.", rich_help_panel=QUESTIONS),
     ] = None,
     where: Annotated[
         str | None,
@@ -78,10 +94,8 @@ def ask_table(
             rich_help_panel=DECLARED,
         ),
     ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The column that names people.", rich_help_panel=DECLARED),
-    ] = None,
+    person: Person = None,
+    rows_per_person: RowsPerPerson = None,
     outside: Annotated[
         str | None,
         typer.Option(
@@ -128,11 +142,11 @@ def ask_table(
 
     A budget is started with [cyan]veil budget[/cyan]. Each question is charged before the table is read.
 
-    [cyan]veil ask patients.csv --count --where "age >= 65" --epsilon 0.1[/cyan]
+    [cyan]veil ask patients.csv --person null --count --where "age >= 65" --epsilon 0.1[/cyan]
 
-    [cyan]veil ask postgres://host/clinic#patients --budget clinic.json --count --epsilon 0.1[/cyan]
+    [cyan]veil ask postgres://host/clinic#visits --person patient --rows-per-person 5 --budget clinic.json --count --epsilon 0.1[/cyan]
 
-    [cyan]veil ask patients.csv --mean age --bounds age=0:120 --missing "age=leave out" --epsilon 0.1 --preview[/cyan]
+    [cyan]veil ask patients.csv --person null --mean age --bounds age=0:120 --missing "age=leave out" --epsilon 0.1 --preview[/cyan]
     """
     startup.quick()
     from veil.cli.ask import ask_and_show
@@ -151,7 +165,7 @@ def ask_table(
         asked.append({"ask": "quantiles", "of": column, "shares": parts if shares else [], "where": where})
     for each in record or []:
         who, _, column = each.partition("=")
-        asked.append({"ask": "record", "who": int(who) if who.isdigit() else who, "of": column})
+        asked.append({"ask": "record", "who": who, "of": column})
     ask_and_show(
         source,
         asked,
@@ -161,6 +175,7 @@ def ask_table(
             "missing": missing or [],
             "outside": [outside] if outside else [],
             "person": [person] if person else [],
+            "rows_per_person": [rows_per_person] if rows_per_person is not None else [],
         },
         Telling(json, output, overwrite),
         neighbours=neighbours,

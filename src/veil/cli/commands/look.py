@@ -10,6 +10,7 @@ import typer
 from veil.cli import startup
 from veil.cli.base import (
     LOOK,
+    Attacker,
     Engine,
     Figures,
     Input,
@@ -19,6 +20,7 @@ from veil.cli.base import (
     Memory,
     Output,
     Overwrite,
+    Person,
     Quiet,
     Reading,
     Subset,
@@ -100,6 +102,8 @@ def risk(
     household: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The household each record belongs to.")
     ] = None,
+    person: Person = None,
+    knows: Attacker = "one row",
     threshold: Annotated[
         float, typer.Option(min=0, max=1, metavar="RISK", help="Risk above which a record is at risk.")
     ] = 0.2,
@@ -136,6 +140,8 @@ def risk(
         subset=subset,
         weights=weights,
         household=household,
+        person=person,
+        knows=knows,
         threshold=threshold,
         untouched=untouched,
         marker=marker,
@@ -167,18 +173,8 @@ def assess(
             help="The people the table was drawn from: 80000, USA, or 0.01 if the table is one percent of them.",
         ),
     ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column that tells people apart, if somebody may have several rows."
-        ),
-    ] = None,
-    knows: Annotated[
-        str,
-        typer.Option(
-            metavar="one row|all rows", help="What an attacker may know about a person: one row or all rows."
-        ),
-    ] = "one row",
+    person: Person = None,
+    knows: Attacker = "one row",
     marker: Marker = "*",
     json: Json = False,
     output: Figures = None,

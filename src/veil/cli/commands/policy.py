@@ -67,12 +67,13 @@ def check(
             help="The policy under which the data were received: the new one must not allow more.",
         ),
     ] = None,
+    on: _Day = None,
     allow_secrets: Annotated[bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")] = False,
     json: Json = False,
 ) -> None:
-    """Find problems in policies, each with the path of the element.
+    """Find problems in policies and what was refused, each with the path of the element.
 
-    Exit code 1 if a policy cannot be applied as it stands; gaps in the information owed to people do not count.
+    Exit code 1 if a policy cannot be applied as it stands; refusals and gaps in the information owed to people do not count.
 
     [cyan]veil policy check policies/[/cyan]
 
@@ -80,18 +81,18 @@ def check(
     """
     from veil.cli.policy import check_and_show
 
-    check_and_show(policies, under, allow_secrets, json)
+    check_and_show(policies, under, on, allow_secrets, json)
 
 
 @_command
-def explain(policies: _Policies) -> None:
-    """Say in plain words what policies mean, and how Veil applies them.
+def explain(policies: _Policies, on: _Day = None) -> None:
+    """Say in plain words what policies mean, what was refused, and how Veil applies them.
 
     [cyan]veil policy explain alice.xml[/cyan]
     """
     from veil.cli.policy import explain_and_show
 
-    explain_and_show(policies)
+    explain_and_show(policies, on)
 
 
 @_command

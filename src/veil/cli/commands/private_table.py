@@ -9,7 +9,7 @@ import typer
 
 from veil.cli import startup
 from veil.cli.base import RELEASE, Engine, Output, Overwrite, Quiet, Reading, Report, command
-from veil.cli.commands.ask import DECLARED, PRICE, Bounds, Columns, Delta, Rho
+from veil.cli.commands.ask import DECLARED, PRICE, Bounds, Columns, Delta, Person, Rho, RowsPerPerson
 
 
 @command(RELEASE, "private-table")
@@ -36,6 +36,8 @@ def make_private_table(
             metavar="COLUMNS", help="Which columns: age,sex. Default: all.", rich_help_panel=DECLARED
         ),
     ] = None,
+    person: Person = None,
+    rows_per_person: RowsPerPerson = None,
     bounds: Bounds = None,
     domains: Annotated[
         Columns,
@@ -48,7 +50,9 @@ def make_private_table(
     missing: Annotated[
         Columns,
         typer.Option(
-            metavar="COLUMN=NUMBER", help="What to use for missing values.", rich_help_panel=DECLARED
+            metavar="COLUMN=VALUE",
+            help="What a cell counts as that is missing, no number, or no value of the domain.",
+            rich_help_panel=DECLARED,
         ),
     ] = None,
     neighbours: Annotated[
@@ -83,7 +87,7 @@ def make_private_table(
 
     [cyan]veil private-table private.yaml[/cyan]
 
-    [cyan]veil private-table patients.csv -o private.csv --report report.html --method individual-ranking:k=100
+    [cyan]veil private-table patients.csv -o private.csv --report report.html --method individual-ranking:k=100 --person null
     --bounds age=0:120 --domains job=hierarchies/job.csv --neighbours "one changed" --epsilon 1[/cyan]
     """
     startup.quick()
@@ -98,6 +102,8 @@ def make_private_table(
             "bounds": bounds or [],
             "domains": domains or [],
             "missing": missing or [],
+            "person": [person] if person else [],
+            "rows_per_person": [rows_per_person] if rows_per_person is not None else [],
         },
         neighbours=neighbours,
         budget=budget,

@@ -1,9 +1,16 @@
-"""The columns of a table that becomes private: numbers within public bounds, and values of a public domain."""
+"""The columns of a table that becomes private: numbers within public bounds, and values of a public domain.
+
+What a record has in a column is a total function of the text of its cell and of what is declared: a number is moved into its
+bounds, and a cell that is no number, or no value of the domain, counts as what is declared for it. So is the type that the
+column has afterwards. An error, or a type, that depends on a cell would be an answer that nobody has paid for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,11 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.dp.declared import Bounded, Declared, key_text
-from veil.dp.neighbours import Neighbours
-from veil.errors import HierarchyError, InputError, ParameterError, did_you_mean
+from veil.dp.held import Selected
+from veil.errors import InputError, ParameterError, did_you_mean
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.tables.columns import encode_values
-from veil.tables.text import canonical_text
+from veil.tables.cells import Cells, plain_form
 
 Domain = Hierarchy | Sequence[Any]
 
@@ -27,8 +33,14 @@ class Numbers:
     name: str
     bounds: Bounded
     is_whole: bool
-    """Whether the type of the column is one of whole numbers."""
+    """Whether it is declared to hold whole numbers, by bounds that are written as such."""
     steps: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def substitute(self) -> Fraction:
+        """What a cell counts as that is no number."""
+        assert isinstance(self.bounds.missing, Fraction)
+        return self.bounds.missing
 
     @property
     def reach(self) -> int:
@@ -53,32 +65,20 @@ class Categories:
 Column = Numbers | Categories
 
 
-def read_columns(
-    table: pa.Table,
-    bounds: Mapping[str, tuple[Any, Any]],
-    domains: Mapping[str, Domain],
-    missing: Mapping[str, Any],
-    neighbours: Neighbours,
-) -> list[Column]:
-    """Return all columns; refuse one of which nothing is declared, and values that no declaration covers.
-
-    Numbers outside of their bounds are moved to them, and nothing is said about it.
-    """
-    names = table.column_names
+def read_columns(selected: Selected, declared: Declared, domains: Mapping[str, Domain]) -> list[Column]:
+    """Return all columns; refuse one of which nothing is declared."""
+    bounds, missing = declared.bounds, declared.missing
     for name in (*bounds, *domains, *missing):
-        if name not in names:
-            raise InputError(f"there is no column {name!r}.{did_you_mean(name, names)}")
-    if not names or table.num_rows == 0:
-        raise InputError("the table is empty: there is nothing to make private")
-    declared = Declared(neighbours, bounds, {}, missing)
+        if name not in selected.cells:
+            raise InputError(f"there is no column {name!r}.{did_you_mean(name, list(selected.cells))}")
     columns: list[Column] = []
-    for name in names:
+    for name, cells in selected.cells.items():
         if name in bounds and name in domains:
             raise ParameterError(f"column {name!r} has both bounds and a domain: give only one of them")
         if name in bounds:
-            columns.append(_numbers(table[name], declared.bounded(name), missing.get(name)))
+            columns.append(_numbers(cells, declared.bounded(name), bounds[name]))
         elif name in domains:
-            columns.append(_categories(table[name], name, domains[name]))
+            columns.append(_categories(cells, name, domains[name], missing))
         else:
             raise ParameterError(
                 f'column {name!r} has neither bounds nor a domain: say bounds={{"{name}": (0, 100)}} or '
@@ -87,40 +87,52 @@ def read_columns(
     return columns
 
 
-def _numbers(column: pa.ChunkedArray, bounded: Bounded, missing: Any) -> Numbers:
-    if missing == "leave out":
+def _numbers(cells: Cells, bounded: Bounded, bounds: Sequence[Any]) -> Numbers:
+    if bounded.missing == "leave out":
         raise ParameterError(
             f"a missing value of {bounded.name!r} cannot be left out of a table: say which number to use "
             "instead"
         )
-    steps, _ = bounded.read(column)
-    if missing is None and column.null_count:
-        raise InputError(
-            f'column {bounded.name!r} has missing values: say which number to use for them, missing={{"{bounded.name}": 0}}'
-        )
-    return Numbers(bounded.name, bounded, pa.types.is_integer(column.type), steps)
+    if bounded.missing is None:
+        bounded = replace(bounded, missing=(bounded.low + bounded.high) / 2)
+    is_whole = all(isinstance(bound, Integral) for bound in bounds)
+    return Numbers(bounded.name, bounded, is_whole, bounded.read(cells)[0])
 
 
-def _categories(column: pa.ChunkedArray, name: str, domain: Any) -> Categories:
-    values, codes = encode_values(column)
-    if isinstance(domain, Hierarchy):
-        try:
-            found = domain.encode(values, name).astype(np.int64)
-        except HierarchyError:
-            raise InputError(_lacking(name, "hierarchy")) from None
-        return Categories(name, domain.labels[0], domain, found[codes])
-    if isinstance(domain, str) or not isinstance(domain, Sequence) or not domain:
+def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]) -> Categories:
+    hierarchy = domain if isinstance(domain, Hierarchy) else None
+    values = domain.labels[0] if isinstance(domain, Hierarchy) else domain
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise ParameterError(
             f"the domain of {name!r} should be a hierarchy or a list of values, not {domain!r}"
         )
-    places = {key_text(value): place for place, value in enumerate(domain)}
-    if len(places) < len(domain):
-        raise ParameterError(f"the domain of {name!r} names a value twice")
-    found = np.array([places.get(text, -1) for text in canonical_text(values, column=name)], np.int64)
-    if (found < 0).any():
-        raise InputError(_lacking(name, "domain"))
-    return Categories(name, tuple(domain), None, found[codes])
+    places = {_text(value, hierarchy): place for place, value in reversed(list(enumerate(values)))}
+    if hierarchy is None:
+        if len(places) < len(values):
+            raise ParameterError(f"the domain of {name!r} names a value twice")
+        _check_type(name, values)
+    other = places.get(_text(missing.get(name), hierarchy))
+    if other is None:
+        said = f", not {missing[name]!r}" if name in missing else ""
+        raise ParameterError(
+            f"say which value of its domain a cell of {name!r} counts as that is missing or not one of them, even if there is "
+            f'none: missing={{"{name}": {values[0]!r}}}{said}; or list the missing value (None; NULL in a hierarchy) in the '
+            "domain"
+        )
+    codes = np.array([places.get(text, other) for text in cells.texts], np.int64)
+    return Categories(name, tuple(values), hierarchy, codes[cells.codes])
 
 
-def _lacking(name: str, what: str) -> str:
-    return f"column {name!r} has values that its {what} lacks: recode them, or add all values that people can have"
+def _text(value: Any, hierarchy: Hierarchy | None) -> str | None:
+    """Spell a value as cells are; labels of a hierarchy are texts."""
+    return key_text(value) if hierarchy is None or value is None else plain_form(str(value))
+
+
+def _check_type(name: str, values: Sequence[Any]) -> None:
+    """Refuse a list whose values cannot stand in one column."""
+    try:
+        pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        raise ParameterError(
+            f"the domain of {name!r} has values of several types, which a column cannot hold: write them as text"
+        ) from None

@@ -18,6 +18,8 @@ def nearest_counts(noisy: Table, total: float) -> Table:
     >>> nearest_counts(np.array([5.0, 2.0, -3.0]), 6.0)
     array([4.5, 1.5, 0. ])
     """
+    if not total:
+        return np.zeros_like(noisy)
     falling = np.sort(noisy, axis=None)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     last = np.flatnonzero(falling > excess)[-1]

@@ -22,19 +22,19 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
 from veil.dp.private_table.clusters import cluster_sums, clusters
 from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
+    Hidden,
     Made,
     Method,
     Shares,
     Size,
     block_sizes,
     require_epsilon,
-    require_one_changed,
+    require_public_size,
     shares_of,
 )
 from veil.dp.private_table.published import published_numbers
@@ -73,8 +73,8 @@ class Corners(Method):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
-        require_one_changed("Corners", neighbours)
+    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+        require_public_size("Corners", hidden)
         require_epsilon("Corners", price)
         if len(columns) > _MOST_COLUMNS:
             raise ParameterError(f"Corners takes up to {_MOST_COLUMNS} columns, not {len(columns)}")
@@ -99,9 +99,7 @@ class Corners(Method):
 
         return min({round(math.pow(records, part / 200)) for part in range(201)}, key=error)
 
-    def make(
-        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
-    ) -> Made:
+    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
         numbers = _numbers(columns)
         k, records = self.size(numbers, price), len(numbers[0].steps)
         rows = clusters(numbers, k)

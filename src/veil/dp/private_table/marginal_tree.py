@@ -1,10 +1,12 @@
 """Whole records from noisy tables of single columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
 
 Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, one pair after the other, by
-the exponential mechanism on how far the pair is from independent; the chosen pairs are counted. One record is in one
-cell of each table. With one record more or less, a table moves by 1 in Euclidean distance, and its distance in L1 from
-any fixed table by at most 1; with one changed, by sqrt(2) and by 2. Gaussian noise for that is rho-zCDP, and the
-exponential mechanism for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021). All else works on what is noisy.
+the exponential mechanism on how far the pair is from independent; the chosen pairs are counted. One row is in one cell of each
+table, and a person has at most r of them, which may all be in the same cell. With one person more or less, a table moves by at
+most r in Euclidean distance, and its distance in L1 from any fixed table by at most r; with one changed, r rows go from a cell
+and r come to another, so that it moves by sqrt(2) r and 2 r. Gaussian noise for that is rho-zCDP, and the exponential mechanism
+for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021). All else works on what is noisy, and so does the number of rows,
+unless that is the same for all neighbours.
 """
 
 from __future__ import annotations
@@ -24,13 +26,12 @@ from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
-from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
 from veil.dp.private_table.cells import Cells, cut
 from veil.dp.private_table.columns import Column
 from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
-from veil.dp.private_table.method import Made, Method, PublicNumber
+from veil.dp.private_table.method import Hidden, Made, Method, PublicNumber
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.dp.zcdp import rho_of_epsilon
 from veil.errors import ParameterError
@@ -69,7 +70,7 @@ class MarginalTree(Method):
     def name(self) -> str:
         return "marginal tree"
 
-    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
         sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)
         if len(sizes) > 1 and sizes[0] * sizes[1] > _MOST_CELLS:
             raise ParameterError(
@@ -80,14 +81,12 @@ class MarginalTree(Method):
         if self.library == "mbi":
             require_mbi()
 
-    def make(
-        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
-    ) -> Made:
+    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
         cells, third = cut(columns, self.breaks), _rho(price) / 3
-        counter = _Counter(cells, neighbours, randomness)
+        counter = _Counter(cells, hidden, randomness)
         singles, deviation = counter.count([(place,) for place in range(len(cells))], third)
-        # How many records there are is public, or else what the noisy counts say.
-        total = float(len(cells[0].codes)) if neighbours == "one changed" else _total(singles)
+        # How many rows there are is public, or else what the noisy counts say.
+        total = float(len(cells[0].codes)) if hidden.size_is_public else _total(singles)
         margins = [nearest_counts(single, total) for single in singles]
         tree = counter.choose_tree(margins, third)
         pairs, wider = counter.count(tree, third)
@@ -103,7 +102,7 @@ class MarginalTree(Method):
         names = ", ".join(f"{cells[a].column.name} with {cells[b].column.name}" for a, b in tree) or "none"
         proof = (
             f"Counts of each column, {len(tree)} choices of a pair of columns and counts of these pairs were each drawn with noise "
-            "for what one record can change, for a third of rho each; records were drawn from these noisy counts, and not from "
+            "for what one person can change, for a third of rho each; records were drawn from these noisy counts, and not from "
             "the data."
         )
         notes = (
@@ -115,16 +114,15 @@ class MarginalTree(Method):
 class _Counter:
     """What sees the data: counts with noise, and choices of pairs."""
 
-    def __init__(self, cells: Sequence[Cells], neighbours: Neighbours, randomness: Randomness) -> None:
-        self._cells, self._randomness = cells, randomness
-        self._moved = 1 if neighbours == "one more or less" else 2
-        """How many counts of a table one record changes by 1."""
+    def __init__(self, cells: Sequence[Cells], hidden: Hidden, randomness: Randomness) -> None:
+        self._cells, self._hidden, self._randomness = cells, hidden, randomness
 
     def count(self, tables: Sequence[tuple[int, ...]], rho: Fraction) -> tuple[list[Table], float]:
         """Return tables with noise, for one rho together, and the standard deviation of the noise."""
         if not tables:
             return [], 0.0
-        distance = enclosure(lambda bits: ball(self._moved).sqrt())[1]
+        # sqrt(2) r where 2 r rows differ, r of them in one cell and r in another, and else r.
+        distance = enclosure(lambda bits: ball(self._hidden.moved * self._hidden.rows).sqrt())[1]
         noise = Gaussian(Symbolic(distance), rho=rho / len(tables), whole=True)
         noisy = []
         for places in tables:
@@ -142,7 +140,7 @@ class _Counter:
         for _ in range(edges):
             epsilon = enclosure(lambda bits: (8 * ball(rho / edges)).sqrt())[0]
             choice: ExponentialChoice[Pair] = ExponentialChoice(
-                Symbolic(epsilon), self._moved * _UNITS, self._randomness
+                Symbolic(epsilon), self._hidden.moved * _UNITS, self._randomness
             )
             for one, other in pairs:
                 if part[one] != part[other]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column
-from veil.errors import ParameterError, PlanError
+from veil.errors import ParameterError, PlanError, Say
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,44 @@ class Method(ABC):
         return True
 
     @abstractmethod
-    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
         """Refuse what cannot be done, before anything is paid."""
 
     @abstractmethod
-    def make(
-        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
-    ) -> Made:
+    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
         """Draw the table."""
 
 
-def require_one_changed(method: str, neighbours: Neighbours) -> None:
-    """Refuse the relation under which the number of blocks can change."""
-    if neighbours != "one changed":
+class Hidden(NamedTuple):
+    """What a private table hides: one person more or less, or what one has, who may have up to `rows` rows."""
+
+    neighbours: Neighbours
+    rows: int = 1
+
+    @property
+    def moved(self) -> int:
+        """How many rows differ between two neighbours: those of a person, or these and others in their place."""
+        return self.rows if self.neighbours == "one more or less" else 2 * self.rows
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether all neighbours have the same number of rows: not if somebody may have more or fewer of them."""
+        return self.neighbours == "one changed" and self.rows == 1
+
+
+def require_public_size(method: str, hidden: Hidden) -> None:
+    """Refuse what is hidden if the number of blocks can change with it."""
+    if hidden.neighbours != "one changed":
         raise PlanError(
             f'{method} keeps its promise for neighbours="one changed" only: with one record more or less, the number of '
             "blocks itself can change. Use that if the number of records is public, or use MarginalTree()"
+        )
+    if hidden.rows > 1:
+        raise PlanError(
+            f"{method} needs a public number of rows, but a person who has up to {hidden.rows} of them may have fewer, so that the "
+            "number of blocks itself can change: let one row of each person take part (",
+            Say("rows_per_person", "1"),
+            "), or use MarginalTree()",
         )
 
 

@@ -26,18 +26,18 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
-from veil.dp.neighbours import Neighbours
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Categories, Column, Numbers
 from veil.dp.private_table.method import (
+    Hidden,
     Made,
     Method,
     Shares,
     Size,
     block_sizes,
     require_epsilon,
-    require_one_changed,
+    require_public_size,
     shares_of,
 )
 from veil.dp.private_table.published import published_concepts, published_numbers
@@ -84,8 +84,8 @@ class IndividualRanking(Method):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, neighbours: Neighbours) -> None:
-        require_one_changed("IndividualRanking", neighbours)
+    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+        require_public_size("IndividualRanking", hidden)
         require_epsilon("IndividualRanking", price)
         block_sizes(_records(columns), self.block(columns, price))
         self._shares(columns)
@@ -117,9 +117,7 @@ class IndividualRanking(Method):
         ratio = max(ratios, default=2 / float(price.epsilon))
         return max(1, min(records, round(math.sqrt(records * math.sqrt(2) * ratio))))
 
-    def make(
-        self, columns: Sequence[Column], price: Price, neighbours: Neighbours, randomness: Randomness
-    ) -> Made:
+    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
         k, shares = self.block(columns, price), self._shares(columns)
         sizes = block_sizes(_records(columns), k)
         if self.as_published:

@@ -8,19 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from veil.base.keywords import own_keywords
 from veil.base.provided import REPORT_OF_PRIVATE_TABLE
 from veil.base.randomness import Randomness
+from veil.base.wording import plural
 from veil.dp.accountant import Accountant
-from veil.dp.held import Held, InMemory, check_names, hold
-from veil.dp.neighbours import Neighbours, check_neighbours
+from veil.dp.declared import Declared
+from veil.dp.held import Held, InMemory, OfPeople, Selected, check_names, hold
+from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
-from veil.dp.private_table.method import Method
+from veil.dp.private_table.method import Hidden, Method
 from veil.dp.symbolic import Readable
+from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
+from veil.plan.plan import ASK
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class PrivateTable:
     spent: Price
     """What it cost, for `neighbours`."""
     neighbours: Neighbours
+    unit: Unit
+    """Whose rows there were: what is hidden is a person, with all rows."""
     proof: str
     """Why it keeps its promise, in plain words; or why it does not."""
     notes: tuple[str, ...]
@@ -52,6 +57,14 @@ class PrivateTable:
             else f"{self.method}: NOT PRIVATE ({promise} was spent)"
         )
         return "\n".join([head, self.proof, *self.notes])
+
+    @property
+    def whose(self) -> str:
+        """Whose rows there were, in words."""
+        if self.unit.person is None:
+            return "every row was a different person"
+        most = plural(self.unit.rows, "row")
+        return f"people were told apart by {self.unit.person!r}; at most {most} of each took part, drawn at random"
 
     @property
     def records(self) -> int:
@@ -74,6 +87,8 @@ def private_table(
     epsilon: Readable | None = None,
     *,
     neighbours: Neighbours,
+    person: str | None = ASK,
+    rows_per_person: int | None = None,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     domains: Mapping[str, Domain] | None = None,
     missing: Mapping[str, Any] | None = None,
@@ -96,13 +111,19 @@ def private_table(
     epsilon, delta, rho
         The price.
     neighbours
-        What is hidden: "one more or less", or "one changed" if the number of records is public.
+        What is hidden: "one more or less", or "one changed" if the number of people is public.
+    person, rows_per_person
+        Whose rows these are, which nothing is looked at to find out: None if every row is a different person; or the column that
+        tells people apart, which is left out of the table, and how many rows one of them has at most. Of whoever has more, so
+        many take part, drawn at random. What it costs is the price for a person, with all rows.
     bounds, domains
         For each column of numbers, between which numbers its values lie; for each other one, which values it has: a list
         or a hierarchy. Both from what is known without the data: a bound of "half more than the largest value" is data.
-        Numbers outside of their bounds are moved to them.
+        Numbers outside of their bounds are moved to them. Bounds that are whole, (0, 120), are those of whole numbers; (0.0,
+        120.0) are not.
     missing
-        For columns of numbers, which number a missing value counts as.
+        For each column, what a cell counts as that is missing, no number, or no value of the domain: by default the middle of
+        the bounds, and None if the domain lists it.
     columns
         Which columns the private table has; by default all.
     accountant
@@ -113,13 +134,16 @@ def private_table(
     >>> import pyarrow as pa
     >>> from veil.dp import IndividualRanking
     >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
-    >>> made = private_table(ages, IndividualRanking(3), 1, neighbours="one changed", bounds={"age": (0, 120)})
+    >>> hidden = {"neighbours": "one changed", "person": None}
+    >>> made = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
     >>> made.table.num_rows, str(made.spent), made.is_private
     (6, 'epsilon = 1', True)
     """
     if not isinstance(method, Method):
         raise ParameterError(f"`method` should be one such as IndividualRanking(k=100), not {method!r}")
-    relation = check_neighbours(neighbours)
+    unit = Unit.declared(person, rows_per_person)
+    declared = Declared(neighbours, unit, bounds or {}, {}, missing or {})
+    hidden = Hidden(declared.neighbours, unit.rows)
     price = Price.read(epsilon, delta=delta, rho=rho)
     if accountant is not None and not isinstance(accountant, Accountant):
         raise ParameterError(
@@ -129,11 +153,15 @@ def private_table(
     source = held.source if isinstance(held, InMemory) else None
     if source is not None:
         source.check_index()
-    names = list(held.names if columns is None else columns)
-    check_names(held, names)
-    made_of = read_columns(_rows_of(held, names), bounds or {}, domains or {}, missing or {}, relation)
-    method.check(made_of, price, relation)
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
+    names = [name for name in held.names if name != unit.person] if columns is None else list(columns)
+    check_names(held, [*names, *([] if unit.person is None else [unit.person])])
+    if unit.person in names:
+        raise ParameterError(
+            f"column {unit.person!r} tells people apart, and cannot be a column of a private table"
+        )
+    made_of = read_columns(_rows_of(held, names, unit, randomness), declared, domains or {})
+    method.check(made_of, price, hidden)
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
@@ -141,10 +169,15 @@ def private_table(
             )
         if source is not None:
             accountant.check_data(source)
+        protects = "" if unit.person is None else f" of people by {unit.person!r}, each with all rows"
         accountant.spend(
-            f"private table by {method.name}", price.epsilon, price.delta, rho=price.rho, neighbours=relation
+            f"private table by {method.name}{protects}",
+            price.epsilon,
+            price.delta,
+            rho=price.rho,
+            neighbours=hidden.neighbours,
         )
-    made = method.make(made_of, price, relation, randomness)
+    made = method.make(made_of, price, hidden, randomness)
     # No dtype of the original: whether a column could keep it would depend on what was drawn.
     frame = made.table
     if source is not None and source.frame is not None:
@@ -154,7 +187,8 @@ def private_table(
         frame,
         method.name,
         price,
-        relation,
+        hidden.neighbours,
+        unit,
         made.proof,
         notes,
         randomness.is_private and method.is_sound,
@@ -166,17 +200,23 @@ def private_table(
 _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away."
 
 
-def _rows_of(held: Held, names: Sequence[str]) -> pa.Table:
-    """Return all records; an engine tells combinations of cells and their numbers, and their order tells nothing."""
-    selected = held.select(names)
-    if selected.weights is None:
-        return selected.table
-    return selected.table.take(pa.array(np.repeat(np.arange(len(selected.weights)), selected.weights)))
+def _rows_of(held: Held, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
+    """Return the rows that take part; an engine tells combinations of cells and their numbers, and their order tells nothing."""
+    selected = OfPeople(held, unit, randomness).select(names)
+    rows = np.arange(selected.rows)
+    if selected.weights is not None:
+        rows = np.repeat(rows, selected.weights)
+    return Selected({name: selected.cells[name].take(rows) for name in names}, rows.size)
 
 
 def _in_words(column: Column, missing: Mapping[str, Any]) -> str:
     if isinstance(column, Numbers):
-        words = f"numbers from {float(column.bounds.low):g} to {float(column.bounds.high):g}"
-        return f"{words}; a missing one counts as {missing[column.name]}" if column.name in missing else words
+        kind = "whole numbers" if column.is_whole else "numbers"
+        low, high, other = (
+            float(each) for each in (column.bounds.low, column.bounds.high, column.substitute)
+        )
+        return f"{kind} from {low:g} to {high:g}; what is no number counts as {other:g}"
     kind = "values" if column.hierarchy is None else "values of a hierarchy"
-    return f"{len(column.values)} {kind}"
+    return (
+        f"{len(column.values)} {kind}; what is none of them counts as {missing.get(column.name, 'missing')}"
+    )

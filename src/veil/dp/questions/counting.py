@@ -1,7 +1,8 @@
 """How many records there are, and how often each key occurs.
 
 One record more or less, or one changed, changes a count by at most 1. Of a histogram, it changes one cell by 1; or, if it is
-changed, one by -1 and another by 1.
+changed, one by -1 and another by 1. A person with up to n records changes a count by at most n, and a histogram as n records
+do one after the other (see `noise_for`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from veil.dp.questions.question import Chosen, Noise, Question, of, refined, who
 from veil.errors import ParameterError
 
 
-def count(declared: Declared, where: str | None, price: Price, noise: Noise, reach: int = 1) -> Question:
+def count(
+    declared: Declared, where: str | None, price: Price, noise: Noise, reach: int | None = None
+) -> Question:
     """Ask how many records there are, or of how many something is true; `reach` is what the noise is to hide."""
 
     def truth(selected: Selected, chosen: Chosen) -> int:
@@ -32,27 +35,37 @@ def count(declared: Declared, where: str | None, price: Price, noise: Noise, rea
     if isinstance(noise, Prior):
         mechanism, respond, accuracy = refined(truth, noise, price, "statistical")
     else:
-        adding = noise_for(noise, [reach], 1, price)
+        adding = noise_for(noise, [reach or declared.unit.rows], 1, price)
         mechanism, (respond, accuracy) = adding.name, whole_numbers(truth, adding, Fraction(1))
     label = f"count{of(where)}"
-    return Question(label, price, declared.neighbours, mechanism, (), respond, accuracy, where)
+    return Question(
+        label, price, declared.neighbours, mechanism, (), respond, accuracy, where, numbers=declared.bounds
+    )
 
 
 def histogram(
-    declared: Declared, by: str | Sequence[str], where: str | None, price: Price, noise: Noise
+    declared: Declared,
+    by: str | Sequence[str],
+    where: str | None,
+    price: Price,
+    noise: Noise,
+    reach: int | None = None,
 ) -> Question:
-    """Ask how often each key occurs, or each combination of keys of several columns."""
+    """Ask how often each key occurs, or each combination of keys of several columns; `reach` as for counts."""
     names = (by,) if isinstance(by, str) else tuple(by)
     cells = declared.cells(names)
     if isinstance(noise, Prior):
         raise ParameterError(
             "a histogram has several numbers, and a prior is for one: count the keys one by one"
         )
-    together = min(len(cells), 2 if declared.neighbours == "one changed" else 1)
-    adding = noise_for(noise, [1] * len(cells), together, price)
+    if reach is None:
+        together = cells_together(declared, cells)
+        adding = noise_for(noise, [1] * len(cells), together, price, declared.unit.rows)
+    else:
+        adding = noise_for(noise, [reach] * len(cells), 1, price)
 
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
-        cell = declared.cell_of(selected.table, names)
+        cell = declared.cell_of(selected, names)
         chosen = chosen & (cell >= 0)
         weights = None if selected.weights is None else selected.weights[chosen]
         counts = np.bincount(cell[chosen], weights, len(cells))
@@ -69,4 +82,19 @@ def histogram(
         return f"{chance_in_words(confidence)} each number is within ± {adding.half_width(0, confidence):.6g}"
 
     label = f"histogram of {', '.join(names)}{of(where)}"
-    return Question(label, price, declared.neighbours, adding.name, names, respond, accuracy, where)
+    return Question(
+        label,
+        price,
+        declared.neighbours,
+        adding.name,
+        names,
+        respond,
+        accuracy,
+        where,
+        numbers=declared.bounds,
+    )
+
+
+def cells_together(declared: Declared, cells: Sequence[Any]) -> int:
+    """Return how many cells of a histogram one record changes at most."""
+    return min(len(cells), 2 if declared.neighbours == "one changed" else 1)

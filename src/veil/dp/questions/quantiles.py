@@ -2,7 +2,8 @@
 
 A number y is the worse, the more records would have to change sides to make it the quantile of share q: the larger of
 #{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less changes both by q or 1 - q, one changed
-by at most 1. Possible answers are equally spaced numbers between the bounds.
+by at most 1, and a person with up to m records by m times as much. Possible answers are equally spaced numbers between the
+bounds.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def quantiles(
     distance = bounded.highest - bounded.lowest
     places = np.unique([distance * each // number for each in range(number + 1)])
     each_price = price.epsilon / len(wanted)
-    changed = declared.neighbours == "one changed"
+    changed, rows = declared.neighbours == "one changed", declared.unit.rows
 
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
-        steps, counts = bounded.read(selected.table[column])
+        steps, counts = bounded.read(selected.cells[column])
         kept = chosen & counts
         values, weights = steps[kept] - bounded.lowest, weights_of(selected, kept)
         if len(values) > distance:  # many rows, of fewer values
@@ -77,7 +78,7 @@ def quantiles(
             reach = (
                 share.denominator if changed else max(share.numerator, share.denominator - share.numerator)
             )
-            choice = ExponentialChoice[int](each_price, reach, randomness)
+            choice = ExponentialChoice[int](each_price, reach * rows, randomness)
             for place, score in enumerate(np.maximum(away, 0).tolist()):
                 choice.add(place, -score)
             value[name] = float((bounded.lowest + int(places[choice.draw()])) * bounded.step)
@@ -85,7 +86,7 @@ def quantiles(
 
     def accuracy(confidence: float) -> str:
         reach = 1.0 if changed else max(float(max(each, 1 - each)) for each in wanted)
-        rank = 2 * reach / float(each_price) * math.log(len(places) / (1 - confidence))
+        rank = 2 * reach * rows / float(each_price) * math.log(len(places) / (1 - confidence))
         return f"{chance_in_words(confidence)} each is off by at most {rank:.4g} records more than the best of {len(places)} equally spaced numbers"
 
     label = f"quantiles {', '.join(map(str, shares))} of {column}{of(where)}"
@@ -99,6 +100,7 @@ def quantiles(
         accuracy,
         where,
         bounded,
+        declared.bounds,
     )
 
 

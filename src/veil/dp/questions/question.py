@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from veil.base.randomness import Randomness
 from veil.dp.adding import Adding
 from veil.dp.answers import HalfWidths, chance_in_words
+from veil.dp.condition import Condition
 from veil.dp.declared import Bounded
 from veil.dp.held import Selected
 from veil.dp.neighbours import Neighbours
@@ -22,6 +23,7 @@ from veil.dp.refinement import About, Refinement
 from veil.errors import ParameterError
 from veil.models.query import Query
 from veil.models.subset import Where
+from veil.tables.cells import Cells
 
 Noise = str | Prior
 """The name of a noise, or what the one who asks expects."""
@@ -45,8 +47,8 @@ class Question:
     accuracy: Callable[[float], str]
     where: str | None = None
     bounded: Bounded | None = None
-    needs_rows: bool = False
-    """Whether records have to have numbers."""
+    numbers: Collection[str] = ()
+    """Columns that are declared to hold numbers, so that what is none is missing in them."""
 
     @property
     def reads(self) -> list[str]:
@@ -55,17 +57,19 @@ class Question:
         return list(dict.fromkeys([*self.columns, *condition]))
 
     def check(self) -> None:
-        """Refuse what is not declared, and a condition that cannot be read."""
+        """Refuse what is not declared, and a condition that cannot be read. No cell is looked at."""
         if self.bounded is not None:
             self.bounded.require_missing()
         if self.where is not None:
             Where(self.where)
+            nothing = Cells((), (), np.empty(0, np.int64))
+            self.choose(Selected(dict.fromkeys(self.reads, nothing), 0))
 
     def choose(self, selected: Selected) -> Chosen:
         """Tell which rows the question is about. What is neither true nor false is left out."""
         if self.where is None:
-            return np.ones(selected.table.num_rows, np.bool_)
-        return Where(self.where).mask(selected.table)
+            return np.ones(selected.rows, np.bool_)
+        return Condition(self.where, self.numbers).mask(selected)
 
 
 def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> tuple[Response, Callable[[float], str]]:

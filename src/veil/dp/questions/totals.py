@@ -1,10 +1,12 @@
 """Sums and means.
 
 Values are whole numbers of steps between bounds, so that sums are exact. A record more or less changes a sum by the larger
-bound; a changed one, by the distance of the bounds, or, if records may be left out, by the larger bound if that is more.
+bound; a changed one, by the distance of the bounds, or, if records may be left out, by the larger bound if that is more. A
+person with up to n records changes it n times as much: sums of up to n values lie between n min(low, 0) and n max(high, 0).
 
-A mean is a sum divided by a number of records. Where one record is changed and nobody is left out, that number is public.
-Otherwise both are made noisy, the sum around the middle of the bounds, where a record changes it by half their distance.
+A mean is a sum divided by a number of records. Where one record is changed and nobody is left out, that number is public;
+not if a column tells people apart, who may have different numbers of records. Otherwise both are made noisy, the sum around
+the middle of the bounds, where a record changes it by half their distance.
 """
 
 from __future__ import annotations
@@ -52,7 +54,16 @@ def sum_of(
         mechanism, (respond, accuracy) = adding.name, whole_numbers(truth, adding, bounded.step)
     label = f"sum of {column}{of(where)}"
     return Question(
-        label, price, declared.neighbours, mechanism, (column,), respond, accuracy, where, bounded
+        label,
+        price,
+        declared.neighbours,
+        mechanism,
+        (column,),
+        respond,
+        accuracy,
+        where,
+        bounded,
+        declared.bounds,
     )
 
 
@@ -63,36 +74,48 @@ def mean_of(declared: Declared, column: str, where: str | None, price: Price, no
     changed = declared.neighbours == "one changed"
     if isinstance(noise, Prior):
         mechanism, respond, accuracy = refined(_exact_mean(bounded), noise, price, "statistical")
-    elif changed and not _leaves_out(bounded, where):
+    elif changed and not _leaves_out(declared, bounded, where):
         adding = noise_for(noise, [distance], 1, price)
         mechanism, (respond, accuracy) = adding.name, _of_public_number(bounded, adding)
     else:
         middle = (bounded.lowest + bounded.highest) // 2
         reach = distance if changed else bounded.highest - middle
-        adding = noise_for(noise, [reach, 1], 2, price)
+        adding = noise_for(noise, [reach, 1], 2, price, declared.unit.rows)
         mechanism, (respond, accuracy) = adding.name, _of_noisy_number(bounded, adding, middle)
     label = f"mean of {column}{of(where)}"
     return Question(
-        label, price, declared.neighbours, mechanism, (column,), respond, accuracy, where, bounded
+        label,
+        price,
+        declared.neighbours,
+        mechanism,
+        (column,),
+        respond,
+        accuracy,
+        where,
+        bounded,
+        declared.bounds,
     )
 
 
 def sum_reach(declared: Declared, bounded: Bounded, where: str | None) -> int:
-    """Return how many steps one record can change a sum by."""
+    """Return how many steps one person can change a sum by."""
     larger, distance = max(abs(bounded.lowest), abs(bounded.highest)), bounded.highest - bounded.lowest
     if declared.neighbours == "one more or less":
-        return larger
-    return max(larger, distance) if _leaves_out(bounded, where) else distance
+        return larger * declared.unit.rows
+    if not _leaves_out(declared, bounded, where):
+        return distance
+    return max(larger, distance) * declared.unit.rows
 
 
-def _leaves_out(bounded: Bounded, where: str | None) -> bool:
+def _leaves_out(declared: Declared, bounded: Bounded, where: str | None) -> bool:
     """Whether a record may be left out, so that the number of those that count is not public."""
-    return where is not None or bounded.missing in ("leave out", None) or bounded.outside == "leave out"
+    left_out = where is not None or bounded.missing in ("leave out", None) or bounded.outside == "leave out"
+    return left_out or declared.unit.person is not None
 
 
 def _total(bounded: Bounded, selected: Selected, chosen: Chosen) -> tuple[int, int]:
     """Return the exact sum in steps, and the number of records."""
-    steps, counts = bounded.read(selected.table[bounded.name])
+    steps, counts = bounded.read(selected.cells[bounded.name])
     kept = chosen & counts
     weights = weights_of(selected, kept)
     return int(np.dot(steps[kept], weights)), int(weights.sum())
@@ -112,7 +135,7 @@ def _of_public_number(bounded: Bounded, adding: Adding) -> tuple[Response, Calla
         noisy = total + adding.draw(randomness)[0]
 
         def at(shift: float) -> float:
-            return _within(bounded, float((noisy + Fraction(shift)) * bounded.step / number))
+            return _within(bounded, float((noisy + Fraction(shift)) * bounded.step / max(1, number)))
 
         def interval(confidence: float) -> tuple[float, float]:
             half = adding.half_width(0, confidence)

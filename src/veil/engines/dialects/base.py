@@ -193,6 +193,10 @@ class Dialect:
         """Columns of which the engine may take different texts for equal, even where they are compared as released."""
         return set()
 
+    def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
+        """The table with columns of which a cell may be of another type than they are declared with as texts."""
+        return table
+
     def comparable(self, column: Any) -> Any:
         """What values of a column that is not collated are told apart by."""
         return self.as_released(column)
@@ -313,6 +317,22 @@ class Dialect:
         Both say 1 or true where they succeed.
         """
         return None
+
+    patience: ClassVar[str | None] = None
+    """A statement after which a session waits only seconds for what somebody else has locked."""
+
+    views_query: ClassVar[str | None] = None
+    """A query for the schema and name of everything that is listed as a table and is none, such as views."""
+
+    def obstacle(self, table: str, schema: str | None) -> str | None:
+        """Say why what bears a name cannot be replaced by a table, with the way out; None if it can."""
+        if self.views_query is None:
+            return None
+        here = schema or getattr(self.backend, "current_database", None)
+        views = {name for place, name in self.rows(self.views_query) if place in (here, None)}
+        if table not in views:
+            return None
+        return "is a view, or something else that is no plain table. Choose another name, or drop it"
 
     def has(self, kind: Any) -> bool:
         """Whether a column can have a type."""

@@ -38,6 +38,7 @@ class DuckDB(InFile):
     path_query = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
     divide = "//"
     copying = "never"
+    views_query = "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
     counts_by_number = True  # in our own memory, and columns are read one by one
 
     @classmethod

@@ -54,6 +54,8 @@ class MySQL(Dialect):
     undoes_definitions = False
     renames_together = True
     placeholder = "%s"
+    patience = "SET SESSION lock_wait_timeout = 5, SESSION innodb_lock_wait_timeout = 5"
+    views_query = "SELECT table_schema, table_name FROM information_schema.views"
 
     @classmethod
     def log_in(cls, arguments: dict[str, Any]) -> Any:
@@ -62,7 +64,8 @@ class MySQL(Dialect):
             # Ibis asks for the time zone by a name that servers without a table of zones do not know.
             warnings.filterwarnings("ignore", message="Unable to set session timezone")
             backend = cls.driver().connect(**{"charset": "utf8mb4", **arguments})
-        backend.raw_sql("SET time_zone = '+00:00'").close()
+        for statement in ("SET time_zone = '+00:00'", cls.patience):
+            backend.raw_sql(statement).close()
         return backend
 
     # --- read -----------------------------------------------------------------------------------------

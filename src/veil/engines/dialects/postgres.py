@@ -15,7 +15,7 @@ from veil.engines.dialects.base import ROWS, Dialect, as_plain_text, register
 from veil.engines.dialects.connections import stored_name
 from veil.engines.dialects.quoting import text as spelled
 from veil.engines.dialects.spans import Chunk, Span, ranges
-from veil.errors import InputError
+from veil.errors import InputError, OutputError
 from veil.tables.csv.writer import write_csv
 from veil.tables.formats import Csv
 
@@ -31,6 +31,23 @@ _COLLATING = (
     "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
     "OR EXISTS (SELECT FROM pg_type WHERE typname = 'citext')"
 )
+
+_POLICIES = "SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass({})"
+_COLUMNS = (
+    "SELECT attname::text FROM pg_attribute WHERE attrelid = {}::regclass AND attnum > 0 AND NOT attisdropped"
+)
+_OWNER = (
+    "SELECT pg_get_userbyid(relowner)::text, pg_get_userbyid(relowner) = current_user FROM pg_class "
+    "WHERE oid = {}::regclass"
+)
+_GRANTS = """
+SELECT held.attname::text, right_.privilege_type, role.rolname::text, right_.is_grantable
+FROM (SELECT NULL::name AS attname, relacl AS acl, relowner FROM pg_class WHERE oid = {0}::regclass UNION ALL
+      SELECT attname, attacl, NULL FROM pg_attribute
+      WHERE attrelid = {0}::regclass AND attnum > 0 AND NOT attisdropped) AS held
+CROSS JOIN aclexplode(held.acl) AS right_ LEFT JOIN pg_roles AS role ON role.oid = right_.grantee
+WHERE right_.grantee IS DISTINCT FROM held.relowner
+"""
 
 # Else the driver writes to the terminal, where nobody has asked for a log, what it cannot undo when a run is stopped.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -50,6 +67,19 @@ class Postgres(Dialect):
         "SELECT oid, current_database(), pg_postmaster_start_time() FROM pg_database "
         "WHERE datname = current_database()"
     )
+
+    patience = "SET lock_timeout = '5s'"
+    views_query = (
+        "SELECT nspname, relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+        "WHERE relkind NOT IN ('r', 'p', 'i', 'I', 'S', 't', 'c')"
+    )
+
+    @classmethod
+    def log_in(cls, arguments: dict[str, Any]) -> Any:
+        backend = super().log_in(arguments)
+        backend.con.execute(cls.patience)
+        backend.con.commit()
+        return backend
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
         schema = expression.schema().to_pyarrow()
@@ -173,6 +203,43 @@ class Postgres(Dialect):
     def lock(self, name: str) -> tuple[str, str]:
         number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
         return f"SELECT pg_try_advisory_lock({number})", f"SELECT pg_advisory_unlock({number})"
+
+    def obstacle(self, table: str, schema: str | None) -> str | None:
+        """Find out also whether somebody has locked the table, which raises what the server says of it."""
+        name = self.quote(schema, table)
+        rules = self.rows(_POLICIES.format(spelled(name)))
+        if (found := super().obstacle(table, schema)) is not None or not rules:
+            return found
+        if rules[0][0]:
+            return (
+                "has row-level security, which a new table in its place would not have. Choose another name, or drop "
+                "the table"
+            )
+        with self.backend.con.transaction(force_rollback=True):
+            self.backend.con.execute("SET LOCAL lock_timeout = '5s'")
+            self.backend.con.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
+        return None
+
+    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        """Give the new table the owner and the rights of the old one."""
+        rights = self._rights(staged, table, schema) if exists else []
+        return [*rights, *super().replace(staged, table, schema, exists=exists)]
+
+    def _rights(self, staged: str, table: str, schema: str | None) -> list[str]:
+        old, new = spelled(self.quote(schema, table)), self.quote(schema, staged)
+        columns = {name for (name,) in self.rows(_COLUMNS.format(spelled(new)))}
+        statements = []
+        for column, privilege, grantee, grantable in self.rows(_GRANTS.format(old)):
+            if column is not None and column not in columns:
+                raise OutputError(
+                    f"{self.quote(schema, table)}: somebody may {privilege} column {column!r}, which the new table does "
+                    "not have. Revoke that right, or choose another name"
+                )
+            what = privilege if column is None else f"{privilege} ({self.quote(column)})"
+            whom = "PUBLIC" if grantee is None else self.quote(grantee)
+            statements.append(f"GRANT {what} ON {new} TO {whom}{' WITH GRANT OPTION' if grantable else ''}")
+        ((owner, ours),) = self.rows(_OWNER.format(old))
+        return [*statements, *([] if ours else [f"ALTER TABLE {new} OWNER TO {self.quote(owner)}"])]
 
     def load(self, table: str, columns: Sequence[str], rows: pa.RecordBatchReader) -> None:
         statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT csv)"

@@ -42,6 +42,7 @@ class SQLite(InFile):
     has_schemas = False
     copying = "if asked"
     transaction = "BEGIN IMMEDIATE"
+    views_query = "SELECT NULL, name FROM sqlite_master WHERE type = 'view'"
 
     @classmethod
     def open_file(cls, file: Path, settings: Settings) -> Any:
@@ -59,6 +60,19 @@ class SQLite(InFile):
         yield from fetch_batches(
             self.backend.con.execute(self.backend.compile(expression)), schema, rows, _array
         )
+
+    def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
+        """Columns may hold anything, whatever type they are declared with: as texts, truth as true and false."""
+        import ibis
+
+        cells = {}
+        for name, kind in table.schema().items():
+            column = table[name]
+            text = column.cast("string")
+            if kind.is_boolean():
+                text = ibis.cases((text == "0", "false"), (text == "1", "true"), else_=text)
+            cells[name] = ibis.cases((column.typeof() == "blob", ibis.null("string")), else_=text)
+        return table.select(**cells)
 
     def comparable(self, column: Any) -> Any:
         kind = column.type()

@@ -27,8 +27,8 @@ from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.settings import available_memory
 from veil.engines.write.writing import Piece, write, write_pieces
-from veil.errors import InputError, ParameterError
-from veil.masking.partition.workpiece import require
+from veil.errors import InputError, ParameterError, VerificationError
+from veil.masking.partition.workpiece import SAME_LABELS
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome, Pass
 from veil.outcome.written import Written
@@ -214,7 +214,10 @@ def _verify(blocks: Blocks, rows: pa.Table, weights: NDArray[np.int64], made: in
     """Check every model on the cells of some classes."""
     published = blocks.published(rows, weights)
     found = verify_models(published, blocks.numbered.work.models)
-    require(found, made, published.sizes.size)
+    broken = [str(finding) for finding in found if not finding.holds]
+    if broken:
+        hint = f". {SAME_LABELS}" if published.sizes.size < made else ""
+        raise VerificationError(f"the output breaks a promise and is withheld: {'; '.join(broken)}{hint}")
     return found
 
 

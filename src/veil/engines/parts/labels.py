@@ -116,8 +116,7 @@ class Labelled:
             if name not in cells:
                 cells[name] = as_released(table[name])
                 if self.plan is not None and self.hidden.any():
-                    marker = self.plan.marker if self.numbered.texts.is_text(name) else None
-                    cells[name] = blanked(cells[name], is_hidden, marker)
+                    cells[name] = blanked(cells[name], is_hidden, self.plan.marker)
         return table.select(**{name: cells[name] for name in names})
 
     def _is_released(self, name: str) -> bool:

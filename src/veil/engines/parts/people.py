@@ -246,15 +246,13 @@ def _published(
 
 def check_staged(crowd: Crowd, outcome: Outcome, staged: ibis.Table) -> Verification:
     """Check the written rows: the models on people, and that every combination is there as often as it should."""
-    plan, suppressed, scan = crowd.plan, outcome.suppressed, crowd.relation.scan
+    plan, suppressed = crowd.plan, outcome.suppressed
     planned = [
         name
         for name in crowd.relation.table.columns
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
-    if scan is not None:
-        scan = replace(scan, texts=tuple(name for name in scan.texts if name not in crowd.labelled))
-    relation, names = replace(crowd.relation, scan=scan), outcome.table.column_names
+    relation, names = crowd.relation, outcome.table.column_names
 
     def judge(_: Relation, written: Condensed) -> list[Finding]:
         with_people, whose = crowd.union(keep=crowd.person)

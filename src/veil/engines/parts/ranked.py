@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines.blank import Texts
 from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix
 from veil.engines.relation import Relation, check_columns
@@ -91,7 +90,7 @@ class Numbered:
     """
 
     def __init__(self, relation: Relation, method: Mondrian) -> None:
-        self.relation, self.method, self.texts = relation, method, Texts(relation)
+        self.relation, self.method = relation, method
         attributes = dict.fromkeys(name for model in method.models for name in model.attribute_names)
         self.names = list(method.quasi_identifiers)
         names = [*self.names, *(name for name in attributes if name not in method.quasi_identifiers)]

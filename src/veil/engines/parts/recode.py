@@ -14,6 +14,7 @@ border of a part, so that some may have to be generalized more. Which one prevai
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample
 from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Block, divide_table
@@ -153,7 +154,7 @@ class RecodedBlocks(Blocks):
             self.encoding,
             [each[found.item_of_row] for each in codes],
             tuple(
-                Attribute(each.name, of_rows, each.values)
+                replace(each, codes=of_rows)
                 for each, of_rows in zip(whole.attributes, found.codes, strict=True)
             ),
             weights=found.weights,

@@ -12,14 +12,13 @@ import gzip
 import re
 import zlib
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from veil.errors import InputError, Say, Words
 from veil.tables.csv import dialect
 from veil.tables.csv.reader import check_types, column_names
-from veil.tables.csv.types import infer
 from veil.tables.formats import Csv, is_gzip
 from veil.tables.reading import check_readable
 
@@ -106,20 +105,6 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
                 "and line endings there, convert the file to Parquet, or read it with ",
                 _IN_MEMORY,
             )
-
-
-def with_time_separator(format: Csv, head: pa.Table) -> Csv:
-    """Settle how timestamps are spelled: Veil knows one way a file, that of the first column that has any."""
-    if format.time_separator is not None:
-        return format
-    for name in head.column_names:
-        text = head.column(name).cast(pa.string())
-        kind = format.types.get(name)
-        looks = kind == "timestamp" or (kind is None and pa.types.is_timestamp(infer(text, format).type))
-        if looks and len(first := text.drop_null()):
-            style: Literal["T", " "] = " " if first[0].as_py()[10:11] == " " else "T"
-            return dataclasses.replace(format, time_separator=style)
-    return format
 
 
 def csv_fault(said: str, place: str) -> Words | None:

@@ -1,8 +1,8 @@
 """Files and folders that a dataframe would not hold, read by a DuckDB of our own.
 
 The list of files is taken once: what is added to a folder afterwards is not part of the table. The columns of a
-CSV file are text to DuckDB, and so are those that are spelled in the names of folders (``year=2024``); what their
-values stand for is found from all of them, by Veil's own rules.
+CSV file are text to DuckDB, and so are those that are spelled in the names of folders (``year=2024``); each is cast to
+the type that it has in memory (see `veil.engines.scan.types`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.paths import usable
 from veil.engines.dialects import collect
-from veil.engines.scan.csv import RECORDS, check_agreement, csv_options, with_time_separator
-from veil.engines.scan.empty import emptied_columns
+from veil.engines.kinds import cast_in_duckdb
+from veil.engines.scan.csv import RECORDS, check_agreement, csv_options
+from veil.engines.scan.types import parquet_types, text_types
 from veil.errors import InputError, Say
 from veil.tables.arrow import normalize
-from veil.tables.csv.types import convert, infer
 from veil.tables.formats import Csv, Feather, Format, Parquet, format_of
 from veil.tables.reading import check_readable
+from veil.tables.snapshot import check_snapshot
 
 if TYPE_CHECKING:
     from ibis.backends import BaseBackend
@@ -53,15 +53,13 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """Which files are read, and how; `texts` are columns of text that may stand for something else, and in `emptied` ones a
-    quoted empty field is a missing value.
-    """
+    """Which files are read, and how; `texts` are columns that DuckDB reads as text, and `kinds` what columns are in memory."""
 
     files: tuple[str, ...]
     format: Csv | Parquet
     options: dict[str, Any]
     texts: tuple[str, ...] = ()
-    emptied: tuple[str, ...] = ()
+    kinds: dict[str, pa.DataType] = field(default_factory=dict)
 
     def open(
         self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
@@ -72,21 +70,26 @@ class Scan:
         arguments = [_sql([_exactly(file) for file in files or self.files])]
         arguments += [f"{name} = {_sql(value)}" for name, value in options.items()]
         view = f"veil_{secrets.token_hex(8)}"
-        emptied = [f"NULLIF({_name(each)}, '') AS {_name(each)}" for each in self.emptied]
-        shown = f"* REPLACE ({', '.join(emptied)})" if emptied else "*"
+        casts = [
+            f"{self._cast(each)} AS {_name(each)}"
+            for each, kind in self.kinds.items()
+            if self._is_cast(each, kind)
+        ]
+        shown = f"* REPLACE ({', '.join(casts)})" if casts else "*"
         backend.raw_sql(
             f"CREATE TEMPORARY VIEW {view} AS SELECT {shown} FROM {reader}({', '.join(arguments)})"
         )
         return backend.table(view)
 
-    def convert_type(self, column: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return the values of a column of text with the type they have in memory."""
-        if pc.any(pc.match_substring(values, "\0")).as_py():
-            raise InputError(f"column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16")
-        dialect = self.format if isinstance(self.format, Csv) else Csv()
-        if column in dialect.types:
-            return convert(values, dialect.types[column], column, dialect)
-        return infer(values, dialect)
+    def _is_cast(self, name: str, kind: pa.DataType) -> bool:
+        # Of Parquet files, what is text in memory may be something else: nothing at all, or identifiers.
+        return bool(pa.types.is_string(kind)) != (name in self.texts)
+
+    def _cast(self, name: str) -> str:
+        if name not in self.texts:
+            return f"CAST({_name(name)} AS VARCHAR)"
+        decimal = self.format.decimal if isinstance(self.format, Csv) else "."
+        return cast_in_duckdb(_name(name), self.kinds[name], decimal)
 
 
 def is_pattern(path: str) -> bool:
@@ -98,8 +101,8 @@ def scan_of(path: str, format: Format | None) -> Scan:
     """Find the files and how to read them."""
     path = os.path.abspath(path)  # nobody can tell what the working directory is when the rows are read
     usable(path)
-    files = _files(path)
-    chosen = format if format is not None else _common_format(files)
+    files = files_of(path)
+    chosen = format if format is not None else format_of_files(files)
     if not isinstance(chosen, Csv | Parquet):
         name = "Arrow" if isinstance(chosen, Feather) else "Excel"
         raise InputError(
@@ -110,6 +113,7 @@ def scan_of(path: str, format: Format | None) -> Scan:
     check_readable(files[0])
     partitions = _partitions(path, files)
     options: dict[str, Any] = {"hive_partitioning": bool(partitions)}
+    kinds: dict[str, pa.DataType] = {}
     if partitions:
         options["hive_types_autocast"] = False
     if isinstance(chosen, Csv):
@@ -118,24 +122,29 @@ def scan_of(path: str, format: Format | None) -> Scan:
         texts = (*columns, *partitions)
         options |= dialect
     else:
-        columns, texts = _check_schemas(files), partitions
+        columns, texts, kinds = _check_schemas(files), partitions, parquet_types(files)
     way_out = ("Rename one, or read a single file with ", Say("engine", "memory"))
     check_case(path, [*columns, *partitions], *way_out)
-    return Scan(tuple(map(str, files)), chosen, options, texts)
+    return Scan(tuple(map(str, files)), chosen, options, texts, kinds)
 
 
-def settle_format(scan: Scan, backend: BaseBackend) -> Scan:
-    """Have a look at the beginning of a CSV file: whether DuckDB reads it as Veil does, and its timestamps."""
-    if not isinstance(scan.format, Csv):
+def settle_format(scan: Scan, backend: BaseBackend, *, typed: bool = True) -> Scan:
+    """Have a look whether DuckDB reads CSV files as Veil does, and find the types of all columns, unless texts stay texts."""
+    head = None
+    if isinstance(scan.format, Csv):
+        backend.settings["preserve_insertion_order"] = True
+        head = collect(backend, scan.open(backend, files=scan.files[:1]).limit(RECORDS))
+        backend.settings["preserve_insertion_order"] = False
+        check_agreement(Path(scan.files[0]), scan.format, head.select(list(scan.options["columns"])))
+    if not typed:
         return scan
-    backend.settings["preserve_insertion_order"] = True
-    head = collect(backend, scan.open(backend, files=scan.files[:1]).limit(RECORDS))
-    backend.settings["preserve_insertion_order"] = False
-    head = head.select(list(scan.options["columns"]))
-    check_agreement(Path(scan.files[0]), scan.format, head)
-    format = with_time_separator(scan.format, head)
-    emptied = emptied_columns(scan.open(backend), scan.files, format)
-    return dataclasses.replace(scan, format=format, emptied=emptied)
+    dialect = scan.format if isinstance(scan.format, Csv) else Csv()
+    try:
+        kinds, dialect = text_types(scan.open(backend), scan.texts, dialect, head)
+    except InputError as error:
+        raise error.after(f"{scan.files[0]}: ") from None
+    format = dialect if isinstance(scan.format, Csv) else scan.format
+    return dataclasses.replace(scan, format=format, kinds={**scan.kinds, **kinds})
 
 
 def normalize_column(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -143,7 +152,14 @@ def normalize_column(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return normalize(pa.table({"": values})).column(0)
 
 
-def _files(path: str) -> list[Path]:
+def files_of(path: str) -> list[Path]:
+    """Return the files of a folder or a pattern; or the file that a path is. They are a table by themselves."""
+    files = _listed(path)
+    check_snapshot(files, Path(path))
+    return files
+
+
+def _listed(path: str) -> list[Path]:
     if is_pattern(path):
         found = [Path(each) for each in glob.glob(path, recursive=True)]
         found = [each for each in found if each.is_file() and _visible(each.name)]
@@ -172,7 +188,8 @@ def _visible(name: str) -> bool:
     return not name.startswith((".", "_"))
 
 
-def _common_format(files: list[Path]) -> Format:
+def format_of_files(files: list[Path]) -> Format:
+    """Return the format that all of some files have by their names."""
     formats = {format_of(file).kind: (format_of(file), file) for file in files}
     if len(formats) > 1:
         both = " and ".join(f"{file} ({kind})" for kind, (_, file) in sorted(formats.items())[:2])

@@ -17,8 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import pyarrow as pa
+
 from veil.base.turns import file_lock
 from veil.engines.dialects import dialect_of
+from veil.engines.kinds import restored
 from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
 from veil.engines.write.locks import put_back, take_place
@@ -28,6 +31,7 @@ from veil.tables.csv.writer import write_csv
 from veil.tables.disk import identity, not_written, remove, replaceable, sync, sync_folder
 from veil.tables.formats import Csv, Format, Parquet, is_gzip, output_format
 from veil.tables.journal import Witness, at_path, lock_of
+from veil.verification.layout import layout_of_parquet
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from veil.engines.relation import Relation
 
 _BATCH = 1 << 16
+_GROUP = 1 << 17
 
 
 def file_target(
@@ -132,6 +137,8 @@ class FolderTarget(Target):
         temporary = part.with_suffix(".tmp")
         made = self.relation.dialect.write_parquet(piece, temporary, self.name)
         for number, file in enumerate(made):
+            self._retype(file)
+            _make_groups_equal(file)
             sync(file)
             whole = file == temporary  # and not one of several in a folder
             os.replace(file, part if whole else part.with_name(f"{part.stem}-{number:05}.parquet"))
@@ -150,11 +157,30 @@ class FolderTarget(Target):
         temporary, rows = self.mixed / "rows.tmp", shuffled(self.staged_rows())
         made = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
         for number, file in enumerate(made):
+            self._retype(file)
+            _make_groups_equal(file)
             sync(file)
             os.replace(file, self.mixed / f"part-{number:05}.parquet")
         remove(temporary)
         sync(self.mixed)
         self.ready = self.mixed
+
+    def _retype(self, file: Path) -> None:
+        """Give columns of a file that was read the types that they have in memory, where the engine has written others."""
+        import pyarrow.parquet as pq
+
+        kinds = {} if self.relation.scan is None else self.relation.scan.kinds
+        schema = pq.read_schema(file).remove_metadata()
+        wanted = pa.schema(
+            [each.with_type(restored(each.type, kinds.get(each.name, each.type))) for each in schema]
+        )
+        if wanted == schema:
+            return
+        other = file.with_name(f"{file.name}.typed")
+        with pq.ParquetFile(file) as part, pq.ParquetWriter(other, wanted, compression="zstd") as writer:
+            for number in range(part.num_row_groups):
+                writer.write_table(part.read_row_group(number).cast(wanted))
+        os.replace(other, file)
 
     def files(self) -> list[Path]:
         """Return the staged parts, in their order."""
@@ -225,6 +251,34 @@ class FolderTarget(Target):
         sync(self.folder)
 
 
+def _make_groups_equal(file: Path) -> None:
+    """Write a file again whose row groups tell where rows were left out, as some engines cut them before they filter."""
+    if any(layout_of_parquet(file, foreign=False)):
+        again = file.with_name(f"{file.name}.again")
+        _write_in_equal_groups([file], again)
+        os.replace(again, file)
+
+
+def _write_in_equal_groups(files: Sequence[Path], made: Path) -> None:
+    """Join Parquet files, in row groups that are equal but for the last."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(files[0]).remove_metadata()
+    rest = schema.empty_table()
+    with pq.ParquetWriter(made, schema, compression="zstd") as writer:
+        for file in files:
+            with pq.ParquetFile(file) as part:
+                for number in range(part.num_row_groups):
+                    rest = pa.concat_tables([rest, part.read_row_group(number).cast(schema)])
+                    full = rest.num_rows // _GROUP * _GROUP
+                    if full:
+                        writer.write_table(rest.slice(0, full), row_group_size=_GROUP)
+                        rest = rest.slice(full)
+        if rest.num_rows:
+            writer.write_table(rest)
+
+
 class FileTarget(FolderTarget):
     """One Parquet or CSV file, joined from the parts once they have been checked."""
 
@@ -256,18 +310,9 @@ class FileTarget(FolderTarget):
                 joined.unlink()
                 os.link(files[0], joined)
                 return
-        import pyarrow.parquet as pq
-
-        with contextlib.ExitStack() as stack:
-            first = pq.read_schema(files[0]).remove_metadata()
-            writer = stack.enter_context(pq.ParquetWriter(joined, first, compression="zstd"))
-            for file in files:
-                with pq.ParquetFile(file) as part:
-                    for number in range(part.num_row_groups):
-                        writer.write_table(part.read_row_group(number).cast(first))
+        _write_in_equal_groups(files, joined)
 
     def _join_csv(self, file: BinaryIO, format: Csv) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         with contextlib.ExitStack() as stack:

@@ -81,6 +81,10 @@ def check_database(
             raise OutputError(
                 f"{place}: already exists. Choose another place, or say ", Say("overwrite", True)
             )
+        with explain_errors(str(place), OutputError, database.secrets()):
+            obstacle = dialect.obstacle(name, database.schema)
+        if obstacle is not None:
+            raise OutputError(f"{place}: {obstacle}")
 
 
 def write_tables(

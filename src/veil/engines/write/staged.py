@@ -45,7 +45,9 @@ def staged_for(table: str, tables: Iterable[str]) -> list[str]:
 
 @contextlib.contextmanager
 def hold(dialect: Dialect, schema: str | None, table: str, what: str) -> Iterator[None]:
-    """Keep other runs away from a table, which messages call `what`."""
+    """Keep other runs away from a table, which messages call `what`; wait for what others have locked, but not for long."""
+    if dialect.patience is not None:
+        dialect.run(dialect.patience)
     name = f"veil {dialect.quote(schema, table)}"
     if (file := dialect.file()) is not None:
         digest = hashlib.sha256(name.encode()).hexdigest()[:12]

@@ -8,7 +8,8 @@ back such statements, but renames several tables in one step. Spark has neither:
 renamed as well, but a kill between the removal of an old table and the renaming leaves only the staging table,
 which holds the whole release.
 
-Rights and indexes that the old table had are not those of the new one.
+In PostgreSQL the new table gets the owner and the rights of the old one; MySQL keeps rights by name. Indexes are those of
+nobody.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def table_target(database: Database, relation: Relation, mark: str, overwrite: b
     made = kind(database, backend, relation, mark, overwrite)
     if made.is_source():
         raise OutputError(f"{database}: is the input table. Choose another name")
+    made.check_replaceable()
     return made
 
 
@@ -110,6 +112,13 @@ class TableTarget(Target):
             if table.name == self.table and (table.namespace.database or there) == here:
                 return True
         return False
+
+    def check_replaceable(self) -> None:
+        """Refuse what cannot be replaced, or is locked, before hours are spent on what goes there."""
+        with self.explain_errors():
+            obstacle = self.dialect.obstacle(self.table, self.schema) if self.overwrite else None
+            if obstacle is not None:
+                raise OutputError(f"{self.name}: {obstacle}")
 
     def lock(self) -> AbstractContextManager[None]:
         return hold(self.dialect, self.schema, self.table, self.name)
@@ -183,6 +192,10 @@ class TableTarget(Target):
 
     def staged_rows(self) -> ir.Table:
         return self.dialect.table(self.temporary, self.kinds, self.schema)
+
+    def prepare(self) -> None:
+        """Refuse what the new table could not take over from the old one, while what is staged can still be removed."""
+        self.dialect.replace(self.temporary, self.table, self.schema, exists=self.exists())
 
     def witness(self) -> Witness:
         return {"database": self.name, "staged": self.temporary}

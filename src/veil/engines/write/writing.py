@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 AGAIN = "doing the same again goes on from there"
 """Ends a note about what a run that was stopped has left."""
 
+STANDS = "the next run to the same place removes it, and so may you"
+"""Ends a note about what a run could not remove."""
+
 COMPLETE = "is complete"
 """Ends a note about a release that was in place before the run was stopped."""
 
@@ -157,26 +160,20 @@ def write_pieces(
             if shuffle and not alone:
                 progress.phase("shuffling")
                 place.shuffle(chunk_rows)
-        with relation.explain_errors():
-            unchanged = fingerprint(relation) == state
-        if not unchanged:
-            place.abandon()
-            raise InputError(
-                f"{relation.name}: was changed while it was being written, so rows may be missing or "
-                "duplicated. Nothing was written. Run it again when nobody is changing the table"
-            )
-        progress.phase("checking what was written")
-        try:
-            check(place.staged_rows())
-        except VeilError:
-            place.abandon()
-            raise
-        progress.phase("putting it in place")
-        with place.explain_errors() if kept is None else _keeping(place, kept, len(pieces)):
+            with relation.explain_errors():
+                unchanged = fingerprint(relation) == state
+            progress.phase("checking what was written")
+            with _leaving_nothing(place, done):
+                if not unchanged:
+                    raise InputError(
+                        f"{relation.name}: was changed while it was being written, so rows may be missing or "
+                        "duplicated. Nothing was written. Run it again when nobody is changing the table"
+                    )
+                check(place.staged_rows())
+            progress.phase("putting it in place")
             place.prepare()
         with _complete(place) as reached, uninterrupted():
-            keeping = place.explain_errors() if kept is None else _keeping(place, kept, len(pieces))
-            with keeping, placing(place.witness()):
+            with _keeping(place, kept, len(pieces), last=True), placing(place.witness()):
                 place.commit()
             reached.append("in place")
             place.wipe()
@@ -192,6 +189,17 @@ def _complete(place: Target) -> Iterator[list[str]]:
     except (KeyboardInterrupt, SystemExit) as error:
         if reached:
             error.add_note(f"{place.name} {COMPLETE}")
+        raise
+
+
+@contextlib.contextmanager
+def _leaving_nothing(place: Target, done: set[str]) -> Iterator[None]:
+    """Remove the staged rows if they are found wrong, so that nobody goes on from there."""
+    try:
+        yield
+    except VeilError:
+        place.abandon()
+        done.clear()
         raise
 
 
@@ -216,18 +224,31 @@ def _key(token: str, labels: list[str], example: ir.Table, state: str | None) ->
 
 
 @contextlib.contextmanager
-def _keeping(place: Target, done: set[str] | None, pieces: int) -> Iterator[None]:
-    """Say what has become of the pieces that are done, when something goes wrong; None: nobody could go on."""
+def _keeping(place: Target, done: set[str] | None, pieces: int, *, last: bool = False) -> Iterator[None]:
+    """Say what has become of the pieces that are done, when something goes wrong; None: nobody could go on.
+
+    In the `last` step nothing is removed: without transactions, the staged rows may be all that is left.
+    """
     try:
         with place.explain_errors():
             yield
     except BaseException as error:
-        if not done:
-            with contextlib.suppress(Exception):
-                place.abandon()
+        if done:
+            note = f"{len(done)} of {pieces} pieces are done and kept in {place.staging}; {AGAIN}"
+        elif last or not _is_removed(place):
+            note = f"{place.staging} may be left, and holds rows of the release; {STANDS}"
+        else:
             raise
-        note = f"{len(done)} of {pieces} pieces are done and kept in {place.staging}; {AGAIN}"
         if isinstance(error, OutputError):
             raise OutputError(*error.words, f". {note}") from None
         error.add_note(note)
         raise
+
+
+def _is_removed(place: Target) -> bool:
+    """Remove the staging place, if there is still a connection to it."""
+    try:
+        place.abandon()
+    except Exception:
+        return False
+    return True

@@ -37,7 +37,7 @@ def gathered(source: Source, plan: Plan) -> Source:
     for name in table.column_names:
         leaves = plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
         if leaves and name not in (person, *plan.items):
-            _check_constant(table, person, name, rows.size, plan)
+            _check_constant(table, owners, name, plan)
     made = table.take(pa.array(rows))
     for name in plan.items:
         sets = _sets(table[name], name, _separator(plan, name), owners, rows.size)
@@ -45,8 +45,9 @@ def gathered(source: Source, plan: Plan) -> Source:
     return dataclasses.replace(source, table=made)
 
 
-def _check_constant(table: pa.Table, person: str, name: str, people: int, plan: Plan) -> None:
-    if int(groups(table, (person, name), plan).max(initial=-1)) + 1 > people:
+def _check_constant(table: pa.Table, owners: Integers, name: str, plan: Plan) -> None:
+    person = plan.person_column
+    if np.unique([owners, groups(table, (name,), plan)], axis=1).shape[1] > int(owners.max()) + 1:
         raise PlanError(
             f"column {name!r} differs between rows of the same {person!r}, and for ",
             Say("items"),

@@ -18,17 +18,16 @@ from veil.masking.items.parts import Part, Recoder
 from veil.masking.items.parts import Strategy as Strategy
 from veil.masking.items.problem import Problem
 from veil.masking.items.publishing import Shown
-from veil.masking.items.records import Records, problem_of, sets_of_people
+from veil.masking.items.records import Records, problem_of
 from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
 from veil.masking.parameters import Names, OneHierarchy
 from veil.models.base import PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding
 from veil.published.several import blank_rows
-from veil.published.table import Published
 from veil.tables.columns import column_of, is_text, replace_column
+from veil.tables.spelling import PERSON
 
 Integers = NDArray[np.int64]
 
@@ -86,6 +85,7 @@ class ItemGeneralization(Method):
     person: Annotated[
         str | None,
         Field(min_length=1, description="column that tells people apart, if each row has one item"),
+        *PERSON,
     ] = None
     recoding: Annotated[
         Literal["global", "local"],
@@ -145,6 +145,14 @@ class ItemGeneralization(Method):
         return self.person is None
 
     @property
+    def by_construction(self) -> tuple[str, ...]:
+        """What holds within parts that only the data holder knows."""
+        promise = (
+            f"{self.k}^{self.m}-anonymity of {self.column!r} within each part that is recoded on its own"
+        )
+        return (promise,) if self.recoding == "local" else ()
+
+    @property
     def _model(self) -> KMAnonymity:
         return KMAnonymity(self.column, self.k, self.m, self.separator)
 
@@ -175,11 +183,11 @@ class ItemGeneralization(Method):
                 "or `m`"
             )
         shown = Shown.of(problem, parts, baskets, hierarchy, self.column)
-        after, rows, part_of = self._published(table, records, shown, pair_of, randomness)
+        after, rows = self._published(table, records, shown, pair_of, randomness)
         if rows is not None and table is not before:
             rows = kept[rows]
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
-        return self.outcome(before, after, rows=rows, findings=self._findings(after, part_of), facts=facts)
+        return self.outcome(before, after, rows=rows, facts=facts)
 
     def _check_sizes(self, records: Records) -> None:
         """Refuse classes that are too small whatever becomes of the items."""
@@ -223,45 +231,23 @@ class ItemGeneralization(Method):
         shown: Shown,
         pair_of: Integers,
         randomness: Randomness,
-    ) -> tuple[pa.Table, Integers | None, Integers]:
-        """Return the table as it is published, the input row of each of its rows, and the part of each."""
+    ) -> tuple[pa.Table, Integers | None]:
+        """Return the table as it is published, and the input row of each of its rows."""
         if self.person is not None:
             rows, items = shown.as_rows(pair_of, records.owners, records.baskets.item_of)
             owners = records.owners[rows]
             made = replace_column(table.take(pa.array(rows)), self.column, pa.chunked_array([items]))
             pseudonyms = randomness.permutation(pair_of.size)[owners] + 1
-            return replace_column(made, self.person, pseudonyms), rows, shown.part_of[pair_of[owners]]
+            return replace_column(made, self.person, pseudonyms), rows
         old = column_of(table, self.column, self)
         if is_text(old.type):
             made = shown.as_text(pair_of, self.separator, self.column)
         else:
             made = shown.as_lists(pair_of, old.type)
         if records.rows.size == table.num_rows:
-            return replace_column(table, self.column, made), None, shown.part_of[pair_of]
+            return replace_column(table, self.column, made), None
         kept = table.take(pa.array(records.rows))
-        return replace_column(kept, self.column, made), records.rows, shown.part_of[pair_of]
-
-    def _findings(self, after: pa.Table, part_of: Integers) -> list[Finding]:
-        """Check the promise on the table as it is published, and within the parts that only the data holder knows."""
-        number = after.num_rows
-        if self.person is not None:
-            after, part_of = sets_of_people(after, self.person, self.column, self.within, part_of)
-        findings = [self._model.verify(Published(after, list(self.within), untouched=True))]
-        if self.within:
-            found = findings[0]
-            findings[0] = Finding(
-                f"{found.promise} among records that agree in {', '.join(map(repr, self.within))}",
-                found.holds,
-                found.measured,
-            )
-        if self.recoding == "local" and number:
-            name = _unused("part", after)
-            of_part = self._model.verify(
-                Published(after.append_column(name, pa.array(part_of)), [*self.within, name], untouched=True)
-            )
-            promise = f"{of_part.promise} within each part that is recoded on its own"
-            findings.append(Finding(promise, of_part.holds, of_part.measured))
-        return findings
+        return replace_column(kept, self.column, made), records.rows
 
 
 def _facts(problem: Problem, parts: list[Part], records: Records, *, proven: bool) -> dict[str, Any]:
@@ -298,9 +284,3 @@ def _facts(problem: Problem, parts: list[Part], records: Records, *, proven: boo
             else "not looked for"
         )
     return facts
-
-
-def _unused(name: str, table: pa.Table) -> str:
-    while name in table.column_names:
-        name += "_"
-    return name

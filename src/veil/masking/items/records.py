@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import PlanError
@@ -53,7 +52,7 @@ class Records(NamedTuple):
         for name in table.column_names:
             if name in (person, column):
                 continue
-            if int(groups(table, (person, name), method).max(initial=-1)) + 1 > rows.size:
+            if np.unique([owners, groups(table, (name,), method)], axis=1).shape[1] > rows.size:
                 raise PlanError(
                     f"{method}: column {name!r} differs between rows of the same {person!r}, but the rows "
                     "of a person are merged. Drop it, or make it the same for each person"
@@ -76,20 +75,3 @@ def problem_of(records: Records, k: int, m: int) -> tuple[Problem, Integers]:
     flat = Taxonomy.flat(np.arange(len(baskets.items)))
     made = Problem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
     return made, pair_of.astype(np.int64)
-
-
-def sets_of_people(
-    table: pa.Table, person: str, column: str, within: tuple[str, ...], part_of: Integers
-) -> tuple[pa.Table, Integers]:
-    """Return the sets that a table with one item in each row shows, one row a person, and the part of each person."""
-    numbers = np.array(table[person].combine_chunks(), dtype=np.int64)
-    order = np.argsort(numbers, kind="stable")
-    first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    items = table[column].combine_chunks().take(pa.array(order))
-    there = np.array(pc.is_valid(items), dtype=np.bool_)
-    ends = np.append(0, np.cumsum(there))
-    starts = ends[np.append(first, there.size)]
-    sets = pa.LargeListArray.from_arrays(pa.array(starts), items.filter(pa.array(there)))
-    rows = order[first]
-    known = {name: table[name].take(pa.array(rows)) for name in within}
-    return pa.table({**known, column: sets}), part_of[rows]

@@ -23,11 +23,10 @@ from veil.masking.microaggregation.joining import join_groups
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.methods import Multivariate
 from veil.masking.microaggregation.records import Records
-from veil.models.closeness.model import TCloseness
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.table import Published
-from veil.tables.columns import Groups, column_of, ranks
+from veil.published.blank import MARKER, shows_no_value
+from veil.tables.columns import Groups, column_of, encode_values, ranks
 
 Integers = NDArray[np.int64]
 
@@ -38,8 +37,9 @@ class TClosenessThroughMicroaggregation(Multivariate):
 
     MDAV makes groups of k by the quasi-identifiers. As long as in some group the confidential attribute is
     distributed too differently from the whole table, the worst of them is joined to the group with the nearest mean.
-    This ends at the latest with a single group, whose distribution is that of the table. Soria-Comas,
-    Domingo-Ferrer, Sánchez and Martínez (2015), Algorithm 1. Whether a group is close enough is decided exactly.
+    This ends at the latest with a single group, whose distribution is that of the table. Missing confidential values are
+    left out of both, and a group without any value is close. Soria-Comas, Domingo-Ferrer, Sánchez and Martínez
+    (2015), Algorithm 1. Whether a group is close enough is decided exactly.
 
     >>> table = pa.table({"age": [20, 21, 30, 31], "income": [1, 2, 3, 4]})
     >>> method = TClosenessThroughMicroaggregation("age", 2, "income", 0.2)
@@ -63,13 +63,6 @@ class TClosenessThroughMicroaggregation(Multivariate):
         "rows has a large share of both"
     )
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        made = super().mask(table, randomness)
-        published = Published(made.table, self.columns, untouched=True)
-        close = TCloseness(self.confidential, self.t, self.closeness).verify(published)
-        findings = (*made.verification.findings, close)
-        return self.outcome(table, made.table, findings=findings, facts=made.facts)
-
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
         """Refuse: see `why_not_people`."""
         return Method.mask_people(self, table, person, randomness)
@@ -79,21 +72,26 @@ class TClosenessThroughMicroaggregation(Multivariate):
             raise PlanError(
                 f"{self}: column {self.confidential!r} cannot be both confidential and aggregated"
             )
-        values, _ = ranks(column_of(table, self.confidential, self))
+        column = column_of(table, self.confidential, self)
+        different, codes = encode_values(column)
+        shown = ~shows_no_value(different, MARKER)[codes]
+        values = np.full(table.num_rows, -1, np.int64)
+        values[shown] = np.unique(ranks(column)[0][shown], return_inverse=True)[1]
         groups = maximum_distance_to_average_vector(records, self.k)
         return join_groups(records.coordinates(), groups, _Distances(values, self.t, self.closeness, self))
 
 
 class _Distances:
-    """Distances of the confidential values of groups from those of the table, as whole numbers."""
+    """Distances of the confidential values of groups from those of the table, as whole numbers; -1 is no value."""
 
     def __init__(self, values: Integers, t: float, closeness: str, method: object) -> None:
         self.values = values
-        self.totals = np.bincount(values)
+        self.totals = np.bincount(values[values >= 0])
+        self.records = int(self.totals.sum())
         self.ordered = closeness == "ordered"
         self.limit = decimal_fraction(t)
         # The distance of a group is a whole number over this many times its size.
-        self.scale = values.size * (max(1, self.totals.size - 1) if self.ordered else 1)
+        self.scale = self.records * (max(1, self.totals.size - 1) if self.ordered else 1)
         if values.size**2 * self.totals.size >= 2**62:
             raise InputError(
                 f"{method}: {values.size} records with {self.totals.size} distinct confidential values are "
@@ -102,9 +100,11 @@ class _Distances:
 
     def __call__(self, rows: Integers) -> float:
         """Return the distance of some rows if it is too large, and else a number below 0."""
-        work = _work(self.values[rows], self.totals, self.values.size, self.ordered)
-        most = self.limit * self.scale * rows.size
-        return work / (self.scale * rows.size) if work > most else -1.0
+        values = self.values[rows]
+        values = values[values >= 0]
+        work = _work(values, self.totals, self.records, self.ordered)
+        most = self.limit * self.scale * values.size
+        return work / (self.scale * values.size) if work > most else -1.0
 
 
 @kernel

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Self
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 import pyarrow as pa
 from pydantic import AfterValidator, Field
@@ -13,7 +12,7 @@ from veil.base.declare import declared
 from veil.errors import PlanError, did_you_mean
 from veil.masking.microaggregation.records import Distance, Records, records_of
 from veil.outcome.method import Method
-from veil.plan.parameters import ColumnHierarchy, relocate_files
+from veil.plan.parameters import ColumnHierarchy
 
 
 def _ranges(bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
@@ -74,7 +73,3 @@ class Measuring(Method):
         return records_of(
             table, columns, self, distance=self.distance, hierarchies=self.hierarchies, bounds=self.bounds
         )
-
-    def relocate(self, move: Callable[[str], str]) -> Self:
-        """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
-        return dataclasses.replace(self, hierarchies=relocate_files(self.hierarchies, move))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +18,11 @@ from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.mondrian_kernels import propose, survey
-from veil.masking.partition.workpiece import Workpiece
+from veil.masking.partition.workpiece import SAME_LABELS, Workpiece
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.parameters import Columns, Models, relocate_files
+from veil.plan.parameters import Columns, Models
 from veil.tables.columns import count_codes
 
 WORTH_A_THREAD = 20_000
@@ -81,6 +80,8 @@ class Mondrian(Method):
     ] = "intervals"
     kind: Literal["Mondrian"] = Field(default="Mondrian", repr=False, kw_only=True)
 
+    if_broken: ClassVar[str] = SAME_LABELS
+
     @property
     def column_names(self) -> tuple[str, ...]:
         """The quasi-identifiers."""
@@ -89,10 +90,6 @@ class Mondrian(Method):
     @property
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
-
-    def relocate(self, move: Callable[[str], str]) -> Mondrian:
-        """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
-        return dataclasses.replace(self, quasi_identifiers=relocate_files(self.quasi_identifiers, move))
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Partition the table and label its classes. Nothing here is random."""
@@ -114,8 +111,7 @@ class Mondrian(Method):
         for column, each in zip(work.columns, named.labels, strict=True):
             cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
             covered.append(float(each.shares @ named.records) / work.records)
-        made = named.records.size
-        return work.outcome(self, cells, covered, made, {"partitions": made})
+        return work.outcome(self, cells, covered, {"partitions": named.records.size})
 
 
 class Named(NamedTuple):

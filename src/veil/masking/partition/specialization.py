@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +18,11 @@ from veil.errors import PlanError, did_you_mean
 from veil.masking.partition.columns import TreeColumn
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
-from veil.masking.partition.workpiece import Workpiece
+from veil.masking.partition.workpiece import SAME_LABELS, Workpiece
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.parameters import Columns, Models, relocate_files
+from veil.plan.parameters import Columns, Models
 from veil.tables.columns import encode_values
 
 
@@ -64,6 +62,8 @@ class TopDownSpecialization(Method):
     ] = None
     kind: Literal["TopDownSpecialization"] = Field(default="TopDownSpecialization", repr=False, kw_only=True)
 
+    if_broken: ClassVar[str] = SAME_LABELS
+
     def __post_init__(self) -> None:
         for name, hierarchy in self.quasi_identifiers.items():
             if hierarchy is None:
@@ -83,10 +83,6 @@ class TopDownSpecialization(Method):
     @property
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
-
-    def relocate(self, move: Callable[[str], str]) -> TopDownSpecialization:
-        """Return the same with the paths of hierarchy files changed, for recipes in other folders."""
-        return dataclasses.replace(self, quasi_identifiers=relocate_files(self.quasi_identifiers, move))
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Specialize as far as it goes. Nothing here is random."""
@@ -112,7 +108,7 @@ class TopDownSpecialization(Method):
             rows = places[work.ranks[:, j]][work.item_of_row]
             cells[column.name] = column.labels.take(pa.array(rows))
             covered.append(float(np.mean(column.shares[rows])))
-        return work.outcome(self, cells, covered, search.begins.size, {"specializations": steps})
+        return work.outcome(self, cells, covered, {"specializations": steps})
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,10 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.parameters import Columns, Names
-from veil.models.diversity import DistinctLDiversity
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding
-from veil.published.table import Published
-from veil.tables.columns import Groups, groups, ranks
+from veil.published.blank import MARKER, shows_no_value
+from veil.tables.columns import Groups, encode_values, groups, ranks
 
 Integers = NDArray[np.int64]
 
@@ -44,9 +42,10 @@ ROWS_ARE_FOUND = (
 class Anatomy(Method):
     """Release two tables, in whose groups every confidential value is one of at least l, none more frequent than 1/l.
 
-    All records of a group have different values, at least l of them. That can be done whenever no value makes up
-    more than 1/l of the records, and which records get together is left to chance. Several confidential columns
-    count as one: their values stay together. Xiao and Tao (2006), who choose the groups in another way.
+    All records of a group that have a value have different ones, at least l of them; a missing one is none, and such records
+    are dealt out to all groups. That can be done whenever no value makes up more than 1/l of the records with a value, and
+    which records get together is left to chance. Several confidential columns count as one: their values stay
+    together. Xiao and Tao (2006), who choose the groups in another way.
 
     With `by`, the groups are instead the records that agree in some columns, whatever values they hold.
 
@@ -106,27 +105,16 @@ class Anatomy(Method):
             return in_two_tables(table, self.columns, alike, self, randomness, name=self.group)
         assert self.l is not None
         values = groups(table, self.columns, self)
-        diverse = diverse_groups(values, self.l, randomness, self)
-        made = in_two_tables(table, self.columns, diverse, self, randomness, name=self.group)
-        findings = [self._frequency(made.apart["confidential"])]
-        if len(self.columns) == 1:
-            published = Published(made.apart["confidential"], [self.group], untouched=True)
-            findings.append(DistinctLDiversity(self.columns[0], self.l).verify(published))
-        return self.outcome(table, made.table, apart=made.apart, findings=findings, facts=made.facts)
+        diverse = diverse_groups(values, self.l, randomness, self, self._blank(table))
+        return in_two_tables(table, self.columns, diverse, self, randomness, name=self.group)
 
-    def _frequency(self, second: pa.Table) -> Finding:
-        """Check on the second table that no value makes up more than 1/l of its group."""
-        assert self.l is not None
-        number = groups(second, (self.group,), self)
-        values = groups(second, self.columns, self)
-        pairs, counts = np.unique(number * (values.max() + 1) + values, return_counts=True)
-        sizes = np.bincount(number)[pairs // (values.max() + 1)]
-        worst = int(np.argmax(counts / sizes))
-        return Finding(
-            f"no confidential value in more than 1/{self.l} of a group",
-            bool((counts * self.l <= sizes).all()),
-            f"at most {counts[worst]} of {sizes[worst]}",
-        )
+    def _blank(self, table: pa.Table) -> NDArray[np.bool_]:
+        """Tell which records have no confidential value at all."""
+        found = np.ones(table.num_rows, np.bool_)
+        for name in self.columns:
+            values, codes = encode_values(table[name])
+            found &= shows_no_value(values, MARKER)[codes]
+        return found
 
 
 def in_two_tables(
@@ -175,8 +163,16 @@ def _places(table: pa.Table, name: str) -> Integers:
     return ranks(plain)[0]
 
 
-def diverse_groups(values: Integers, l: int, randomness: Randomness, method: object) -> Groups:
+def diverse_groups(
+    values: Integers,
+    l: int,
+    randomness: Randomness,
+    method: object,
+    blank: NDArray[np.bool_] | None = None,
+) -> Groups:
     """Group records at random so that no value, given by number, makes up more than 1/l of any group.
+
+    Records that are `blank` have none. They are dealt out as well, and count for nothing.
 
     Records are shuffled, sorted by value and dealt, like cards, to as many groups as have l records each. No value
     has more records than there are groups, so none gets two of a kind. Which of the records with a value go to
@@ -186,6 +182,13 @@ def diverse_groups(values: Integers, l: int, randomness: Randomness, method: obj
     >>> np.bincount(groups).tolist(), len({groups[0], groups[1], groups[4]})
     ([2, 2, 2], 3)
     """
+    if blank is not None and blank.any():
+        made = np.zeros(values.size, np.int64)
+        if not blank.all():
+            made[~blank] = diverse_groups(values[~blank], l, randomness, method)
+        shuffled = randomness.permutation(int(np.count_nonzero(blank)))
+        made[blank] = shuffled % (int(made.max()) + 1)
+        return made
     counts = np.bincount(values)
     if counts.max(initial=1) * l > values.size:
         worst = int(np.argmax(values == np.argmax(counts)))

@@ -17,15 +17,17 @@ from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
+from veil.base.references import Reference
 from veil.base.turns import take_turn
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
 from veil.masking.ties.history import History
-from veil.masking.ties.signatures import Group, count_values, invariant_groups
+from veil.masking.ties.signatures import Group, invariant_groups
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding
-from veil.tables.columns import column_of, is_number, ranks, replace_column
+from veil.published.blank import MARKER, shows_no_value
+from veil.tables.columns import column_of, encode_values, is_number, ranks, replace_column
+from veil.tables.spelling import PERSON, encode_people, fold_text
 from veil.tables.text import canonical_text
 
 GROUP = "group"
@@ -47,9 +49,13 @@ class MInvariance(Method):
     attribute: Annotated[str, Field(description="sensitive column")]
     m: Annotated[int, Field(ge=2, description="least number of distinct values in a group; 2 to 10 is usual")]
     quasi_identifiers: Annotated[Columns, Field(description="columns that an attacker may know")]
-    person: Annotated[str, Field(description="column that identifies people across releases; it is removed")]
+    person: Annotated[
+        str, *PERSON, Field(description="column that identifies people across releases; it is removed")
+    ]
     history: Annotated[
-        str, Field(min_length=1, description="file with the sets of earlier releases, away from them")
+        str,
+        Field(min_length=1, description="file with the sets of earlier releases, away from them"),
+        Reference("the file of a history", "use Python or the command line for that"),
     ]
     kind: Literal["MInvariance"] = Field(default="MInvariance", repr=False, kw_only=True)
 
@@ -78,17 +84,28 @@ class MInvariance(Method):
         """The history."""
         return (self.history,)
 
+    @property
+    def by_construction(self) -> tuple[str, ...]:
+        """What only the history shows, which stays with the data holder."""
+        return ("everybody's group has the values of earlier releases",)
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         if GROUP in table.column_names:
             raise PlanError(f"{self}: the table already has a column {GROUP!r}. Rename it")
         people = _texts(table, self.person, self)
-        if len(set(people)) < len(people):
-            twice = next(each for each in people if people.count(each) > 1)
+        codes = encode_people(pa.chunked_array([people]), self.person)[1]
+        if twice := [
+            each for each, code, row in zip(people, codes, range(len(people)), strict=True) if code < row
+        ]:
             raise InputError(
-                f"column {self.person!r}: {twice!r} appears twice. A person can have only one record in a "
+                f"column {self.person!r}: {twice[0]!r} appears twice. A person can have only one record in a "
                 "release"
             )
+        if (
+            getattr(self.person, "spelling", None) != "as written"
+        ):  # somebody may be spelled otherwise in the next release
+            people = [fold_text(each) for each in people]
         values = _texts(table, self.attribute, self)
         path = Path(self.history)
         with take_turn(path, "Nothing was released"):
@@ -98,7 +115,6 @@ class MInvariance(Method):
             self._check_values(order, values, before)
             groups = invariant_groups([values[row] for row in order], before, self.m)
             made = self._publish(table, values, order, groups, randomness)
-            findings = self._findings(groups, [values[row] for row in order], before)
             history.add({people[order[each]]: group.signature for group in groups for each in group.members})
         first, second, third, counterfeits = made
         facts = {
@@ -111,7 +127,6 @@ class MInvariance(Method):
             table,
             first,
             apart={"confidential": second, "counterfeits": third},
-            findings=findings,
             facts=facts,
         )
 
@@ -125,27 +140,6 @@ class MInvariance(Method):
                     "signature from earlier releases, so the change would be visible. Leave the record "
                     "out, or give the person a new id"
                 )
-
-    def _findings(
-        self, groups: Sequence[Group], values: Sequence[str], before: dict[int, frozenset[str]]
-    ) -> list[Finding]:
-        counts = [count_values(group, values) for group in groups]
-        fewest = min(map(len, counts), default=self.m)
-        diverse = all(len(each) >= self.m and max(each.values()) == 1 for each in counts)
-        moved = sum(
-            set(count) != before[record]
-            for group, count in zip(groups, counts, strict=True)
-            for record in group.members
-            if record in before
-        )
-        return [
-            Finding(
-                f"every group has at least {self.m} values, all different", diverse, f"at least {fewest}"
-            ),
-            Finding(
-                "everybody's group has the values of earlier releases", moved == 0, f"{moved} have others"
-            ),
-        ]
 
     def _publish(
         self,
@@ -187,12 +181,14 @@ class MInvariance(Method):
 
 
 def _texts(table: pa.Table, name: str, method: object) -> list[str]:
-    found = canonical_text(column_of(table, name, method), column=name)
-    for row, each in enumerate(found, start=1):
-        if each is None:
-            raise InputError(
-                f"column {name!r}, row {row}: the value is missing. Fill it in, or leave the record out"
-            )
+    column = column_of(table, name, method)
+    found = canonical_text(column, column=name)
+    values, codes = encode_values(column)
+    missing = np.flatnonzero(shows_no_value(values, MARKER)[codes])
+    if missing.size:
+        raise InputError(
+            f"column {name!r}, row {missing[0] + 1}: the value is missing. Fill it in, or leave the record out"
+        )
     return [str(each) for each in found]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -18,12 +19,12 @@ from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.people import number_people
-from veil.published.finding import Finding
-from veil.tables.columns import column_of, encode_values, is_quantity, replace_column, whole_numbers
+from veil.tables.columns import column_of, is_quantity, replace_column, whole_numbers
+from veil.tables.spelling import PERSON, encode_people, key_text
 from veil.tables.text import canonical_text
 
 _Dates = Annotated[Columns, Field(description="columns of dates or times")]
-_Person = Annotated[str, Field(description="column that tells people apart")]
+_Person = Annotated[str, *PERSON, Field(description="column that tells people apart")]
 
 _YEAR = 365.2425
 _SEASON = 15
@@ -31,6 +32,9 @@ _SEASON = 15
 
 _IN_STEP = 0.95
 """Share of neighbours in the order of a column from which on it tells the order of dates."""
+
+_FARTHEST = 2.0**63 - 2.0**53
+"""Units from 1970 on that a date can be away, and still be moved."""
 
 Days = NDArray[np.int64]
 
@@ -64,7 +68,7 @@ class OfPeople(Method):
         return number_people(column_of(table, self.person, self), self.person)
 
     def _dates(self, table: pa.Table, name: str) -> tuple[Days, NDArray[np.bool_], int]:
-        """Return a column as counts of its unit, where it has no value, and how many of the unit make a day."""
+        """Return what clocks showed, as counts of the column's unit, where there is no value, and units of a day."""
         column = column_of(table, name, self)
         kind = column.type
         if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
@@ -73,6 +77,8 @@ class OfPeople(Method):
                 f'pandas.to_datetime(frame["{name}"])'
             )
         missing = np.array(column.is_null(), dtype=np.bool_)
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
+            column = pc.local_timestamp(column)
         counts = np.array(whole_numbers(column).fill_null(0), dtype=np.int64)
         return counts, missing, _units_of_day(kind)
 
@@ -84,11 +90,25 @@ def _units_of_day(kind: pa.DataType) -> int:
     return 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
 
 
+def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """Return dates from what clocks show. Where clocks show a time twice, it is the first; where they skip it, as much later."""
+    if pa.types.is_date32(kind):
+        return pa.array(counts, mask=missing).cast(pa.int32()).cast(kind)
+    if pa.types.is_date64(kind) or kind.tz is None:
+        return pa.array(counts, mask=missing).cast(kind)
+    local = pa.array(counts, pa.timestamp(kind.unit), mask=missing)
+    before = pc.assume_timezone(local, kind.tz, ambiguous="earliest", nonexistent="earliest")
+    skipped = pc.subtract(local.cast(pa.int64()), pc.local_timestamp(before).cast(pa.int64()))
+    return pc.add(before.cast(pa.int64()), skipped).cast(kind)
+
+
 @declared(kind_of=Method)
 class DateShifting(OfPeople):
     """All dates of a person move by one secret number of days, at most `days` to either side.
 
-    Intervals between the dates of a person stay, and so do times of day. The shift is drawn at random from all after which
+    Intervals between the dates of a person stay, and so do times of day. Days are those of the column's own calendar: a
+    time with a zone moves by what clocks show there, so that midnight stays midnight on either side of a change of clocks.
+    Where clocks skip the new time, it becomes as much later; where they show it twice, it is the first. The shift is drawn at random from all after which
     no date lies outside of the period of its column, none at all among them, each as likely as the others, and is kept
     nowhere. Or, with a key, it is the HMAC-SHA-256 of the person's number, the same in every table and run with the same
     key and context; then dates may leave the period, which tells more. Weekdays stay if asked for (shifts
@@ -161,11 +181,9 @@ class DateShifting(OfPeople):
             self._refuse_anchor(name, counts, missing, people)
             self._refuse_order(table, name, counts, missing)
         for name, (counts, missing, day) in dates.items():
-            kind = column_of(table, name, self).type
-            moved = pa.array(counts + day * shift[people], mask=missing)
-            if pa.types.is_date32(kind):
-                moved = moved.cast(pa.int32())
-            table = replace_column(table, name, moved.cast(kind))
+            table = replace_column(
+                table, name, self._moved(table, name, counts, missing, day * shift[people])
+            )
         possible = self._possible(table, before, people)
         fewest = int(possible.min())
         if fewest < self.least:
@@ -177,7 +195,6 @@ class DateShifting(OfPeople):
                 "dates out; shift by more days, if that is what bounds it; or "
                 "lower `least` if nobody can know the period"
             )
-        promise = f"at least {self.least} shifts are possible for everybody, given the period of the table"
         unmoved = [
             name
             for name in before.column_names
@@ -189,8 +206,21 @@ class DateShifting(OfPeople):
             "fewest possible": fewest,
         }
         facts |= {"dates that stay as they are": ", ".join(unmoved)} if unmoved else {}
-        return self.outcome(
-            before, table, findings=[Finding(promise, True, f"{fewest} at least")], facts=facts
+        return self.outcome(before, table, facts=facts)
+
+    def _moved(
+        self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_], by: Days
+    ) -> pa.Array:
+        kind = column_of(table, name, self).type
+        far = np.abs(counts.astype(np.float64)).max(initial=0) + np.abs(by).max(initial=0)
+        try:
+            if far < _FARTHEST:
+                return _as_dates(counts + by, missing, kind)
+        except pa.ArrowInvalid:
+            pass
+        raise InputError(
+            f"{self}: moved by up to {self.days} days, dates of column {name!r} lie beyond what its type {kind} can "
+            "hold. Leave out the dates that are that far away, or cast the column to a coarser unit"
         )
 
     @property
@@ -211,12 +241,12 @@ class DateShifting(OfPeople):
     def _keyed(self, table: pa.Table) -> Days:
         """Return the shift of each person by the key, which is the same in every table."""
         shifts = self.shifts
-        values, _ = encode_values(column_of(table, self.person, self))
+        values, _ = encode_people(column_of(table, self.person, self), self.person)
         start = start_hmac(read_key(self.key, self.key_file, self.key_variable), "dates", self.context)
         places = []
         for value in canonical_text(values, column=self.person):
             made = start.copy()
-            made.update(str(value).encode())
+            made.update(key_text(value, self.person).encode())
             places.append(int.from_bytes(made.digest(), "big") % shifts.size)
         return shifts[np.array(places, np.int64)]
 

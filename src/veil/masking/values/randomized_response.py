@@ -18,7 +18,6 @@ from veil.hierarchies._labels import Text
 from veil.masking.values.pram import Probability, Transitions, draw_values, show_total
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding
 from veil.tables.columns import column_of, encode_values
 from veil.tables.text import canonical_text
 
@@ -115,19 +114,21 @@ class RandomizedResponse(Method):
         columns = [column for column in zip(*self.transitions, strict=True) if any(column)]
         return str(Symbolic.read(f"ln({max(max(column) / min(column) for column in columns)})"))
 
+    @property
+    def by_construction(self) -> tuple[str, ...]:
+        """The privacy loss, which is that of the draw."""
+        return (f"column {self.column!r} holds randomized answers, at a local ε of {self.local_epsilon}",)
+
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes = encode_values(column_of(table, self.column, self))
         places = self._places(canonical_text(values, column=self.column))
         drawn = draw_values(self.transitions, places[codes], randomness)
         made = pa.array(self.categories, pa.string()).take(pa.array(drawn))
-        shown = len(np.unique(drawn))
-        promise = f"column {self.column!r} holds randomized answers, at a local ε of {self.local_epsilon}"
-        finding = Finding(promise, True, f"{shown} of {len(self.categories)} declared categories")
         least = min(row[at] for at, row in enumerate(self.transitions))
         facts = {"epsilon": self.local_epsilon, "smallest probability that a value stays": float(least)}
         # As text, whatever it was: a type that stays where no new category turns up would tell which answers there were.
         released = table.set_column(table.column_names.index(self.column), self.column, made)
-        return self.outcome(table, released, findings=[finding], facts=facts)
+        return self.outcome(table, released, facts=facts)
 
     def estimate(self, released: pa.Table) -> dict[str, float]:
         """Return unbiased estimates of the true share of each category, from a released table.

@@ -17,7 +17,6 @@ from veil.errors import PlanError
 from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.finding import Finding
 from veil.tables.columns import column_of, groups, ranks, refuse_constant, replace_column
 
 
@@ -112,23 +111,17 @@ class RankSwapping(Method):
                 f"would change. Choose a `p` of at least {100 / table.num_rows:.6g}"
             )
         made, facts = table, {"largest difference of ranks allowed": window}
-        farthest = 0
         for name in self.columns:
             refuse_constant(groups(table, (name,), self), name, self)
         for name in self.columns if self.by is None else (self.by,):
             column_of(table, name, self)  # or the error that it is not there
-            source, moved = self._sources(table[name], window, randomness)
-            farthest = max(farthest, moved)
+            source = self._sources(table[name], window, randomness)
             for column in self.columns if self.by is not None else (name,):
                 made = replace_column(made, column, column_of(table, column, self).take(pa.array(source)))
-        promise = f"no value moved by more than {window} ranks"
-        found = Finding(promise, farthest <= window, f"{farthest}")
-        return self.outcome(table, made, findings=[found], facts=facts)
+        return self.outcome(table, made, facts=facts)
 
-    def _sources(
-        self, column: pa.ChunkedArray, window: int, randomness: Randomness
-    ) -> tuple[NDArray[np.int64], int]:
-        """Return for each row the row that its value comes from, and the greatest difference of ranks."""
+    def _sources(self, column: pa.ChunkedArray, window: int, randomness: Randomness) -> NDArray[np.int64]:
+        """Return for each row the row that its value comes from."""
         place, missing = ranks(column)
         fixed = missing.copy()
         if self.keep_extremes and not missing.all():
@@ -140,19 +133,7 @@ class RankSwapping(Method):
         _pair(fixed[order], window, randomness.uniform(place.size), partner)
         source = np.empty(place.size, np.int64)
         source[order] = order[partner]
-        return source, _farthest(place, source)
-
-
-def _farthest(place: NDArray[np.int64], source: NDArray[np.int64]) -> int:
-    """Return the greatest difference of ranks between rows and where their values come from.
-
-    Equal values share a block of ranks; what counts is how far the blocks are apart.
-    """
-    end = np.cumsum(np.bincount(place))
-    start = np.concatenate([[0], end[:-1]])
-    here, there = place, place[source]
-    apart = np.maximum(start[there] - end[here] + 1, start[here] - end[there] + 1)
-    return int(np.maximum(apart, 0).max(initial=0))
+        return source
 
 
 @kernel

@@ -21,6 +21,7 @@ from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
 from veil.models.closeness.people import OrderedOfPeople
+from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.value_counts import count, count_ends
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -61,7 +62,7 @@ def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
 
 
 @declared(kind_of=PrivacyModel)
-class TCloseness(PrivacyModel):
+class TCloseness(SensitiveModel):
     """In every class the distribution of a sensitive attribute is within a distance t of that in the table.
 
     The distance is the least work that turns one distribution into the other: how much is moved, times how
@@ -74,7 +75,10 @@ class TCloseness(PrivacyModel):
       over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
       of the node have too much and too little.
 
-    All values of the input count, in their order, missing ones last. Numbers and dates have one. Text is in
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
+    holds. Their records still count for the sizes of classes.
+
+    All values of the input count, in their order (missing ones last, if they are values). Numbers and dates have one. Text is in
     alphabetical order, which hardly ever means anything: say `order`. Categories that were made with an order are
     refused without it, as files and databases do not keep theirs. Decisions are exact. Li, Li and
     Venkatasubramanian (2007).
@@ -112,6 +116,7 @@ class TCloseness(PrivacyModel):
         BeforeValidator(_spell_order),
         Field(description="values from first to last, for the ordered distance of text"),
     ] = Field(default=None, repr=False)
+    missing: Missing = Field(default="left out", kw_only=True)
     kind: Literal["TCloseness"] = Field(default="TCloseness", repr=False, kw_only=True)
 
     monotone_generalization: ClassVar[bool] = True
@@ -165,16 +170,11 @@ class TCloseness(PrivacyModel):
         return self.order or () if attribute == self.attribute and self.distance == "ordered" else None
 
     @property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The sensitive attribute."""
-        return (self.attribute,)
-
-    @property
     def compares_with(self) -> tuple[Beside, ...]:
         """The distribution of the input."""
         return ("distribution",)
 
-    def minimal_class_size(self, sample: Sample) -> int:
+    def least_size(self, sample: Sample) -> int:
         """Return the smallest size that any class within distance t of the table has.
 
         In a class of c records every share is a multiple of 1/c, so it cannot match the table better than the
@@ -183,7 +183,7 @@ class TCloseness(PrivacyModel):
         """
         return self._criterion(sample).smallest
 
-    def bind(self, sample: Sample) -> Criterion | None:
+    def criterion(self, sample: Sample) -> Criterion | None:
         """Compare distributions. No distance is above 1."""
         criterion = self._criterion(sample)
         return criterion if self.t < 1 and criterion.scale > 0 else None
@@ -218,7 +218,7 @@ class TCloseness(PrivacyModel):
             )
         return [np.unique(map_, return_inverse=True)[1] for map_ in maps]
 
-    def verify(self, published: Published) -> Finding:
+    def check(self, published: Published, whole: Published) -> Finding:
         """Compute the distance of every class from the definition."""
         promise = f"{exactly(self.t)}-closeness of {self.attribute!r} ({self.distance} distance)"
         try:
@@ -242,22 +242,21 @@ class TCloseness(PrivacyModel):
         return distances.largest(distances.hierarchical, counted, levels)
 
     @classmethod
-    def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
+    def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the largest distance of any class: equal, ordered where values have an order, and hierarchical
         where a hierarchy is at hand.
         """
         found = []
-        for name in sensitive if published.sizes.size else ():
-            kind = published.baseline.schema.field(name).type
-            known = categories(published.baseline[name])
-            in_order = known is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
-            order = None if known is None else [str(text) for text in canonical_text(known)]
-            counted = count(published, name, ordered=in_order, order=order)
-            for distance in ("equal", "ordered") if in_order else ("equal",):
-                worst = distances.largest(getattr(distances, distance), counted)
-                found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
-            if published.hierarchies is not None and name in published.hierarchies:
-                model = cls(name, 1.0, "hierarchical", cast("Any", published.hierarchies[name]))
-                worst = model._largest_distance(published)
-                found.append(Strength("TCloseness", "t (hierarchical)", float_at_least(worst), name))
+        kind = published.baseline.schema.field(name).type
+        known = categories(published.baseline[name])
+        in_order = known is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
+        order = None if known is None else [str(text) for text in canonical_text(known)]
+        counted = count(published, name, ordered=in_order, order=order)
+        for distance in ("equal", "ordered") if in_order else ("equal",):
+            worst = distances.largest(getattr(distances, distance), counted)
+            found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
+        if published.hierarchies is not None and name in published.hierarchies:
+            model = cls(name, 1.0, "hierarchical", cast("Any", published.hierarchies[name]))
+            worst = model._largest_distance(published)
+            found.append(Strength("TCloseness", "t (hierarchical)", float_at_least(worst), name))
         return found

@@ -191,7 +191,8 @@ class _Document:
             if "Obligation" in rules:
                 self.reading.cannot(said.path, "the rule dpv:Obligation does not say what has to be done")
             for each in self.graph.take(about, "dpv:isIndicatedAtTime"):
-                said.since = self.reading.day(each, said.path)
+                moment = self.reading.day(each, said.path)
+                said.since = moment if said.since is None or moment is None else max(said.since, moment)
             if about != node:
                 self.graph.take(node, "dct:hasPart")
                 ends = self.graph.take(about, "dpv:hasDuration")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from veil.errors import VeilError
+from veil.policy.consent import is_limiting
 from veil.policy.elements import Attribute, Data, Entity, PrivacyModel, PseudonymizationMethod, Retention
 from veil.policy.leftovers import Unmapped
 from veil.policy.linked.graphs import TYPE, Graph, Node
@@ -104,6 +105,11 @@ class Reading:
         country = next((each for each in places if re.fullmatch("[A-Z]{2}", each)), None)
         if country is not None and len(places) == 1:
             self.graph.take(node, "dpv:hasLocation")
+        elif places and role == "DataRecipient":
+            self.cannot(
+                self.name(node),
+                f"whether {', '.join(places)} is a third country cannot be told. Name one country",
+            )
         return Entity(self.graph.name(node), kind, type=role, country=country)
 
     def entities(self, nodes: Iterable[Node], role: str) -> tuple[Entity, ...]:
@@ -249,7 +255,7 @@ class Reading:
     # What is left
 
     def list_left(self, narrowing: Iterable[str]) -> list[Unmapped]:
-        """List every statement that nobody has read; those with a narrowing predicate make the policy narrower."""
+        """List every statement that nobody has read; narrowing predicates, and names that sound so, narrow the policy."""
         above: dict[Node, tuple[Node, str]] = {}
         for each in self.graph.statements:
             above.setdefault(each.object, (each.subject, each.predicate))
@@ -263,7 +269,8 @@ class Reading:
         narrow = tuple(narrowing)
         for subject, predicate, said in self.graph.left():
             text = f"{predicate} {said.text if said.kind != 'blank' else '…'} has no place in a policy"
-            self.found.append(Unmapped(path(subject), text, predicate in narrow))
+            narrows = predicate in narrow or is_limiting(local(predicate))
+            self.found.append(Unmapped(path(subject), text, narrows))
         return self.found
 
 

@@ -1,4 +1,8 @@
-"""Rules about how many values a class has, and how dominant one may be."""
+"""Rules about how many values a class has, and how dominant one may be.
+
+Where cells without a value are left out, a class is its records with a value, and one without any fulfils all of these
+models: premise and conclusion treat such cells alike.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +26,9 @@ Facts = Sequence[PrivacyModel]
 
 @rule
 def distinct_gives_k_anonymity(facts: Facts, known: Known) -> Iterator[Conclusion]:
-    """Distinct l-diversity ⇒ l-anonymity: l values need l records."""
+    """Distinct l-diversity ⇒ l-anonymity: l values need l records. Not of classes that show no value."""
     for each in facts:
-        if isinstance(each, DistinctLDiversity):
+        if isinstance(each, DistinctLDiversity) and known.shows_values(each):
             yield Conclusion((each,), KAnonymity(each.l))
 
 
@@ -33,7 +37,8 @@ def entropy_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]:
     """Entropy l-diversity ⇒ distinct ⌈l⌉-diversity: d values have at most the entropy ln d, and d is whole."""
     for each in facts:
         if isinstance(each, EntropyLDiversity):
-            yield Conclusion((each,), DistinctLDiversity(each.attribute, math.ceil(decimal_fraction(each.l))))
+            l = math.ceil(decimal_fraction(each.l))
+            yield Conclusion((each,), DistinctLDiversity(each.attribute, l, missing=each.missing))
 
 
 @rule
@@ -44,7 +49,7 @@ def recursive_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]
     """
     for each in facts:
         if isinstance(each, RecursiveCLDiversity):
-            yield Conclusion((each,), DistinctLDiversity(each.attribute, each.l))
+            yield Conclusion((each,), DistinctLDiversity(each.attribute, each.l, missing=each.missing))
 
 
 @rule
@@ -58,7 +63,7 @@ def recursive_bounds_the_largest_share(facts: Facts, known: Known) -> Iterator[C
             c = decimal_fraction(each.c)
             alpha = float_at_least(c / (1 + c))
             if alpha < 1:
-                yield Conclusion((each,), AlphaKAnonymity(each.attribute, alpha, 1))
+                yield Conclusion((each,), AlphaKAnonymity(each.attribute, alpha, 1, missing=each.missing))
 
 
 @rule
@@ -77,9 +82,8 @@ def largest_share_gives_entropy(facts: Facts, known: Known) -> Iterator[Conclusi
     """
     for each in facts:
         if isinstance(each, AlphaKAnonymity) and each.values is None:
-            yield Conclusion(
-                (each,), EntropyLDiversity(each.attribute, at_most(1 / decimal_fraction(each.alpha)))
-            )
+            l = at_most(1 / decimal_fraction(each.alpha))
+            yield Conclusion((each,), EntropyLDiversity(each.attribute, l, missing=each.missing))
 
 
 @rule
@@ -93,12 +97,14 @@ def entropy_gives_recursive(facts: Facts, known: Known) -> Iterator[Conclusion]:
     """
     for each in facts:
         if isinstance(each, EntropyLDiversity) and each.estimator == "shannon" and each.l > 1:
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None and found.m >= decimal_fraction(each.l):
                 x = _above_root(found.m, decimal_fraction(each.l))
                 if x is not None:
                     c = float_at_least(x / (1 - x))
-                    yield Conclusion((each,), RecursiveCLDiversity(each.attribute, c, 2))
+                    yield Conclusion(
+                        (each,), RecursiveCLDiversity(each.attribute, c, 2, missing=each.missing)
+                    )
 
 
 def _above_root(m: int, l: Fraction) -> Fraction | None:

@@ -1,6 +1,7 @@
 """Rules about how far the frequencies of a class are from those of the table: t-closeness, β-likeness, δ-disclosure.
 
-q is the frequency of a value in a class and p in the table; p_1 is the largest, p_min the smallest.
+q is the frequency of a value in a class and p in the table; p_1 is the largest, p_min the smallest. Where cells without a
+value are left out, both are those of the records with a value, and a class without any fulfils all of these models.
 """
 
 from __future__ import annotations
@@ -20,13 +21,22 @@ from veil.models import (
     PrivacyModel,
     TCloseness,
 )
+from veil.models.sensitive import SensitiveModel
 from veil.policy.substitution.known import Conclusion, Known, at_most, rule
 
 Facts = Sequence[PrivacyModel]
 
 
-def _equal(attribute: str, t: Fraction) -> TCloseness:
-    return TCloseness(attribute, min(1.0, float_at_least(t)))
+def _distinct(premise: SensitiveModel, l: int) -> Conclusion:
+    return Conclusion((premise,), DistinctLDiversity(premise.attribute, l, missing=premise.missing))
+
+
+def _entropy(premise: SensitiveModel, l: Fraction) -> Conclusion:
+    return Conclusion((premise,), EntropyLDiversity(premise.attribute, at_most(l), missing=premise.missing))
+
+
+def _equal(premise: SensitiveModel, t: Fraction) -> TCloseness:
+    return TCloseness(premise.attribute, min(1.0, float_at_least(t)), missing=premise.missing)
 
 
 @rule
@@ -38,7 +48,8 @@ def equal_distance_gives_the_others(facts: Facts, known: Known) -> Iterator[Conc
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "equal":
             for wish in known.wishes(TCloseness):
-                if wish.distance != "equal" and wish.attribute == each.attribute:
+                alike = (wish.attribute, wish.missing) == (each.attribute, each.missing)
+                if wish.distance != "equal" and alike:
                     yield Conclusion((each,), dataclasses.replace(wish, t=each.t))
 
 
@@ -50,10 +61,10 @@ def ordered_distance_gives_the_equal_one(facts: Facts, known: Known) -> Iterator
     """
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "ordered":
-            found = known.of(each.attribute)
+            found = known.of(each)
             t = decimal_fraction(each.t)
             if found is not None and (found.m - 1) * t < 1:
-                yield Conclusion((each,), _equal(each.attribute, (found.m - 1) * t))
+                yield Conclusion((each,), _equal(each, (found.m - 1) * t))
 
 
 @rule
@@ -64,10 +75,10 @@ def hierarchical_distance_gives_the_equal_one(facts: Facts, known: Known) -> Ite
     """
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "hierarchical":
-            found = known.of(each.attribute)
+            found = known.of(each)
             t = decimal_fraction(each.t)
             if found is not None and found.height is not None and found.height * t < 1:
-                yield Conclusion((each,), _equal(each.attribute, found.height * t))
+                yield Conclusion((each,), _equal(each, found.height * t))
 
 
 @rule
@@ -79,14 +90,12 @@ def closeness_gives_diversity(facts: Facts, known: Known) -> Iterator[Conclusion
     """
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "equal":
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None:
                 t = decimal_fraction(each.t)
-                yield Conclusion((each,), DistinctLDiversity(each.attribute, found.values_for(1 - t)))
+                yield _distinct(each, found.values_for(1 - t))
                 if found.p[0] + t < 1:
-                    yield Conclusion(
-                        (each,), EntropyLDiversity(each.attribute, at_most(1 / (found.p[0] + t)))
-                    )
+                    yield _entropy(each, 1 / (found.p[0] + t))
 
 
 @rule
@@ -94,10 +103,10 @@ def closeness_gives_likeness(facts: Facts, known: Known) -> Iterator[Conclusion]
     """Equal t-closeness ⇒ basic β-likeness with β = t/p_min: q − p ≤ t for every value. Data-dependent."""
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "equal":
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None:
                 beta = float_at_least(decimal_fraction(each.t) / found.p[-1])
-                yield Conclusion((each,), BetaLikeness(each.attribute, beta))
+                yield Conclusion((each,), BetaLikeness(each.attribute, beta, missing=each.missing))
 
 
 @rule
@@ -108,13 +117,14 @@ def closeness_gives_disclosure(facts: Facts, known: Known) -> Iterator[Conclusio
     """
     for each in facts:
         if isinstance(each, TCloseness) and each.distance == "equal":
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is None:
                 continue
             # A smaller distance gives no less than a larger one; next to nothing, logarithms would take forever.
             left = 1 - max(decimal_fraction(each.t) / found.p[-1], _LEAST)
             if left > 0:
-                yield Conclusion((each,), DeltaDisclosure(each.attribute, _bits_above(left)))
+                delta = _bits_above(left)
+                yield Conclusion((each,), DeltaDisclosure(each.attribute, delta, missing=each.missing))
 
 
 _LEAST = Fraction(1, 10**9)
@@ -133,7 +143,7 @@ def enhanced_likeness_gives_basic(facts: Facts, known: Known) -> Iterator[Conclu
     """Enhanced β-likeness ⇒ basic β-likeness: min(β, −ln p) ≤ β."""
     for each in facts:
         if isinstance(each, BetaLikeness) and each.enhanced:
-            yield Conclusion((each,), BetaLikeness(each.attribute, each.beta))
+            yield Conclusion((each,), dataclasses.replace(each, enhanced=False))
 
 
 @rule
@@ -144,9 +154,9 @@ def enhanced_likeness_gives_two_values(facts: Facts, known: Known) -> Iterator[C
     """
     for each in facts:
         if isinstance(each, BetaLikeness) and each.enhanced:
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None and found.m >= 2:
-                yield Conclusion((each,), DistinctLDiversity(each.attribute, 2))
+                yield _distinct(each, 2)
 
 
 @rule
@@ -154,9 +164,9 @@ def basic_likeness_gives_enhanced(facts: Facts, known: Known) -> Iterator[Conclu
     """Basic β-likeness with β ≤ −ln p_1 ⇒ enhanced β-likeness: −ln p is smallest at p_1. Data-dependent."""
     for each in facts:
         if isinstance(each, BetaLikeness) and not each.enhanced:
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None and sign_of_logs([(1, found.p[0])], each.beta) in (-1, 0):
-                yield Conclusion((each,), BetaLikeness(each.attribute, each.beta, enhanced=True))
+                yield Conclusion((each,), dataclasses.replace(each, enhanced=True))
 
 
 @rule
@@ -169,7 +179,7 @@ def likeness_gives_closeness(facts: Facts, known: Known) -> Iterator[Conclusion]
     for each in facts:
         if isinstance(each, BetaLikeness) and not each.enhanced:
             beta = decimal_fraction(each.beta)
-            yield Conclusion((each,), _equal(each.attribute, beta / (1 + beta)))
+            yield Conclusion((each,), _equal(each, beta / (1 + beta)))
 
 
 @rule
@@ -181,13 +191,12 @@ def likeness_gives_diversity(facts: Facts, known: Known) -> Iterator[Conclusion]
     """
     for each in facts:
         if isinstance(each, BetaLikeness) and not each.enhanced:
-            found = known.of(each.attribute)
+            found = known.of(each)
             if found is not None:
                 more = 1 + decimal_fraction(each.beta)
-                yield Conclusion((each,), DistinctLDiversity(each.attribute, found.values_for(1 / more)))
+                yield _distinct(each, found.values_for(1 / more))
                 if more * found.p[0] < 1:
-                    l = at_most(1 / (more * found.p[0]))
-                    yield Conclusion((each,), EntropyLDiversity(each.attribute, l))
+                    yield _entropy(each, 1 / (more * found.p[0]))
 
 
 @rule
@@ -198,7 +207,8 @@ def disclosure_gives_likeness(facts: Facts, known: Known) -> Iterator[Conclusion
     """
     for each in facts:
         if isinstance(each, DeltaDisclosure) and decimal_fraction(each.delta) < _LARGE:
-            yield Conclusion((each,), BetaLikeness(each.attribute, float_at_least(_power(each.delta) - 1)))
+            beta = float_at_least(_power(each.delta) - 1)
+            yield Conclusion((each,), BetaLikeness(each.attribute, beta, missing=each.missing))
 
 
 @rule
@@ -211,7 +221,7 @@ def disclosure_of_all_values_gives_closeness(facts: Facts, known: Known) -> Iter
     """
     for each, distinct in _textbook(facts, known):
         power = _power(each.delta)
-        yield Conclusion((each, distinct), _equal(each.attribute, (power - 1) / (power + 1)))
+        yield Conclusion((each, distinct), _equal(each, (power - 1) / (power + 1)))
 
 
 @rule
@@ -219,11 +229,12 @@ def disclosure_of_all_values_gives_sizes(facts: Facts, known: Known) -> Iterator
     """δ-disclosure privacy of all m values (the textbook form) ⇒ k-anonymity with k = ⌊1/(p_min 2^δ)⌋ + 1.
 
     The rarest value occurs in every class, and its frequency there, which is at least 1/n, is below p_min 2^δ.
-    Data-dependent.
+    Data-dependent, and not of classes that show no value.
     """
     for each, distinct in _textbook(facts, known):
-        found = known.of(each.attribute)
-        assert found is not None
+        found = known.of(each)
+        if found is None or not known.shows_values(each):
+            continue
         k = math.floor(1 / (found.p[-1] * _power(each.delta))) + 1
         yield Conclusion((each, distinct), KAnonymity(k))
 
@@ -231,12 +242,12 @@ def disclosure_of_all_values_gives_sizes(facts: Facts, known: Known) -> Iterator
 def _textbook(facts: Facts, known: Known) -> Iterator[tuple[DeltaDisclosure, DistinctLDiversity]]:
     for each in facts:
         if isinstance(each, DeltaDisclosure) and decimal_fraction(each.delta) < _LARGE:
-            found = known.of(each.attribute)
+            found = known.of(each)
             for other in facts:
                 if (
                     found is not None
                     and isinstance(other, DistinctLDiversity)
-                    and other.attribute == each.attribute
+                    and (other.attribute, other.missing) == (each.attribute, each.missing)
                     and other.l >= found.m
                 ):
                     yield each, other

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from veil.base.exact import decimal_fraction
 from veil.models import PrivacyModel
+from veil.models.sensitive import SensitiveModel
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """How often each value of a sensitive column occurs in the input, before anything is suppressed.
+    """How often each value of a sensitive column occurs in the input, before anything is suppressed; a blank is none.
 
     It has to be fixed before the release is made: rules that use it speak of that table and of no other.
 
@@ -26,6 +27,8 @@ class Distribution:
     counts: tuple[int, ...]
     height: int | None = None
     """The height of the hierarchy of the column, if it has one with a single root."""
+    complete: bool = True
+    """Whether every record has a value."""
 
     def __post_init__(self) -> None:
         if not self.counts or min(self.counts) < 1:
@@ -40,7 +43,9 @@ class Distribution:
         """
         from collections import Counter
 
-        return cls(tuple(Counter(values).values()), height)
+        counts = Counter(values)
+        missing = counts.pop(None, 0)
+        return cls(tuple(counts.values()), height, not missing)
 
     @cached_property
     def p(self) -> list[Fraction]:
@@ -70,9 +75,15 @@ class Known:
     distributions: Mapping[str, Distribution] = field(default_factory=dict)
     wanted: Sequence[PrivacyModel] = ()
 
-    def of(self, attribute: str) -> Distribution | None:
-        """Return the distribution of a column, if it is known."""
-        return self.distributions.get(attribute)
+    def of(self, model: SensitiveModel) -> Distribution | None:
+        """Return the distribution of a model's column as the model sees it, if it is known."""
+        found = self.distributions.get(model.attribute)
+        return found if found is None or found.complete or model.missing == "left out" else None
+
+    def shows_values(self, model: SensitiveModel) -> bool:
+        """Whether every class shows a value, as the model sees it: else nothing follows about sizes."""
+        found = self.of(model)
+        return model.missing != "left out" or (found is not None and found.complete)
 
     def wishes(self, kind: type[Any]) -> Iterator[Any]:
         """Return what somebody wants to have proven of one kind."""

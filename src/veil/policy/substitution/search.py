@@ -45,7 +45,8 @@ def implied(
     """Return the steps by which a model follows from others; None if that is not proven.
 
     >>> from veil import DistinctLDiversity, KAnonymity
-    >>> for step in implied([DistinctLDiversity("ill", 5)], KAnonymity(3)) or ():
+    >>> known = {"ill": Distribution((9, 8, 7, 6, 5))}  # everybody has a value
+    >>> for step in implied([DistinctLDiversity("ill", 5)], KAnonymity(3), known) or ():
     ...     print(step.premises, "⇒", step.conclusion)
     (DistinctLDiversity(attribute='ill', l=5),) ⇒ KAnonymity(k=5)
     (KAnonymity(k=5),) ⇒ KAnonymity(k=3)
@@ -157,7 +158,8 @@ def weakest(
         Among sets of the same size: what a release with these models loses, less is better. By default the first is taken.
 
     >>> from veil import DistinctLDiversity, EntropyLDiversity, KAnonymity
-    >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)]).models
+    >>> known = {"ill": Distribution((9, 8, 7, 6, 5))}  # everybody has a value
+    >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)], known).models
     (DistinctLDiversity(attribute='ill', l=5), EntropyLDiversity(attribute='ill', l=2.5, estimator='shannon'))
     """
     asked = list(dict.fromkeys(requirements))

@@ -19,9 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.version import __version__
+from veil.engines.held import EngineHeld
 from veil.outcome.outcome import Outcome, require_outcome
-from veil.policy.account import Account
-from veil.published.flag import free_flag
+from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
 from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.promises import check_models, published_table, spell_finding
@@ -33,6 +33,7 @@ from veil.risk.concerns.look import acknowledged_by
 from veil.tables import atomic
 from veil.tables.arrow import normalize
 from veil.verification.outside import Input
+from veil.verification.steps.step import COMPARISONS
 
 FORMAT = 1
 
@@ -47,9 +48,6 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         **(certified_tables(outcome) if outcome.tables else _certified_table(outcome)),
         "acknowledged": acknowledged_by(outcome),
     }
-    if isinstance(outcome.account, Account):
-        # From the policy that was carried out to the oldest one under it, of everybody who asks for the same.
-        made["policies"] = sorted(list(chain) for chain, _ in outcome.account.digests)
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
         made["apart"] = {name: fingerprint(normalize(each)) for name, each in further.items()}
     return signed(made, sign)
@@ -103,11 +101,12 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     )
     promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
     kept = [each for each in found if each.holds]
+    # What was measured between the input and the table is not for those who have the table alone.
     promises["stated"] = [
-        {"promise": each.promise, "found": each.measured}
+        {"promise": each.promise, "found": "done"}
         for each in outcome.verification.findings
-        if each.promise not in {every.promise for every in kept}
-    ]
+        if each.promise not in {every.promise for every in kept} and not each.promise.endswith(COMPARISONS)
+    ] + [{"promise": each, "found": BY_CONSTRUCTION} for each in outcome.verification.open_questions]
     if not promises["models"] and not promises["stated"]:
         promises["stated"] = [
             {
@@ -121,8 +120,8 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
 
 def _flag_of(outcome: Outcome) -> str | None:
     """Name of the flag in what is released, where columns that Veil has not seen may have had the first choice."""
-    columns = outcome.source.columns
-    return outcome.flag if outcome.flag is None or columns is None else free_flag(columns)
+    source = outcome.source
+    return source.flag_of(outcome) if isinstance(source, EngineHeld) else outcome.flag
 
 
 def roles_of(outcome: Outcome) -> dict[str, list[str]]:

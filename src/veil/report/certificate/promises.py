@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from veil.base.references import untrusted
 from veil.errors import VeilError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
@@ -44,20 +45,19 @@ def read_model(spec: Mapping[str, Any]) -> PrivacyModel | str:
         return "that takes what the certificate withholds"
     if spec["kind"] not in MODELS:
         return f"this Veil knows no model {spec['kind']!r}"
-    try:
-        model: PrivacyModel = TypeAdapter(ModelSpec).validate_python(spec)
-    except (VeilError, ValidationError) as error:
-        raise ValueError(f"the model {spec['kind']} is misspelled") from error
+    with untrusted() as refused:
+        try:
+            model: PrivacyModel = TypeAdapter(ModelSpec).validate_python(spec)
+        except (VeilError, ValidationError) as error:
+            if refused:
+                return "that takes a file, which is not part of the certificate"
+            raise ValueError(f"the model {spec['kind']} is misspelled") from error
     return model
 
 
 def _withholds(spec: Any) -> bool:
     if isinstance(spec, Mapping):
-        return (
-            "withheld" in spec
-            or spec.get("kind") in ("file", "Matching")
-            or any(_withholds(each) for each in spec.values())
-        )
+        return "withheld" in spec or any(_withholds(each) for each in spec.values())
     return isinstance(spec, list) and any(_withholds(each) for each in spec)
 
 

@@ -20,6 +20,7 @@ from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.plan import Plan
 from veil.plan.several import Stacked
 from veil.policy.account import Account
+from veil.published.finding import BY_CONSTRUCTION
 from veil.recipe.about import ABOUT, NOTHING, About
 from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
@@ -144,7 +145,7 @@ def _policies(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:
-    path = None if outcome.source.path is None else str(outcome.source.path)
+    path = None if outcome.source.path is None else outcome.source.path.name
     recipe: dict[str, Any]
     if outcome.plan is None:
         steps = [spell_step(method, outcome.columns) for method in outcome.methods]
@@ -384,10 +385,12 @@ def _verification(
             pairs = zip(outcome.models, certificate["found"], strict=True)
             for at, (model, stated) in enumerate(pairs):
                 told[at] = stated["found"] or BESIDE_INPUT if model.compares_with else told[at]
-        return [
+        found = [
             {"promise": f.promise, "found": measured, "holds": f.holds}
             for f, measured in zip(findings, told, strict=True)
         ]
+        declared = outcome.verification.open_questions if outcome.plan is None else ()
+        return [*found, *({"promise": each, "found": BY_CONSTRUCTION, "holds": None} for each in declared)]
     checked = [
         {"promise": each["promise"], "found": each["found"] or "not checked", "holds": True}
         for each in certificate["found"]

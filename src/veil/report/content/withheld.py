@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.base.keys import VARIABLE
+from veil.base.references import file_name, relocate
 from veil.base.spell import spell_value
 from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
@@ -41,13 +40,13 @@ def spell_recipe(
     """
     from veil.recipe import Recipe
 
+    plan = relocate(plan, file_name)
     kept = {name: each for name, each in plan.quasi_identifiers.items() if _is_plain(each, released, name)}
     stand_in = dataclasses.replace(
         plan,
         quasi_identifiers={name: kept.get(name, Suppression()) for name in plan.quasi_identifiers},
         models=tuple(_bare(model) for model in plan.models),
         items=dict.fromkeys(plan.items),
-        pseudonym_key=_name_of(plan.pseudonym_key),
     )
     made = Recipe.of(stand_in, input=input, format=format).spell()
     made["quasi_identifiers"] = {
@@ -61,14 +60,9 @@ def spell_recipe(
     return made
 
 
-def _name_of(reference: str | None) -> str | None:
-    """What a key is called, without the folder that it lies in: that is nobody's business."""
-    return reference if reference is None or reference.startswith(VARIABLE) else Path(reference).name
-
-
 def spell_models(models: Iterable[PrivacyModel], released: pa.Table) -> list[dict[str, Any]]:
-    """Return models as a recipe spells them, without values that the release does not show."""
-    return [_spell_model(model, released) for model in models]
+    """Return models as a recipe spells them, without folders and without values that the release does not show."""
+    return [_spell_model(relocate(model, file_name), released) for model in models]
 
 
 def withheld_hierarchy(builder: Any) -> dict[str, Any]:

@@ -233,6 +233,8 @@ def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
     return [Text(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
 
 
-def verdict(holds: bool) -> Cell:
-    """Say whether a promise is kept."""
+def verdict(holds: bool | None) -> Cell:
+    """Say whether a promise is kept; None is one that no table shows."""
+    if holds is None:
+        return Cell("not checked")
     return Cell("holds", "good") if holds else Cell("BROKEN", "bad")

@@ -27,6 +27,9 @@ def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
             ("Requirement", "Records whose policy asks it"),
             [(what, number(n)) for what, n in account["asked"]],
         )
+    if account["withheld"]:
+        blocks += [Heading("Cells that a person's own policy withholds")]
+        blocks += _grid(("Column", "Records"), [(name, number(n)) for name, n in account["withheld"].items()])
     if account["coarser"]:
         blocks += [Heading("Cells that a person's own policy made coarser")]
         blocks += _grid(("Column", "Records"), [(name, number(n)) for name, n in account["coarser"].items()])
@@ -37,16 +40,6 @@ def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
             *(Text(line.strip()) for line in account["substituted"]),
         ]
     blocks += [Text(note) for note in account["notes"]]
-    blocks += [
-        Heading("Digests"),
-        Text(
-            "SHA-256 of what policies ask, without what they say about a person; from the policy that was carried out to the "
-            "oldest one under it."
-        ),
-    ]
-    blocks += _grid(
-        ("Policies", "Records"), [(" ← ".join(chain), number(count)) for chain, count in account["digests"]]
-    )
     return tuple(blocks)
 
 

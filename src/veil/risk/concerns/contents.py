@@ -8,7 +8,7 @@ import pyarrow as pa
 from veil.risk.concerns.concern import Concern
 from veil.risk.concerns.view import Column, View
 from veil.risk.identify.detection import named_by_content
-from veil.tables.columns import is_text
+from veil.tables.columns import is_list, is_text
 
 _ENOUGH = 2_000
 """Different values of a column that are looked at; more tell nothing new."""
@@ -19,7 +19,8 @@ def telling_texts(view: View) -> list[Concern]:
     made = []
     for name in view.kept:
         column = view.outcome.table[name]
-        if not is_text(column.type.value_type if pa.types.is_dictionary(column.type) else column.type):
+        holds_items = pa.types.is_dictionary(column.type) or is_list(column.type)
+        if not is_text(column.type.value_type if holds_items else column.type):
             continue
         found = _look(view, view.glance(name), view.sample.size)
         if found is not None and found[0] == "free text":  # of labels, a sample has few of each

@@ -8,7 +8,7 @@ from veil.base.wording import plural
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
-from veil.risk.concerns.view import View, count_alone
+from veil.risk.concerns.view import View, can_be_compared, count_alone
 from veil.risk.identify.detection import match_name
 from veil.risk.identify.vocabulary import COLUMN_NAMES
 from veil.tables.columns import encode_values, number_rows
@@ -63,10 +63,10 @@ def empty_promise(view: View) -> list[Concern]:
 
 
 def not_looked_at(view: View) -> list[Concern]:
-    """Find columns that an engine writes as they are, of which Veil has seen the names only."""
+    """Find columns of structures, and those that an engine writes as they are, of which Veil has seen the names only."""
     outcome = view.outcome
     if not outcome.is_condensed:
-        return []
+        return _structures(view)
     masked = () if outcome.plan is None else outcome.plan.identifying
     names = tuple(
         name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
@@ -81,6 +81,24 @@ def not_looked_at(view: View) -> list[Concern]:
             f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
             f"about {them}.",
             "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
+        )
+    ]
+
+
+def _structures(view: View) -> list[Concern]:
+    """Find columns that are kept and whose values have parts, none of which is examined."""
+    table, kept = view.outcome.table, ("sensitive", "insensitive")
+    nested = [name for name in table.column_names if not can_be_compared(table[name].type)]
+    names = tuple(name for name in nested if view.outcome.role_of(name) in kept)
+    if not names or view.is_private:
+        return []
+    return [
+        Concern(
+            "not looked at",
+            names,
+            f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
+            "examined: one field may name a person, or be different for everybody.",
+            "Turn each field into a column of its own, or remove what nobody needs.",
         )
     ]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.risk.identify.vocabulary import CITIES, FIRST_NAMES, LAST_NAMES, RESTRICTED_ZIP_AREAS, STATES
-from veil.tables.columns import encode_values, is_text
+from veil.tables.columns import encode_values, is_list, is_text
 
 Hits = NDArray[np.bool_]
 
@@ -89,9 +89,13 @@ def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
     >>> different_texts(pa.chunked_array([[" Köln", None, "*", "Ulm"]]), "*").to_pylist()
     ['koeln', 'ulm']
     """
-    values, _ = encode_values(column)
-    if not (pa.types.is_primitive(values.type) or is_text(values.type)):
+    if is_list(column.type):  # whose items are looked at
+        items = [chunk.flatten() for chunk in column.chunks]
+        return different_texts(pa.chunked_array(items, column.type.value_type), marker)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_primitive(kind) or is_text(kind)) or pa.types.is_interval(kind):
         return pa.array([], pa.string())
+    values, _ = encode_values(column)
     texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.drop_null().cast(pa.string())))
     for letter, spelling in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
         texts = pc.replace_substring(texts, letter, spelling)

@@ -27,7 +27,7 @@ from veil.risk.identify.content import (
     texts_about_people,
 )
 from veil.risk.identify.vocabulary import COLUMN_NAMES, is_person_number, plain
-from veil.tables.columns import is_text
+from veil.tables.columns import is_list, is_text
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,9 @@ def by_content(
     values = different_texts(column, marker)
     if not len(values):
         return []
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = column.type
+    while pa.types.is_dictionary(kind) or is_list(kind):
+        kind = kind.value_type
     found, looks = [], content_hits(values, kind, today)
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)

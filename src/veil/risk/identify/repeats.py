@@ -13,7 +13,8 @@ then promised more than holds, so that it has to be noticed. What is looked at, 
   shared by many people. One alone, or places and dates alone, never count.
 - *Remarks and amounts* say nothing about whose row it is, and are left out.
 
-Missing values, and texts that stand for them, are no values.
+Missing values, and texts that stand for them, are no values. Texts that differ in blanks, case or Unicode form only are
+one value (`veil.tables.spelling`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.base.wording import plural
+from veil.engines.relation import Relation
 from veil.errors import NOTHING, PlanError, Say
+from veil.plan.plan import ASK
 from veil.risk.grouping import table_of
 from veil.risk.identify.content import SHARED
 from veil.risk.identify.detection import by_content, match_name
@@ -77,12 +80,15 @@ class Repeated:
         Number of rows that have one.
     most : int
         Rows of whoever has most.
+    alike : tuple of str
+        Some values that were taken for one, as they differ in blanks, case or Unicode form only.
     """
 
     columns: tuple[str, ...]
     people: int
     rows: int
     most: int
+    alike: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         what = f"column {self.columns[0]!r} has"
@@ -90,12 +96,15 @@ class Repeated:
             listed = ", ".join(map(repr, self.columns[:-1]))
             what = f"columns {listed} and {self.columns[-1]!r} together have"
         values = plural(self.people, "different value")
-        return f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
+        told = f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
+        same = f" ({' and '.join(map(repr, self.alike))} are one, up to blanks, case and Unicode form)"
+        return told + (same if self.alike else "")
 
     def refusal(self) -> PlanError:
         """Return the error that says so, and both ways out."""
+        folded = "=folded" if self.alike else ""
         asked: tuple[str | Say, ...] = (
-            ("Say which column tells people apart (", Say("person", self.columns[0]), "), so that ")
+            ("Say which column tells people apart (", Say("person", self.columns[0] + folded), "), so that ")
             if len(self.columns) == 1
             else ("Add a column that tells people apart and name it in ", Say("person"), ", so that ")
         )
@@ -124,7 +133,7 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     >>> find_repeats(pa.table({"first name": ["Ada", "Ada"]}), ["first name"])
     ()
     """
-    table: Tallied = source if hasattr(source, "tally") else InMemory(table_of(source))
+    table = _tallied(source)
     listed = [
         name
         for name in (_called_so(table.columns) if identifying is None else identifying)
@@ -135,7 +144,7 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     numbers += [name for name in table.columns if name not in kinds and _is_called_number(name, table)]
     tallies = {name: table.tally([name]) for name in numbers}
     found = [
-        _repeated((name,), tally)
+        _repeated((name,), tally, table.alike(name))
         for name, tally in tallies.items()
         if tally.different > _WHAT or is_person_number(name) is not None
     ]
@@ -145,6 +154,15 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     return tuple(sorted(there, key=lambda each: (len(each.columns), not _is_named(each), each.people)))
 
 
+def _tallied(source: Any) -> Tallied:
+    """See a table as one whose values can be counted, wherever it is."""
+    if not isinstance(source, Relation):
+        return source if hasattr(source, "tally") else InMemory(table_of(source))
+    from veil.engines.tally import HeldTally  # which needs Ibis
+
+    return HeldTally(source.original)
+
+
 def _called_so(columns: Iterable[str]) -> list[str]:
     named = {name: match_name(name, COLUMN_NAMES) for name in columns}
     return [
@@ -152,8 +170,8 @@ def _called_so(columns: Iterable[str]) -> list[str]:
     ]
 
 
-def _repeated(columns: tuple[str, ...], tally: Tally) -> Repeated | None:
-    return Repeated(columns, tally.different, tally.rows, tally.most) if tally.pairs else None
+def _repeated(columns: tuple[str, ...], tally: Tally, alike: tuple[str, ...] = ()) -> Repeated | None:
+    return Repeated(columns, tally.different, tally.rows, tally.most, alike) if tally.pairs else None
 
 
 def _is_named(each: Repeated) -> bool:
@@ -167,7 +185,9 @@ def _is_called_number(name: str, table: Tallied) -> bool:
     if how is None:
         return False
     values = table.some(name)
-    return not pa.types.is_boolean(values.type) and (how == "number" or len(values) >= _FEW)
+    # Values that are spelled in several ways were typed in, one for each person.
+    several = how == "number" or len(values) >= _FEW or bool(table.alike(name))
+    return not pa.types.is_boolean(values.type) and several
 
 
 def _kind_of(name: str, table: Tallied) -> _Kind:
@@ -220,7 +240,7 @@ def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
     apart = [tally for tally in _dealt_out(kinds, table) if tally.different > 1]
     if len(apart) < 2:
         alone = set(kinds.values()) & {"name", "contact"}
-        return _repeated(names, whole) if alone else None
+        return _repeated(names, whole) if alone and whole.different > _WHAT else None
     every = math.comb(whole.rows, 2)
     by_chance = float(every)
     for tally in apart:
@@ -245,7 +265,12 @@ def _dealt_out(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
     return made
 
 
-def refuse_repeats(table: Tallied, identifying: Collection[str] | None) -> None:
-    """Refuse a table with several rows of a person, of which nobody has said so; see `find_repeats`."""
-    for each in find_repeats(table, identifying):
-        raise each.refusal()
+def check_people(table: Any, person: str | None, identifying: Collection[str] | None = None) -> None:
+    """Refuse a table with several rows of a person, if nobody has said whose rows they are (see `find_repeats`).
+
+    This is the gate that every verb goes through whose figures or promises count people, wherever the table is. What is
+    differentially private does not: there, what people have to say is declared, and a refusal would be an answer.
+    """
+    if person == ASK:
+        for each in find_repeats(table, identifying):
+            raise each.refusal()

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from veil.errors import InputError, Say
 from veil.tables.formats import Csv
@@ -43,19 +44,26 @@ class Header:
     body: int  # byte offset of the first data record
 
 
-def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
+def marked_encoding(data: bytes) -> str | None:
+    """Return the encoding that a byte order mark says, or None."""
+    return next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+
+
+def decode(
+    data: bytes, encoding: str | None, path: Path, *, errors: Literal["strict", "replace"] = "strict"
+) -> tuple[bytes, str]:
     """Return the file's text as UTF-8 without a byte order mark, and the name of its encoding.
 
-    Text that is UTF-8 already is not checked here (the parser does that as it goes).
+    Text that is UTF-8 already is not checked here (the parser does that as it goes), unless what is no text is to be
+    replaced.
     """
-    marked = next(((bom, name) for bom, name in _BYTE_ORDER_MARKS if data.startswith(bom)), None)
-    name = codecs.lookup(encoding).name if encoding is not None else marked[1] if marked else "utf-8"
+    name = codecs.lookup(encoding).name if encoding is not None else marked_encoding(data) or "utf-8"
     if name in ("utf-8", "utf-8-sig"):
-        if not data.startswith(codecs.BOM_UTF8):
-            return data, "utf-8"
-        return data[len(codecs.BOM_UTF8) :], "utf-8-sig"
+        found = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+        data = data.removeprefix(codecs.BOM_UTF8)
+        return (data if errors == "strict" else data.decode("utf-8", errors).encode()), found
     try:
-        text = data.decode(name)
+        text = data.decode(name, errors)
     except UnicodeDecodeError as error:
         raise wrong_encoding(data, error, name, path) from None
     return text.removeprefix("\ufeff").encode(), name
@@ -65,10 +73,16 @@ def wrong_encoding(data: bytes, error: UnicodeDecodeError, encoding: str, path: 
     """Say where the bytes stop being text in the given encoding, and how the file could be read instead."""
     from veil.tables.csv.proposal import propose_reading  # which needs this module
 
-    return InputError(
+    problem = (
         f"{path}, line {line_of(data, error.start)}: the bytes at offset {error.start} "
-        f"({data[error.start : error.start + 4].hex(' ')}) are not {encoding.upper()}. Name the encoding of "
-        "the file, for example ",
+        f"({data[error.start : error.start + 4].hex(' ')}) are not {encoding.upper()}"
+    )
+    if encoding == marked_encoding(data):
+        return InputError(
+            f"{problem}, which the file begins as. It is cut off or damaged: copy or export it again"
+        )
+    return InputError(
+        f"{problem}. Name the encoding of the file, for example ",
         Say("format", "Csv", **(propose_reading(data) or {"encoding": "cp1252"})),
         ", and check that its letters come out right; or save it as UTF-8",
     )

@@ -11,17 +11,15 @@ import csv
 import io
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from veil.tables.csv.dialect import SEPARATORS, decode, options
+from veil.tables.csv.dialect import SEPARATORS, marked_encoding, options
 from veil.tables.formats import Csv
 from veil.tables.header import header_below
 
 HEAD = 1 << 17
 """Bytes from which it can be seen how a file is laid out."""
 
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _POINT = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)\.\d+")
 
@@ -57,7 +55,7 @@ def propose_reading(data: bytes) -> dict[str, Any]:
     {'encoding': 'cp1252', 'skip': 3}
     """
     encoding, skip = _encoding(data), propose_format(data[:HEAD]).skip
-    if encoding is None and not data.startswith(_MARKS):
+    if encoding is None and marked_encoding(data) is None:
         try:
             data.decode()
         except UnicodeDecodeError:  # the last character is cut off, which is no fault of a sample
@@ -67,17 +65,21 @@ def propose_reading(data: bytes) -> dict[str, Any]:
 
 def decoded(head: bytes, encoding: str | None) -> str:
     """Read the beginning of a file as text; what the cut has left of its last character is dropped."""
-    data, _ = decode(head, encoding, Path()) if encoding is None else (head, "")
-    text = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode(data)
-    return text.removeprefix("\ufeff")
+    name = encoding or marked_encoding(head) or "utf-8"
+    return codecs.getincrementaldecoder(name)("replace").decode(head).removeprefix("\ufeff")
 
 
 def _encoding(head: bytes) -> str | None:
     """Name the encoding if it is not the one that is detected: UTF-8, or what a byte order mark says."""
-    if head.startswith(_MARKS):
+    if marked_encoding(head) is not None:
         return None
     if (nuls := head.count(b"\0")) > len(head) // 8:
-        return "utf-16-le" if head[1::2].count(b"\0") * 2 > nuls else "utf-16-be"
+        width = 32 if nuls > len(head) * 5 // 8 else 16
+        return (
+            f"utf-{width}-le"
+            if head[1::2].count(b"\0") * 2 > nuls or head[:1] != b"\0"
+            else f"utf-{width}-be"
+        )
     for name in (None, "cp1252"):
         try:
             codecs.getincrementaldecoder(name or "utf-8")().decode(head)

@@ -44,7 +44,7 @@ def read_csv(
         if may_be_empty:
             return pa.table({name: pa.array([], pa.string()) for name in names}), format
         raise InputError(f"{path}: a header but no rows. The table should hold at least one row")
-    texts = _parse(data, header.body, len(names), quotes > 0, format, path)
+    texts = parse(data, len(names), format, path, start=header.body)
     return (texts.rename_columns(names), format) if as_text else _convert_types(texts, names, format, path)
 
 
@@ -82,8 +82,14 @@ def check_types(names: list[str], format: Csv, path: Path) -> None:
             )
 
 
-def _parse(data: bytes, start: int, width: int, quoted: bool, format: Csv, path: Path) -> pa.Table:
-    """Return the fields from byte `start` on as text, null where a missing value stands unquoted."""
+def parse(
+    data: bytes, width: int, format: Csv, path: Path, *, start: int = 0, skip: bool = False
+) -> pa.Table:
+    """Return the fields from byte `start` on as text, null where a missing value stands unquoted.
+
+    A record with more or fewer fields than there are columns is an error, or left out (`skip`).
+    """
+    quoted = format.quote is not None and format.quote.encode() in data
     body = pa.py_buffer(data).slice(start)
     if data.startswith(codecs.BOM_UTF8, start):
         # The parser drops one byte order mark; here it belongs to the first value.
@@ -96,6 +102,7 @@ def _parse(data: bytes, start: int, width: int, quoted: bool, format: Csv, path:
         newlines_in_values=quoted or format.escape is not None,
         # In a table of one column, a blank line is a record: its value is missing.
         ignore_empty_lines=width > 1,
+        invalid_row_handler=(lambda row: "skip") if skip else None,
     )
     names = [str(number) for number in range(width)]
     options = arrow_csv.ConvertOptions(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import OutputError, Say
+from veil.tables.columns import is_text
 from veil.tables.csv.dialect import SEPARATORS
 from veil.tables.csv.text import spell
 from veil.tables.formats import Csv
@@ -26,6 +28,7 @@ _ROWS = 1 << 14  # rows joined at a time: few enough to stay far below Arrow's 2
 def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     """Write a table to an open binary file. What is unknown in the format is written with , and UTF-8."""
     heed_formulas(table, format.formulas, "Csv")
+    _warn_of_blanks(table)
     separator = format.separator or ","
     out = _Encoded(file, format.encoding or "utf-8")
     if format.header:
@@ -40,6 +43,22 @@ def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     fields = pa.table(texts, names=[str(number) for number in range(len(texts))])
     for batch in fields.to_batches(max_chunksize=_ROWS):
         out.write_rows(pc.binary_join_element_wise(*batch.columns, separator))
+
+
+class BlankWarning(UserWarning):
+    """A CSV file holds empty texts beside missing values, which most programs read as the same."""
+
+
+def _warn_of_blanks(table: pa.Table) -> None:
+    for name in table.column_names:
+        column = table[name]
+        if column.null_count and is_text(column.type) and pc.any(pc.equal(column, "")).as_py():
+            warnings.warn(
+                f"column {name!r} holds empty texts beside missing values: Veil reads them back as two values, but most "
+                "programs take both for missing. Unify them in the input, or write Parquet",
+                BlankWarning,
+                stacklevel=3,
+            )
 
 
 class _Encoded:

@@ -48,12 +48,12 @@ def budget(id: str, session: InSession) -> dict[str, Any]:
 def setbudget_of(id: str, asked: Budget, session: InSession) -> dict[str, Any]:
     """Say what may be spent on a table. It is said once: what was promised is not raised afterwards."""
     table = session.table(id)
-    with session.lock:
-        if budget_of(session, table) is not None:
-            raise Refused(
-                HTTPStatus.CONFLICT,
-                "this table has a budget already, and it is not raised afterwards",
-                kind="BudgetError",
-            )
-        session.budgets[table.fingerprint] = Accountant(asked.epsilon, asked.delta)
+    account = Accountant(asked.epsilon, asked.delta)
+    # In one step: budgets belong to all sessions, and of two requests at the same time one is refused.
+    if session.budgets.setdefault(table.fingerprint, account) is not account:
+        raise Refused(
+            HTTPStatus.CONFLICT,
+            "this table has a budget already, and it is not raised afterwards",
+            kind="BudgetError",
+        )
     return budget(id, session)

@@ -25,7 +25,7 @@ from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
 from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
-from veil.web.problems import Refused
+from veil.web.problems import Refused, sentence
 from veil.web.routes.base import Body, InSession
 from veil.web.routes.tables import Name
 from veil.web.session import OpenTable, Session
@@ -55,7 +55,7 @@ def plan_told(session: Session) -> dict[str, Any]:
                 recipe.plan().check_columns(columns)
                 made["code"] = _code(draft, recipe, table.name)
         except (VeilError, Refused) as error:
-            made["problem"] = str(error)
+            made["problem"] = sentence(error)
     return made
 
 

@@ -173,6 +173,7 @@ def attack(id: str, session: InSession, asked: Knowledge | None = None) -> JobTo
             hierarchies=outcome.hierarchies if outcome.prepared is not None else None,
             origins=outcome.origins,
             marker=outcome.marker,
+            person=None,  # record by record, beside the attacks that know who is who
         )
         return {"linkage": plain(dataclasses.asdict(found)), "tried": plain(tried.to_dict())}
 

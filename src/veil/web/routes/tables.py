@@ -21,9 +21,10 @@ from veil.synthetic import patients
 from veil.tables import Csv, Excel, Format, read
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
+from veil.web.child import CHILDREN
 from veil.web.jobs import Job
 from veil.web.languages import Language, say
-from veil.web.problems import Refused
+from veil.web.problems import Refused, renamed
 from veil.web.projects import open_project
 from veil.web.routes.base import Body, InSession, InWorkbench, JobTold, the_session, the_workbench, told
 from veil.web.session import Filter, OpenTable, Session
@@ -171,9 +172,10 @@ def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, An
     """Open the file of a project; what is wrong with it is told by its name alone."""
     job.tell("opening the project", 0, 0, "")
     try:
-        return open_project(session, Project.read(path), name, job)
+        project = CHILDREN.run(Project.read, path, name=name, check=job.check)
+        return open_project(session, project, name, job)
     except VeilError as error:
-        raise type(error)(str(error).replace(str(path), name)) from None
+        raise renamed(error, path, name) from None
 
 
 def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:

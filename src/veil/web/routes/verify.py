@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import tempfile
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
-import veil
 from veil.errors import PlanError
+from veil.web.child import CHILDREN
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Job
+from veil.web.reading import verify_apart
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.tables import Name
 
@@ -39,17 +37,15 @@ def verify(asked: Check, session: InSession) -> JobTold:
     if (asked.certificate is None) == (asked.recipe is None):
         raise PlanError("say what the table promises: send a `certificate` or a `recipe`, one of the two")
     plan = None if asked.recipe is None else checked_recipe(asked.recipe).plan()
-    source = table.whole if table.source.path is None else table.source.path
-    format = None if table.source.path is None else table.source.format
+    path = table.source.path
 
     def work(job: Job) -> dict[str, Any]:
         job.tell("verifying", 0, 0, "")
-        with tempfile.TemporaryDirectory(dir=session.folder) as folder:
-            file = None
-            if asked.certificate is not None:
-                file = Path(folder) / "certificate.json"
-                file.write_text(json.dumps(asked.certificate), "utf-8")
-            found = veil.verify(source, plan, certificate=file, format=format)
+        given = plan, asked.certificate, table.source.format
+        if path is None:
+            found = verify_apart(table.whole, *given, session.folder)
+        else:
+            found = CHILDREN.run(verify_apart, path, *given, path.parent, name=table.name, check=job.check)
         return {
             "holds": found.holds,
             "findings": [dataclasses.asdict(each) | {"verdict": each.verdict} for each in found.findings],

@@ -86,8 +86,12 @@ function Budget() {
   const [asked, setAsked] = useState({ epsilon: 2, delta: 0.00001 });
   const id = state.table.id;
   useEffect(() => { get(`/tables/${id}/budget`).then(setTold, () => {}); }, [id, state.release?.id]);
+  const person = state.plan.draft.person;
   if (!told) return null;
   return html`<section class="card budget"><h2>${t("budget")}</h2><p class="quiet">${t("budget.about")}</p>
+    ${person === "ask"
+      ? html`<p>${t("budget.unit")} <button onClick=${() => attempt(() => change(t("person.rows"), { person: null }))}>${t("budget.each")}</button></p>`
+      : html`<p>${person ? t("person.counted", { column: person }) : t("person.rows")}</p>`}
     ${told.budget
       ? html`<ul class="figures"><li>${t("budget.whole")} <b>${told.budget}</b></li><li>${t("budget.left")} <b>${told.remaining}</b></li></ul>
           <ul>${told.ledger.map((each) => html`<li lang="en">${each.label}: epsilon = ${each.epsilon}, delta = ${each.delta}</li>`)}</ul>`

@@ -1,0 +1,93 @@
+"""The sample as models of a sensitive attribute see it: the records that show a value of it.
+
+A cell is a value, missing, or withheld. The last two show nothing: such records are left out of the class's and of the
+table's distribution, and a class in which nobody shows a value holds nothing to judge. Where people may have several rows,
+a person shows the values of those rows that have one.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veil.classes.people import Entries
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, Histogram
+from veil.classes.voters import Voters, Votes
+
+
+class Visible:
+    """The records of a sample that show a value of one attribute.
+
+    Attributes
+    ----------
+    sample
+        A sample of those records and of that attribute alone, with the values that can be seen.
+    is_whole
+        Whether all records show a value.
+    """
+
+    def __init__(self, sample: Sample, name: str) -> None:
+        attribute = sample.attribute(name)
+        assert attribute.hidden is not None
+        self._place, self._hidden = sample.attributes.index(attribute), attribute.hidden
+        self._code = np.where(self._hidden, -1, np.cumsum(~self._hidden) - 1).astype(np.int32)
+        self.sample = copy.copy(sample)
+        values = tuple(
+            value for value, blank in zip(attribute.values, self._hidden, strict=True) if not blank
+        )
+        codes = self._code[attribute.codes]
+        self.sample.attributes = (dataclasses.replace(attribute, codes=codes, values=values, hidden=None),)
+        self.sample._index = {name: 0}
+        if isinstance(sample, Voters):
+            assert isinstance(self.sample, Voters)
+            everybody = copy.copy(sample.voters)
+            shown = self._code[everybody.values[self._place]]
+            everybody.values, everybody.owners = (
+                [shown[shown >= 0]],
+                [everybody.owners[self._place][shown >= 0]],
+            )
+            everybody.domains, everybody.pairs = [len(values)], []
+            self._pair = np.where(shown >= 0, np.cumsum(shown >= 0) - 1, -1).astype(np.int32)
+            self.is_whole = bool((shown >= 0).all())
+            everybody.number = int(np.unique(everybody.owners[0]).size)
+            self.sample.voters = everybody
+        self.sample.table = self.see(sample.table)
+        if isinstance(self.sample, Voters):
+            self.sample.records = self.sample.everybody = self.sample.voters.number
+        else:
+            self.sample.records = self.sample.everybody = int(self.sample.table.count.sum())
+            self.is_whole = self.sample.records == sample.records
+        if sample.baseline is not None:
+            self.sample.baseline = Visible(sample.baseline, name).sample
+
+    def see(self, table: ClassTable) -> ClassTable:
+        """Return the same classes with the records, or people, that show a value; their labels are not there."""
+        if isinstance(self.sample, Voters):
+            assert isinstance(table.histograms, Votes)
+            counts, histograms = self._people(table.histograms, len(table))
+            return _seen(counts, histograms)
+        starts, classes, counts = table.histograms[self._place]
+        blank = np.repeat(self._hidden, np.diff(starts))
+        left = table.count.copy()
+        np.subtract.at(left, classes[blank], counts[blank])
+        begins = np.concatenate([[0], np.cumsum(np.diff(starts)[~self._hidden])]).astype(np.int64)
+        return _seen(left, (Histogram(begins, classes[~blank], counts[~blank]),))
+
+    def _people(self, votes: Votes, number: int) -> tuple[NDArray[np.int64], Votes]:
+        """Count the people of each class who show a value there."""
+        assert isinstance(self.sample, Voters)
+        everybody, shown = self.sample.voters, votes.shown[self._place]
+        things = self._pair[shown.things]
+        visible = Entries(things[things >= 0], shown.classes[things >= 0])
+        whose = visible.classes.astype(np.int64) * everybody.everybody + everybody.owners[0][visible.things]
+        sizes = np.bincount(np.unique(whose) // everybody.everybody, minlength=number).astype(np.int64)
+        return sizes, Votes((visible,), sizes, everybody)
+
+
+def _seen(counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | Votes) -> ClassTable:
+    """Return a class table of which nothing is known but sizes and values: its keys are numbers."""
+    return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)

@@ -1,0 +1,115 @@
+"""Whose rows they are: what every promise about neighbours is a promise to.
+
+Neighbouring tables differ by one person. Either every row is a different person, or a column tells people apart and nobody has
+more than so many rows, which is declared from public knowledge: that no patient is seen more than 20 times, say. Nothing
+looks at a cell to question it, as a refusal would be an answer about whoever has more rows.
+
+The bound is enforced: at most so many rows of each person take part, drawn from theirs, everybody's by themselves. So of two
+tables that differ by a person, what takes part differs by at most so many rows, if all others are drawn alike: the draws of
+others depend neither on that person's rows nor on the order of rows. What is answered from it is as private for people as it
+would be for groups of so many rows. People are told apart by the texts of single cells, up to blanks, case and Unicode form; a
+row whose cell is missing or blank belongs to nobody, and takes no part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.randomness import Randomness
+from veil.errors import NOTHING, ParameterError, Say
+from veil.plan.plan import ASK
+from veil.tables.cells import Cells
+from veil.tables.spelling import fold_texts
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whose rows there are: everybody has one, or up to `rows` that have the same text in a column, `person`.
+
+    >>> Unit.declared(None), Unit.declared("patient", 5)
+    (Unit(person=None, rows=1), Unit(person='patient', rows=5))
+    >>> Unit.declared()
+    Traceback (most recent call last):
+    ...
+    veil.errors.ParameterError: say whose rows these are, which nothing is looked at to find out: person=None if every row is \
+a different person; or name the column that tells people apart in `person`, and how many rows one of them has at most in \
+`rows_per_person`, based on public knowledge
+    """
+
+    person: str | None
+    rows: int = 1
+
+    @classmethod
+    def declared(cls, person: Any = ASK, rows_per_person: Any = None) -> Unit:
+        """Read what is declared, and refuse to go on without it."""
+        if person == ASK:
+            raise ParameterError(
+                "say whose rows these are, which nothing is looked at to find out: ",
+                Say("person", NOTHING),
+                " if every row is a different person; or name the column that tells people apart in ",
+                Say("person"),
+                ", and how many rows one of them has at most in ",
+                Say("rows_per_person"),
+                ", based on public knowledge",
+            )
+        if person is None:
+            if rows_per_person not in (None, 1):
+                raise ParameterError(
+                    f"every row is a different person, so that none has {rows_per_person!r}: name the column that tells "
+                    "people apart in ",
+                    Say("person"),
+                    ", or leave ",
+                    Say("rows_per_person"),
+                    " out",
+                )
+            return cls(None)
+        if not isinstance(person, str):
+            raise ParameterError(f"`person` should be the name of a column, or None, not {person!r}")
+        if isinstance(rows_per_person, bool) or not isinstance(rows_per_person, int) or rows_per_person < 1:
+            raise ParameterError(
+                f"say how many rows somebody of {person!r} has at most, based on public knowledge: ",
+                Say("rows_per_person"),
+                f" should be a whole number from 1 on, not {rows_per_person!r}. Of whoever has more, so many take part",
+            )
+        return cls(person, rows_per_person)
+
+    def draw(
+        self, people: Cells, weights: NDArray[np.int64] | None, randomness: Randomness
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Draw the rows that take part; where each row stands for several records, also how many of these do.
+
+        >>> people = Cells.of(pa.chunked_array([["A17", "a17 ", "b", None]]))
+        >>> rows, _ = Unit("patient").draw(people, None, Randomness())
+        >>> rows.size, 2 in rows, 3 in rows
+        (2, True, False)
+        """
+        folded = fold_texts(pa.array(people.texts, pa.string())).to_pylist()
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, folded)))}
+        person = np.array([numbers.get(text, -1) for text in folded], np.int32)[people.codes]
+        rows = np.flatnonzero(person >= 0)
+        if weights is None:
+            return rows[draw_rows_of_people(person[rows], self.rows, randomness)], None
+        records = np.repeat(rows, weights[rows])
+        drawn = np.bincount(
+            records[draw_rows_of_people(person[records], self.rows, randomness)], minlength=weights.size
+        )
+        rows = np.flatnonzero(drawn)
+        return rows, drawn[rows]
+
+
+def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
+
+    >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 2, Randomness()).size
+    3
+    """
+    order = randomness.permutation(people.size)
+    by_person = order[np.argsort(people[order], kind="stable")]
+    sizes = np.bincount(people)
+    place = np.arange(people.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(by_person[place < most])

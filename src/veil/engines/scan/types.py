@@ -1,0 +1,178 @@
+"""The types that columns of files have in memory, for a reader that knows others.
+
+DuckDB reads the text of CSV files and folder names as text. What all cells of a column stand for is found by Veil's own
+rules, in one pass over the columns that may be numbers, days or truth values, so that a file is the same table whoever
+reads it. Parquet files say their types; DuckDB must be able to hold them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.engines.dialects import collect, dialect_of
+from veil.engines.kinds import duckdb_kind, is_zoned, memory_kind
+from veil.errors import InputError, Say
+from veil.tables.csv.types import convert, infer
+from veil.tables.formats import Csv
+
+if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
+_TYPED = r"^([-+0-9.,:eE' TZ/]*|[Tt]rue|TRUE|[Ff]alse|FALSE)$"
+"""What every number, day and truth value matches; words that do not are texts for certain."""
+
+_BATCH = 1 << 18
+_FEW = 1000
+_IN_MEMORY = Say("engine", "memory")
+
+
+def text_types(
+    table: Table, names: Sequence[str], format: Csv, head: pa.Table | None
+) -> tuple[dict[str, pa.DataType], Csv]:
+    """Return the types that columns of text have in memory, and the format with the one way timestamps are spelled.
+
+    Columns of which the `head` shows a word are text, and not looked at any further.
+    """
+    columns = {
+        name: _Column(name, format)
+        for name in names
+        if head is None or name in format.types or not _has_word(head[name])
+    }
+    if columns:
+        backend = table._find_backend(use_default=True)
+        for batch in dialect_of(backend).batches(table.select(list(columns)), _BATCH):
+            for name, column in columns.items():
+                column.read(pa.chunked_array([batch[name].cast(pa.string())]))
+    result = dict.fromkeys(names, pa.string())
+    for name, column in columns.items():
+        kind = column.kind()
+        if kind is None:  # seldom: batches of numbers that only all together tell what they are
+            cells = collect(backend, table.select(name).distinct())[name].cast(pa.string())
+            kind = _typed(cells, name, format).type
+        if pa.types.is_timestamp(kind):
+            separator: Literal["T", " "] = " " if column.separators == {" "} else "T"
+            if format.time_separator is None:
+                format = dataclasses.replace(format, time_separator=separator)
+            elif name not in format.types and separator != format.time_separator:
+                kind = pa.string()  # as one file is written in one way
+        _check_digits(name, kind)
+        result[name] = kind
+    return result, format
+
+
+def _check_digits(name: str, kind: pa.DataType) -> None:
+    if is_zoned(kind) and kind.unit == "ns":
+        raise InputError(
+            f"column {name!r} holds times with a zone in nanoseconds, which DuckDB does not keep. Say ",
+            Say("format", "Csv", types={name: "string"}),
+            " to keep them as text, or use ",
+            _IN_MEMORY,
+        )
+
+
+class _Column:
+    """What the batches of a column of text have been."""
+
+    def __init__(self, name: str, format: Csv) -> None:
+        self.name, self.format = name, format
+        self.kinds: set[pa.DataType] = set()
+        self.separators: set[str] = set()
+        self.first = pa.chunked_array([], pa.string())
+        self.empty = self.missing = self.text = False
+
+    def read(self, cells: pa.ChunkedArray) -> None:
+        """Look at a batch, beside some cells of the first: the empty texts in it are judged at the end."""
+        if self.text:
+            return
+        is_empty = pc.equal(cells, "")
+        self.missing = self.missing or cells.null_count > 0
+        self.empty = self.empty or bool(pc.any(is_empty).as_py())
+        values = cells.filter(pc.fill_null(pc.invert(is_empty), False))
+        self.text = self.name not in self.format.types and (self._tells_empty_apart() or _has_word(values))
+        if self.text or not len(values):
+            return
+        kind = _typed(pa.chunked_array([*self.first.chunks, *values.chunks]), self.name, self.format).type
+        self.kinds.add(kind)
+        self.first = self.first if len(self.first) else values.slice(0, _FEW)
+        if pa.types.is_timestamp(kind):
+            self.separators.add(values[0].as_py()[10:11])
+
+    def kind(self) -> pa.DataType | None:
+        """Return the type; None if it cannot be told from those of the batches."""
+        if self.name in self.format.types and not self.kinds:
+            return _typed(self.first, self.name, self.format).type
+        if self.text or not self.kinds:
+            return pa.string()
+        if len(self.kinds) == 1 and self.kinds != {pa.string()}:
+            return next(iter(self.kinds))
+        return None
+
+    def _tells_empty_apart(self) -> bool:
+        return self.empty and (self.missing or "" not in self.format.missing)
+
+
+def _typed(cells: pa.ChunkedArray, name: str, format: Csv) -> pa.ChunkedArray:
+    if name not in format.types:
+        return infer(cells, format)
+    try:
+        return convert(cells, format.types[name], name, format)
+    except InputError as error:
+        # The cells of a batch have other numbers than the rows of the file.
+        raise InputError(re.sub(", row [0-9]+:", ":", str(error), count=1)) from None
+
+
+def _has_word(cells: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.invert(pc.match_substring_regex(cells, _TYPED))).as_py())
+
+
+def parquet_types(files: Sequence[Path]) -> dict[str, pa.DataType]:
+    """Return the types that columns of Parquet files have in memory; refuse what DuckDB does not hold exactly."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(files[0])
+    for file in files[1:]:
+        other = pq.read_schema(file)
+        for field in schema:
+            if is_zoned(field.type) and other.field(field.name).type.tz != field.type.tz:
+                raise InputError(
+                    f"{file}: column {field.name!r} has times of {other.field(field.name).type.tz}, but in {files[0]} "
+                    f"they are of {field.type.tz}. Write the files with one zone, or give those that have"
+                )
+    for field in schema:
+        if not _is_exact(field.type) or (
+            is_zoned(field.type)
+            and field.type.unit == "ns"
+            and not all(_in_microseconds(each, field.name) for each in files)
+        ):
+            raise InputError(
+                f"{files[0]}: column {field.name!r} has type {field.type}, whose values DuckDB does not keep as they "
+                "are. Write the files without it or in another type, or read a single file with ",
+                _IN_MEMORY,
+            )
+    return {field.name: memory_kind(field.type) for field in schema}
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    """Whether DuckDB holds values of a type that a Parquet file has, also those inside of lists and records."""
+    if pa.types.is_nested(kind):
+        return all(_is_exact(kind.field(number).type) for number in range(kind.num_fields))
+    return kind == pa.uuid() or duckdb_kind(kind) is not None
+
+
+def _in_microseconds(file: Path, name: str) -> bool:
+    """Whether times in nanoseconds, of which DuckDB would cut the last digits off, have none there."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(columns=[name]):
+            times = batch.column(0)
+            if not times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(times.type).equals(times):
+                return False
+    return True

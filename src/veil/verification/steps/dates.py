@@ -1,0 +1,127 @@
+"""Checks of methods that move the dates of a person, in the calendar of the column: by the clocks on the wall of its zone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from veil.base.wording import plural
+from veil.published.finding import Finding
+from veil.published.people import People
+from veil.verification.steps.rows import Integers, MaskStep
+
+_DAY = 86_400
+_YEAR, _SEASON = 365.2425, 15
+"""Days of a year, and by how many a shift may differ from whole years where the season is to stay."""
+
+
+def _wall_clock(column: pa.ChunkedArray) -> tuple[Integers, NDArray[np.bool_], int]:
+    """Return what clocks showed as counts of the column's unit from 1970 on, where there is no value, and units of a day."""
+    kind = column.type
+    if pa.types.is_date(kind):
+        days = column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+        return np.array(days.fill_null(0)), np.array(column.is_null()), 1
+    local = column if kind.tz is None else pc.local_timestamp(column)
+    counts = np.array(local.cast(pa.int64()).fill_null(0))
+    return (
+        counts,
+        np.array(column.is_null()),
+        _DAY * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit],
+    )
+
+
+def _people(step: MaskStep) -> Integers:
+    codes = People.of(step.source, step.method.person).codes.astype(np.int64)
+    return codes if step.origins is None else codes[step.origins]
+
+
+def _admissible(days: int, keep: str) -> list[int]:
+    """Return all shifts of at most some days that keep what they have to, in order."""
+    return [
+        shift
+        for shift in range(-days, days + 1)
+        if ("weekday" not in keep or shift % 7 == 0)
+        and ("season" not in keep or abs(shift - _YEAR * round(shift / _YEAR)) <= _SEASON)
+    ]
+
+
+def _date_shifting(step: MaskStep) -> Iterator[Finding]:
+    method, people = step.method, _people(step)
+    shifts = np.array(_admissible(method.days, method.keep), np.int64)
+    number = int(people.max(initial=-1)) + 1
+    # Of each person the least and the greatest shift that is seen; and those that lead out of the period, undone.
+    least, most = np.full(number, np.iinfo(np.int64).max), np.full(number, np.iinfo(np.int64).min)
+    low, high = np.full(number, -method.days), np.full(number, method.days)
+    wrong = 0
+    for name in method.columns:
+        old, missing, day = _wall_clock(step.old(name))
+        new, gone, _ = _wall_clock(step.new(name))
+        wrong += int(np.count_nonzero(missing != gone))
+        there = ~(missing | gone)
+        old, new, whose = old[there], new[there], people[there]
+        shift, rest = np.divmod(new - old, day)
+        wrong += int(np.count_nonzero(rest[~_does_not_exist(old + shift * day, step.new(name).type)]))
+        np.minimum.at(least, whose, shift)
+        np.maximum.at(most, whose, shift)
+        every, nowhere, _ = _wall_clock(step.source[name])
+        if there.any():
+            first, last = int(every[~nowhere].min()), int(every[~nowhere].max())
+            np.maximum.at(low, whose, -((last - new) // day))
+            np.minimum.at(high, whose, (new - first) // day)
+    seen = least <= most
+    wrong += int(np.count_nonzero((least != most)[seen] | ~np.isin(least[seen], shifts)))
+    yield Finding(
+        "all dates of a person moved by the same number of days, the shift is a declared one, and times of day stay, unless "
+        "clocks were put forward there",
+        not wrong,
+        plural(wrong, "does not", "do not") if wrong else "everybody",
+    )
+    left = np.searchsorted(shifts, high, "right") - np.searchsorted(shifts, low, "left")
+    fewest = int(left.min(initial=shifts.size))
+    promise = f"at least {method.least} shifts are possible for everybody, given the period of the table"
+    yield Finding(promise, fewest >= method.least, f"{fewest} at least")
+
+
+def _does_not_exist(counts: Integers, kind: pa.DataType) -> NDArray[np.bool_]:
+    """Tell which times no clock showed, as clocks went forward there: a moved date shows a later time then."""
+    if pa.types.is_date(kind) or kind.tz is None:
+        return np.zeros(counts.size, np.bool_)
+    local = pa.array(counts, pa.timestamp(kind.unit))
+    early, late = (
+        pc.assume_timezone(local, kind.tz, ambiguous="earliest", nonexistent=side)
+        for side in ("earliest", "latest")
+    )
+    return np.array(pc.not_equal(early, late), dtype=np.bool_)
+
+
+def _days_since_first(step: MaskStep) -> Iterator[Finding]:
+    method, people = step.method, People.of(step.source, step.method.person).codes
+    first: dict[int, int] = {}
+    for name in method.columns if method.since is None else (method.since,):
+        counts, missing, day = _wall_clock(step.source[name])
+        for person, count in zip(people[~missing].tolist(), (counts[~missing] // day).tolist(), strict=True):
+            first[person] = min(count, first.get(person, count))
+    wrong = 0
+    for name in method.columns:
+        counts, missing, day = _wall_clock(step.old(name))
+        expected = [
+            None if gone or person not in first else count - first[person]
+            for person, count, gone in zip(
+                _people(step).tolist(), (counts // day).tolist(), missing.tolist(), strict=True
+            )
+        ]
+        wrong += sum(one != other for one, other in zip(expected, step.new(name).to_pylist(), strict=True))
+    names = ", ".join(map(repr, method.columns))
+    since = "first date" if method.since is None else repr(method.since)
+    told = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
+    yield Finding(f"{names}: days since each person's {since}", not wrong, told)
+
+
+CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
+    "DateShifting": _date_shifting,
+    "DaysSinceFirst": _days_since_first,
+}

@@ -1,0 +1,275 @@
+"""Checks of methods that make groups: privacy models on what is published, and tables that are tied by groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.base.wording import plural
+from veil.models import ratio_distance
+from veil.models.closeness.model import TCloseness
+from veil.models.diversity import DistinctLDiversity
+from veil.models.item_sets import KMAnonymity
+from veil.models.k_anonymity import KAnonymity
+from veil.published.blank import MARKER, shows_no_value
+from veil.published.finding import Finding
+from veil.published.matching import fewest_matches
+from veil.published.table import Published
+from veil.tables.columns import encode_values, ranks
+from veil.tables.text import canonical_text
+from veil.verification.items import other_sets
+from veil.verification.release import verify_model, verify_models
+from veil.verification.steps.moves import values_kept
+from veil.verification.steps.rows import MaskStep, groups_of, plain
+
+ONLY_THEIR_ITEMS = "show only items they had, or groups of these"
+
+SECOND = "confidential"
+"""The table that holds confidential values by group."""
+
+
+def _models(step: MaskStep) -> Iterator[Finding]:
+    yield from verify_models(step.published(step.method.known_columns), step.method.privacy_models)
+
+
+# --- microaggregation and local suppression -------------------------------------------------------
+
+
+def _microaggregation(step: MaskStep) -> Iterator[Finding]:
+    """Check, on the output alone, that nobody can be told apart by columns that share a partition."""
+    method = step.method
+    alone = getattr(method, "order", None) == "individual ranking"
+    for names in [(name,) for name in method.columns] if alone else [method.columns]:
+        found = verify_model(step.published(names), KAnonymity(method.k))
+        shown = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
+        whom = "" if step.person is None else ", counting people"
+        yield Finding(f"{method.k}-anonymity in {shown}{whom}", found.holds, found.measured)
+
+
+def _close_microaggregation(step: MaskStep) -> Iterator[Finding]:
+    method = step.method
+    yield from _microaggregation(step)
+    yield TCloseness(method.confidential, method.t, method.closeness).verify(step.published(method.columns))
+
+
+def _local_suppression(step: MaskStep) -> Iterator[Finding]:
+    method, published = step.method, step.published(step.method.columns)
+    if method.missing == "own_value":
+        yield verify_model(published, KAnonymity(method.k))
+    else:
+        codes = np.stack([_known_codes(step.new(name)) for name in method.columns], axis=1)
+        persons = published.persons
+        fewest = fewest_matches(codes, method.k, None if persons is None else persons.codes)
+        whom = "records" if persons is None else "people"
+        promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
+        yield Finding(promise, fewest >= method.k, f"at least {fewest}")
+    wrong = sum(_shown_otherwise(step, name) for name in (*method.columns, *method.linked))
+    wrong += sum(
+        int(pc.sum(pc.and_(_left_out(step, to), pc.is_valid(step.new(name)))).as_py() or 0)
+        for name, to in method.linked.items()
+    )
+    yield Finding(
+        "cells are left out or unchanged", not wrong, plural(wrong, "is not", "are not") if wrong else "all"
+    )
+
+
+def _known_codes(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Number the values of a column; -1 where there is none."""
+    _, codes = encode_values(column)
+    return np.where(np.array(column.is_null()), -1, codes).astype(np.int32)
+
+
+def _left_out(step: MaskStep, name: str) -> pa.ChunkedArray:
+    return pc.and_(pc.is_valid(step.old(name)), pc.is_null(step.new(name)))
+
+
+def _shown_otherwise(step: MaskStep, name: str) -> int:
+    """Count the cells that show something else than they did."""
+    old, new = step.records([name])
+    shown = np.array(step.new(name).is_valid())
+    return int(np.count_nonzero((old != new) & shown))
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def _items(step: MaskStep) -> Iterator[Finding]:
+    method = step.method
+    shown = step.after if method.person is None else _sets_of_people(step)
+    model = KMAnonymity(method.column, method.k, method.m, method.separator)
+    found = model.verify(Published(shown, list(method.within), untouched=True))
+    agree = f" among records that agree in {', '.join(map(repr, method.within))}" if method.within else ""
+    yield Finding(f"{found.promise}{agree}", found.holds, found.measured)
+    old, new = step.old(method.column), step.new(method.column)
+    if method.person is not None:  # one item in each row
+        old, new = (
+            pa.chunked_array([pa.ListArray.from_arrays(np.arange(len(each) + 1), each.combine_chunks())])
+            for each in (old, new)
+        )
+    wrong = other_sets(old, new, method.column, method.hierarchy, method.separator)
+    promise = f"sets of {method.column!r} {ONLY_THEIR_ITEMS}"
+    yield Finding(promise, not wrong, plural(wrong, "does not", "do not") if wrong else "every set")
+
+
+def _sets_of_people(step: MaskStep) -> pa.Table:
+    """Return what each person shows: the set of their items, and the columns that are known beside it."""
+    method, after = step.method, step.after
+    people, number = encode_values(plain(after[method.person]))
+    first = np.full(len(people), -1, np.int64)
+    first[number[::-1]] = np.arange(number.size)[::-1]
+    sets: list[list[object]] = [[] for _ in range(len(people))]
+    for at, item in zip(number.tolist(), after[method.column].to_pylist(), strict=True):
+        if item is not None:
+            sets[at].append(item)
+    known = {name: after[name].take(pa.array(first)) for name in method.within}
+    return pa.table({**known, method.column: pa.array(sets, pa.list_(plain(after[method.column]).type))})
+
+
+# --- two tables -----------------------------------------------------------------------------------
+
+
+def _tied(step: MaskStep, columns: Sequence[str], group: str) -> Iterator[Finding]:
+    """Check that the second table holds the confidential values of each group of the first, in an order that tells nothing."""
+    second = step.apart[SECOND]
+    place = np.lexsort((*(ranks(second[name])[0] for name in reversed(columns)), np.array(second[group])))
+    in_order = all(
+        np.array_equal(numbers[place], numbers) for numbers in (ranks(second[name])[0] for name in columns)
+    ) and bool((np.diff(np.array(second[group])) >= 0).all())
+    first = pa.table({group: step.after[group], **{name: step.old(name) for name in columns}})
+    same = second.num_rows == first.num_rows and _same_rows(first, second, [group, *columns])
+    yield Finding(
+        f"the second table holds the values of each {group!r}, sorted",
+        same and in_order,
+        "other values" if not same else "every one" if in_order else "in another order",
+    )
+
+
+def _same_rows(one: pa.Table, other: pa.Table, names: Sequence[str]) -> bool:
+    """Whether two tables hold the same rows, each as often."""
+    columns = []
+    for name in names:
+        first, second = plain(one[name]), plain(other[name])
+        if first.type != second.type:
+            return False
+        columns.append(pa.chunked_array([*first.chunks, *second.chunks], first.type))
+    numbers = groups_of(columns, one.num_rows + other.num_rows)
+    return np.array_equal(np.sort(numbers[: one.num_rows]), np.sort(numbers[one.num_rows :]))
+
+
+def _group_sizes(step: MaskStep, k: int, group: str) -> Finding:
+    """Check that groups are large enough, in both tables alike."""
+    sizes, again = (
+        dict(zip(*np.unique(np.array(table[group]), return_counts=True), strict=True))
+        for table in (step.after, step.apart[SECOND])
+    )
+    smallest = min([*sizes.values(), *again.values()], default=k)
+    promise = f"every group has at least {k} records"
+    return Finding(
+        promise, sizes == again and smallest >= k, f"at least {smallest}" if sizes == again else "others"
+    )
+
+
+def _anatomy(step: MaskStep) -> Iterator[Finding]:
+    method, second = step.method, step.apart[SECOND]
+    if method.l is not None:
+        encoded = [encode_values(second[name]) for name in method.columns]
+        blank = np.logical_and.reduce([shows_no_value(each, MARKER)[codes] for each, codes in encoded])
+        # Records without a value are left out, unless there are no others.
+        seen = second if blank.all() else second.filter(pa.array(~blank))
+        numbers = groups_of([seen[method.group]], seen.num_rows)
+        values = groups_of([seen[name] for name in method.columns], seen.num_rows)
+        width = int(values.max(initial=0)) + 1
+        pairs, counts = np.unique(numbers * width + values, return_counts=True)
+        sizes = np.bincount(numbers)[pairs // width]
+        worst = int(np.argmax(counts / sizes))
+        promise = f"no confidential value in more than 1/{method.l} of a group"
+        holds = bool(blank.all() or (counts * method.l <= sizes).all())
+        yield Finding(promise, holds, f"at most {counts[worst]} of {sizes[worst]}")
+        if len(method.columns) == 1:
+            model = DistinctLDiversity(method.columns[0], method.l)
+            yield model.verify(Published(second, [method.group], untouched=True))
+    else:
+        given = groups_of([step.old(name) for name in method.by], step.after.num_rows)
+        number = groups_of([step.after[method.group]], given.size)
+        same = np.unique(np.stack([given, number]), axis=1).shape[1] == given.max() + 1 == number.max() + 1
+        names = ", ".join(map(repr, method.by))
+        yield Finding(
+            f"groups are the records that agree in {names}", bool(same), "all" if same else "others"
+        )
+    yield from _tied(step, method.columns, method.group)
+
+
+def _confidential_groups(step: MaskStep) -> Iterator[Finding]:
+    method = step.method
+    if method.release == "swapping":
+        yield values_kept(step, method.columns)
+        return
+    yield _group_sizes(step, method.k, method.group)
+    yield from _tied(step, method.columns, method.group)
+
+
+def _buckets(step: MaskStep) -> Iterator[Finding]:
+    """Check the ratio of shares where groups are published, and that buckets are as many and as large as declared."""
+    method, name = step.method, step.method.confidential
+    shown = step.apart.get(SECOND, step.after)
+    sizes = np.bincount(encode_values(plain(shown[name]))[1])
+    fits = sizes.size <= method.t + 1
+    if step.apart:
+        yield _group_sizes(step, method.k, method.group)
+        ratio = ratio_distance.largest_ratio(Published(shown, [method.group], untouched=True), name)
+        yield Finding(
+            f"ratio distance of {name!r} at most {method.t} ({ratio_distance.LABEL})",
+            ratio is not None and ratio <= method.t,
+            "a value that a group does not have" if ratio is None else str(ratio),
+        )
+    yield Finding(f"{name!r} shows at most {method.t + 1} buckets", bool(fits), f"{sizes.size}")
+
+
+def _invariance(step: MaskStep) -> Iterator[Finding]:
+    """Check that groups have m different values, the members' own among them, and as many counterfeits as are told."""
+    method = step.method
+    second, third = step.apart[SECOND], step.apart["counterfeits"]
+    signatures: dict[int, list[str]] = {}
+    for group, value in zip(second["group"].to_pylist(), second[method.attribute].to_pylist(), strict=True):
+        signatures.setdefault(group, []).append(value)
+    fewest = min(map(len, signatures.values()), default=method.m)
+    diverse = fewest >= method.m and all(len(set(each)) == len(each) for each in signatures.values())
+    yield Finding(f"every group has at least {method.m} values, all different", diverse, f"at least {fewest}")
+    members: dict[int, list[str | None]] = {}
+    values = canonical_text(step.old(method.attribute), column=method.attribute)
+    for group, value in zip(step.after["group"].to_pylist(), values, strict=True):
+        members.setdefault(group, []).append(value)
+    filled = dict(zip(third["group"].to_pylist(), third["counterfeits"].to_pylist(), strict=True))
+    wrong = len(signatures.keys() ^ members.keys()) + sum(
+        len(set(each)) != len(each)
+        or not set(each) <= set(signatures.get(group, ()))
+        or filled.get(group, 0) != len(signatures.get(group, ())) - len(each)
+        for group, each in members.items()
+    )
+    promise = (
+        "every group shows the values of its members, all different, and as many counterfeits as are told"
+    )
+    yield Finding(
+        promise, not wrong, plural(wrong, "group does", "groups do") + " not" if wrong else "every group"
+    )
+
+
+CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
+    "Anatomy": _anatomy,
+    "BucketizedTCloseness": _buckets,
+    "ConfidentialAttributePartitioning": _confidential_groups,
+    "GeneticMicroaggregation": _microaggregation,
+    "ItemGeneralization": _items,
+    "KWard": _microaggregation,
+    "LocalSuppression": _local_suppression,
+    "MInvariance": _invariance,
+    "MaximumDistanceToAverageVector": _microaggregation,
+    "Mondrian": _models,
+    "TClosenessThroughMicroaggregation": _close_microaggregation,
+    "TopDownSpecialization": _models,
+    "UnivariateMicroaggregation": _microaggregation,
+    "VariableMaximumDistanceToAverageVector": _microaggregation,
+}

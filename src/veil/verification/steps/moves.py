@@ -1,0 +1,146 @@
+"""Checks of methods that choose records, or let values change places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from veil.base.exact import decimal_fraction
+from veil.base.wording import plural
+from veil.published.finding import Finding
+from veil.tables.columns import as_numbers, ranks
+from veil.verification.steps.rows import Integers, MaskStep, groups_of, plain
+
+
+def values_kept(
+    step: MaskStep, names: Sequence[str], strata: Integers | None = None, where: str = ""
+) -> Finding:
+    """Check that columns hold the values they held, in each stratum as often, and together if there are several."""
+    old, new = step.records(names)
+    width = int(max(old.max(initial=0), new.max(initial=0))) + 1
+    base = 0 if strata is None else strata * width
+    different = int(np.count_nonzero(np.sort(base + old) != np.sort(base + new)))
+    shown = ", ".join(map(repr, names))
+    promise = f"{shown} {'holds' if len(names) == 1 else 'hold together'} the values of the input, each as often{where}"
+    return Finding(promise, not different, "others" if different else "the same")
+
+
+def _shuffled(step: MaskStep) -> Iterator[Finding]:
+    method = step.method
+    within = getattr(method, "within", ())
+    strata = groups_of([step.old(name) for name in within], step.after.num_rows) if within else None
+    where = f" where {', '.join(map(repr, within))} agree" if within else ""
+    together = getattr(method, "together", method.kind == "DataSwapping")
+    for names in [method.columns] if together else [(name,) for name in method.columns]:
+        yield values_kept(step, names, strata, where)
+
+
+def _whole_records(step: MaskStep) -> Iterator[Finding]:
+    yield values_kept(step, step.method.columns)
+
+
+def _neighbours(step: MaskStep) -> Iterator[Finding]:
+    """Check values that change places within runs of the sorted column, cut from both ends."""
+    method = step.method
+    for name in method.columns:
+        k = method.k[name] if isinstance(method.k, dict) else method.k
+        numbers = as_numbers(plain(step.source[name]))
+        runs = np.empty(numbers.size, np.int64)
+        runs[np.argsort(numbers, kind="stable")] = _runs(numbers.size, k)
+        runs = runs if step.origins is None else runs[step.origins]
+        yield values_kept(
+            step, (name,), runs, f" among the {k} or more records next to each other in its order"
+        )
+
+
+def _runs(rows: int, k: int) -> list[int]:
+    """Number the places of a sorted column by their run: k from either end in turns, what is left over in the middle.
+
+    >>> _runs(7, 2)
+    [0, 0, 2, 2, 2, 1, 1]
+    """
+    low: list[int] = []
+    high: list[int] = []
+    number = 0
+    while rows - len(low) - len(high) >= 3 * k:
+        low += [number] * k
+        high += [number + 1] * k
+        number += 2
+    if rows - len(low) - len(high) >= 2 * k:
+        low += [number] * k
+        number += 2
+    return [*low, *[number] * (rows - len(low) - len(high)), *reversed(high)]
+
+
+def _each_column(step: MaskStep) -> Iterator[Finding]:
+    for name in step.method.columns:
+        yield values_kept(step, (name,))
+
+
+def _ranks(step: MaskStep) -> Iterator[Finding]:
+    """Check that no value moved by more ranks than declared; equal values share a block of ranks."""
+    method = step.method
+    window = int(decimal_fraction(method.p) * step.source.num_rows // 100)
+    farthest = 0
+    for names in [(name,) for name in method.columns] if method.by is None else [method.columns]:
+        yield values_kept(step, names)
+        place, _ = ranks(step.source[method.by or names[0]])
+        ends = np.cumsum(np.bincount(place))
+        starts = ends - np.bincount(place)
+        place = place if step.origins is None else place[step.origins]
+        old, new = step.records(names)
+        # Of all ways to move equal values, none has a shorter longest way than the one that keeps their order.
+        before, after = (place[np.lexsort((place, numbers))] for numbers in (old, new))
+        apart = np.maximum(starts[after] - ends[before] + 1, starts[before] - ends[after] + 1)
+        farthest = max(farthest, int(np.maximum(apart, 0).max(initial=0)))
+    yield Finding(f"no value moved by more than {window} ranks", farthest <= window, f"{farthest}")
+
+
+def _sample(step: MaskStep) -> Iterator[Finding]:
+    method, records = step.method, step.source.num_rows
+    promise = "the sample has the size asked for"
+    if method.kind == "RandomSampling":
+        wanted = method.size or max(1, _half_up(decimal_fraction(method.fraction) * records))
+        yield Finding(promise, step.after.num_rows == wanted, plural(step.after.num_rows, "record"))
+        return
+    columns = [step.source[name] for name in method.columns]
+    strata = groups_of(columns, records)
+    sizes = np.bincount(strata).tolist()
+    kept = np.bincount(strata[step.origins], minlength=len(sizes)).tolist()
+    share = None if method.size is not None else decimal_fraction(method.fraction)
+    wrong = sum(
+        number != method.size
+        if share is None
+        else not math.floor(share * size) <= number <= math.ceil(share * size)
+        for number, size in zip(kept, sizes, strict=True)
+    )
+    if share is not None and sum(kept) != max(1, _half_up(share * records)):
+        wrong += 1
+    told = f"{plural(wrong, 'stratum has', 'strata have')} another" if wrong else "every stratum"
+    yield Finding(f"{promise}, in every stratum", not wrong, told)
+
+
+def _half_up(number: Fraction) -> int:
+    return math.floor(number + Fraction(1, 2))
+
+
+def _nothing_more(step: MaskStep) -> Iterator[Finding]:
+    """Check nothing besides rows and columns: how many are kept is left to chance."""
+    return iter(())
+
+
+CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
+    "BernoulliSampling": _nothing_more,
+    "ColumnShuffling": _shuffled,
+    "DataSwapping": _shuffled,
+    "IndividualRankingSwapping": _neighbours,
+    "MaximumDistanceToAverageVectorSwapping": _each_column,
+    "RandomSampling": _sample,
+    "RankSwapping": _ranks,
+    "Shuffling": _each_column,
+    "StratifiedSampling": _sample,
+    "WholeRecordSwapping": _whole_records,
+}

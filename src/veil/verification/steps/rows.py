@@ -1,0 +1,87 @@
+"""A masking step before and after, row by row, as its check sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.published.people import People
+from veil.published.table import Published
+from veil.tables.columns import encode_values
+from veil.tables.text import canonical_text
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class MaskStep:
+    """The input and the output of a masking method, with its declared parameters and the input row of each output row.
+
+    `person` is the column of the input that tells people apart, if they may have several rows.
+    """
+
+    method: Any
+    source: pa.Table
+    after: pa.Table
+    origins: Integers | None
+    apart: Mapping[str, pa.Table]
+    person: str | None
+
+    def old(self, name: str) -> pa.ChunkedArray:
+        """Return the cells of a column from which those of the output were made."""
+        column = plain(self.source[name])
+        return column if self.origins is None else column.take(pa.array(self.origins))
+
+    def new(self, name: str) -> pa.ChunkedArray:
+        """Return the cells of a column of the output."""
+        return plain(self.after[name])
+
+    def pairs(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """Return the different cells of a column, before and after: each pair once."""
+        (old, old_codes), (new, new_codes) = encode_values(self.old(name)), encode_values(self.new(name))
+        codes = np.unique(old_codes.astype(np.int64) * max(1, len(new)) + new_codes)
+        before, after = np.divmod(codes, max(1, len(new)))
+        return old.take(pa.array(before)), new.take(pa.array(after))
+
+    def texts(self, name: str) -> list[tuple[str | None, str | None]]:
+        """Return the different cells of a column, before and after, as text."""
+        old, new = self.pairs(name)
+        return list(zip(canonical_text(old, column=name), canonical_text(new, column=name), strict=True))
+
+    def records(self, names: Sequence[str]) -> tuple[Integers, Integers]:
+        """Number what rows hold in some columns together, before and after: the same cells have the same number."""
+        rows = self.after.num_rows
+        numbers = np.zeros(2 * rows, np.int64)
+        for name in names:
+            old, new = self.old(name), self.new(name)
+            both = pa.chunked_array([*old.chunks, *new.cast(old.type).chunks], old.type)
+            values, codes = encode_values(both)
+            numbers = np.unique(numbers * max(1, len(values)) + codes, return_inverse=True)[1]
+        return numbers[:rows], numbers[rows:]
+
+    def published(self, names: Sequence[str]) -> Published:
+        """Return the output as an attacker sees it who knows some columns."""
+        persons = None
+        if self.person is not None:
+            persons = People.of(self.source, self.person)
+            persons = persons if self.origins is None else persons.take(self.origins)
+        return Published(self.after, list(names), untouched=True, persons=persons)
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without the encoding of categories."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def groups_of(columns: Sequence[pa.ChunkedArray], rows: int) -> Integers:
+    """Number rows by what they hold in some columns."""
+    numbers = np.zeros(rows, np.int64)
+    for column in columns:
+        values, codes = encode_values(plain(column))
+        numbers = np.unique(numbers * max(1, len(values)) + codes, return_inverse=True)[1]
+    return numbers

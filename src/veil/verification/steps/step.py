@@ -1,0 +1,99 @@
+"""The check of masking steps: what each promises is found on its input and output alone.
+
+A method returns a table and no verdict. The checks know methods by their kind and their declared parameters, and share no
+code with them. What no table shows, such as the probability of a draw, a method declares, and nobody calls it checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.wording import plural
+from veil.published.finding import Finding, Verification
+from veil.verification.release import each_once, same_cells, verify_models
+from veil.verification.steps import cells, dates, groups, moves
+from veil.verification.steps.rows import MaskStep
+
+CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
+    **cells.CHECKS,
+    **dates.CHECKS,
+    **groups.CHECKS,
+    **moves.CHECKS,
+}
+"""The check of each kind of method."""
+
+_SHAPE = "rows come from the input, each from one of its own, and columns that the step does not name are unchanged"
+COMPARISONS = (_SHAPE, groups.ONLY_THEIR_ITEMS)
+"""What is found for the data holder alone: it says that the step did what it should, and promises nothing to a recipient."""
+
+_FEWER_ROWS = frozenset({"RandomSampling", "StratifiedSampling", "BernoulliSampling", "ItemGeneralization"})
+"""Kinds of methods that may leave rows out."""
+
+
+def verify_step(
+    method: Any,
+    source: pa.Table,
+    after: pa.Table,
+    *,
+    origins: NDArray[np.int64] | None = None,
+    apart: Mapping[str, pa.Table] | None = None,
+    person: str | None = None,
+    removed: str | None = None,
+) -> Verification:
+    """Check what a masking method promises on its input and output.
+
+    `origins` are the input rows of the output, None if all stayed where they were; `apart` are the tables released beside
+    it, and `person` is the column of the input that tells people apart, if they may have several rows. `removed` is a column
+    that had to go.
+    """
+    step = MaskStep(method, source, after, origins, apart or {}, person)
+    check = CHECKS.get(getattr(method, "kind", ""))
+    if check is None:
+        models = method.privacy_models
+        found = verify_models(step.published(method.known_columns), models) if models else []
+        question = f"what {type(method).__name__} does: Veil checks its privacy models, and nothing else"
+        return Verification(tuple(found), (*method.by_construction, question))
+    shape = _shape(step, removed)
+    if not shape.holds:
+        return Verification((shape,))
+    return Verification((*check(step), shape), method.by_construction)
+
+
+def _shape(step: MaskStep, removed: str | None) -> Finding:
+    """Check that rows are those of the input, and that all columns which the method does not name are as they were."""
+    method, source, after = step.method, step.source, step.after
+    promise = _SHAPE
+    rows = np.arange(after.num_rows) if step.origins is None else step.origins
+    if rows.size != after.num_rows or not each_once(rows, source.num_rows):
+        return Finding(promise, False, "rows that do not come from one of their own")
+    if after.num_rows < source.num_rows and method.kind not in _FEWER_ROWS:
+        return Finding(
+            promise, False, plural(source.num_rows - after.num_rows, "row is", "rows are") + " not there"
+        )
+    named = {*method.column_names, getattr(method, "since", None), step.person, removed}
+    lacking = [name for name in source.column_names if name not in after.column_names and name not in named]
+    others = [name for name in after.column_names if name not in method.column_names]
+    further = [name for name in others if name not in (*source.column_names, *_columns_added(method))]
+    changed = [
+        name
+        for name in others
+        if name in source.column_names and not same_cells(step.old(name), step.new(name))
+    ]
+    problems = [
+        f"{what} {', '.join(map(repr, names))}"
+        for what, names in (("without", lacking), ("also", further), ("other cells in", changed))
+        if names
+    ]
+    return Finding(promise, not problems, "; ".join(problems) or "every row and column")
+
+
+def _columns_added(method: Any) -> tuple[str, ...]:
+    """Return the columns that a method adds: the one that ties two tables together."""
+    if method.kind == "MInvariance":
+        return ("group",)
+    return (method.group,) if hasattr(method, "group") else ()

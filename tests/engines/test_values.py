@@ -1,0 +1,165 @@
+"""One meaning of a value: random plans on random tables of every type, released in memory and by every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import veil
+from support.engines.answers import Holder, shown
+from support.engines.values import plans, tables, typed_rows
+from veil import hierarchies as h
+from veil import tables as files
+from veil.errors import VeilError
+
+SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large)
+few = settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+IN_SQLITE = {
+    pa.int64(): "BIGINT",
+    pa.float64(): "REAL",
+    pa.string(): "TEXT",
+    pa.bool_(): "BOOLEAN",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.decimal128(12, 2): "DECIMAL(12, 2)",
+}
+STORED = ("whole", "real", "flag", "day", "time", "text", "code", "money")
+
+
+def facts(release: Any) -> tuple[Any, ...]:
+    return (
+        dict(release.transformation),
+        release.score,
+        release.records,
+        release.suppressed,
+        release.classes,
+        release.risk(),
+        release.verification.holds,
+    )
+
+
+def saved(source: Any, options: dict[str, Any], target: Path, **more: Any) -> Any:
+    """What comes of a plan: the facts and the written rows with their types, or the kind of refusal."""
+    try:
+        release = veil.anonymize(source, **options, **more)
+        release.save(target)
+    except VeilError as error:
+        return type(error).__name__
+    if target.suffix == ".csv":
+        return facts(release), Counter(target.read_bytes().splitlines())
+    return facts(release), typed_rows(pq.read_table(target))
+
+
+def released(source: Any, options: dict[str, Any]) -> Any:
+    """The same of the released frame, instants in UTC, as databases show them."""
+    try:
+        release = veil.anonymize(source, **options)
+        return facts(release), typed_rows(in_utc(shown(release)))
+    except VeilError as error:
+        return type(error).__name__
+
+
+def in_utc(table: pa.Table) -> pa.Table:
+    """Instants as databases have them, and text as text."""
+    for number, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            table = table.set_column(number, field.name, table[field.name].cast(pa.timestamp("us", "UTC")))
+    return table
+
+
+def test_days_of_a_zone_are_the_same_in_memory_and_in_duckdb(tmp_path: Path) -> None:
+    """A hundred and twenty visits around midnight in Vienna: thirty on the first day, ninety on the second."""
+    start = dt.datetime(2024, 7, 1, 19, 0, tzinfo=dt.UTC)
+    times = [start + dt.timedelta(minutes=6 * number) for number in range(120)]
+    table = pa.table({"seen": pa.array(times, pa.timestamp("us", "Europe/Vienna")), "ward": ["a"] * 120})
+    pq.write_table(table, tmp_path / "visits.parquet")
+    options: dict[str, Any] = {
+        "quasi_identifiers": {"seen": h.dates("day")},
+        "others": "keep",
+        "models": veil.KAnonymity(3),
+    }
+    rows = {}
+    for engine in ("memory", "duckdb"):
+        release = veil.anonymize(tmp_path / "visits.parquet", **options, engine=engine)
+        release.save(tmp_path / f"{engine}.parquet")
+        rows[engine] = Counter(pq.read_table(tmp_path / f"{engine}.parquet")["seen"].to_pylist())
+    assert rows["memory"] == rows["duckdb"] == {"2024-07-01": 30, "2024-07-02": 90}
+
+
+@few
+@given(st.data())
+def test_parquet_files(data: st.DataObject) -> None:
+    table = data.draw(tables())
+    options = data.draw(plans(table))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "people.parquet")
+        pq.write_table(table, path)
+        memory, duckdb = (
+            saved(path, options, Path(folder, f"{engine}.parquet"), engine=engine)
+            for engine in ("memory", "duckdb")
+        )
+    assert duckdb == memory
+
+
+@few
+@given(st.data())
+def test_csv_files(data: st.DataObject) -> None:
+    table = data.draw(tables())
+    options = data.draw(plans(table))
+    ending = data.draw(st.sampled_from([".csv", ".parquet"]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "people.csv")
+        files.write(table, path)
+        memory, duckdb = (
+            saved(path, options, Path(folder, f"{engine}{ending}"), engine=engine)
+            for engine in ("memory", "duckdb")
+        )
+    assert duckdb == memory
+
+
+@few
+@given(st.data())
+def test_tables_in_duckdb(data: st.DataObject) -> None:
+    import ibis
+
+    table = in_utc(data.draw(tables()))
+    options = data.draw(plans(table))
+    held = ibis.duckdb.connect().create_table("people", table)
+    assert released(held, options) == released(table, options)
+
+
+@settings(few, max_examples=5)
+@given(st.data())
+def test_tables_in_postgres(in_postgres: Holder, data: st.DataObject) -> None:
+    table = in_utc(data.draw(tables((*STORED, "vienna"))))
+    options = data.draw(plans(table))
+    assert released(in_postgres(table), options) == released(table, options)
+
+
+@few
+@given(st.data())
+def test_tables_in_sqlite(data: st.DataObject) -> None:
+    table = data.draw(tables(STORED))
+    options = data.draw(plans(table))
+    with tempfile.TemporaryDirectory() as folder:
+        connection = sqlite3.connect(Path(folder, "people.sqlite"))
+        columns = ", ".join(f'"{each.name}" {IN_SQLITE[each.type]}' for each in table.schema)
+        connection.execute(f"CREATE TABLE people ({columns})")
+        spelled = [
+            [cell if isinstance(cell, int | float | str | None) else str(cell) for cell in column.to_pylist()]
+            for column in table.columns
+        ]
+        slots = ", ".join("?" * table.num_columns)
+        connection.executemany(f"INSERT INTO people VALUES ({slots})", zip(*spelled, strict=True))
+        connection.commit()
+        connection.close()
+        assert released(f"sqlite://{folder}/people.sqlite#people", options) == released(table, options)

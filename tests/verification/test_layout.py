@@ -1,0 +1,317 @@
+"""One record marked by the way in which it is written: each mark is reported, and files without a mark are not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veil
+from veil import KAnonymity
+from veil.tables import Csv, Excel, Feather, Parquet, read
+from veil.tables.csv.writer import write_csv
+from veil.verification.layout import equal_but_last, layout_of
+from veil.verification.stranger import look_at
+
+ROWS = 40
+TABLE = pa.table(
+    {
+        "age": ["20-29", "30-39"] * (ROWS // 2),
+        "ill": ["flu", "gout; chronic", None, 'so-called "cold"'] * (ROWS // 4),
+        "days": list(range(100, 100 + ROWS)),
+        "pay": pa.array(np.arange(ROWS) / 4 + 0.5),
+    }
+)
+
+
+def _plain(table: pa.Table = TABLE, **options: Any) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, **{"lineterminator": "\n", **options})
+    writer.writerow(table.column_names)
+    writer.writerows([["" if cell is None else cell for cell in row.values()] for row in table.to_pylist()])
+    return out.getvalue()
+
+
+def _veil(table: pa.Table = TABLE) -> str:
+    out = io.BytesIO()
+    write_csv(table, out, Csv())
+    return out.getvalue().decode()
+
+
+def _line(text: str, change: Callable[[str], str], number: int = 9, end: str = "\n") -> str:
+    lines = text.split(end)
+    lines[number] = change(lines[number])
+    return end.join(lines)
+
+
+def _open_questions(path: Path) -> list[str]:
+    return look_at(read(path))[1]
+
+
+WRITERS = {
+    "veil": _veil(),
+    "only what needs quotes": _plain(),
+    "all quoted": _plain(quoting=csv.QUOTE_ALL),
+    "texts quoted": _plain(quoting=csv.QUOTE_NONNUMERIC),
+    "windows": _plain(lineterminator="\r\n"),
+    "old mac": _plain(lineterminator="\r"),
+    "windows, all quoted": _plain(lineterminator="\r\n", quoting=csv.QUOTE_ALL),
+    "without a last line end": _plain().rstrip("\n"),
+    "semicolons": _plain(delimiter=";"),
+}
+MARKS: dict[str, Callable[[str], str]] = {
+    "quotes around a field": lambda text: _line(
+        text, lambda line: line.replace("30-39", '"30-39"').replace("20-29", '"20-29"')
+    ),
+    "quotes around a number": lambda text: _line(text, lambda line: line.replace("108", '"108"')),
+    "quotes around a record": lambda text: _line(text, lambda line: '"20-29",flu,"108","2.5"'),
+    "another line end": lambda text: _line(text, lambda line: line + "\r"),
+    "a blank line": lambda text: _line(text, lambda line: "\n" + line),
+    "two blank lines at the end": lambda text: text + "\n\n",
+    "a further field": lambda text: _line(text, lambda line: line + ","),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_csv_file_of_any_writer_is_not_marked(writer: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(WRITERS[writer], newline="")
+    format = Csv(separator=";") if writer == "semicolons" else Csv()
+    assert list(layout_of(path, format)) == []
+    with gzip.open(tmp_path / "table.csv.gz", "wb") as file:
+        file.write(WRITERS[writer].encode("utf-16"))
+    assert list(layout_of(tmp_path / "table.csv.gz", format)) == []
+
+
+@pytest.mark.parametrize("writer", ["veil", "only what needs quotes"])
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_marked_record_of_a_csv_file_is_an_open_question(mark: str, writer: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(MARKS[mark](WRITERS[writer]), newline="")
+    assert list(layout_of(path, Csv()))
+
+
+def test_verify_asks_about_a_marked_record_in_one_sentence(tmp_path: Path) -> None:
+    path, plan = tmp_path / "table.csv", veil.Plan({"age": "suppression"}, KAnonymity(2), others="keep")
+    path.write_text(WRITERS["veil"], newline="")
+    assert not [each for each in veil.verify(path, plan).not_checked if "marked" in each]
+    path.write_text(MARKS["quotes around a record"](WRITERS["veil"]), newline="")
+    for engine in ("memory", "duckdb"):
+        found = veil.verify(path, plan, engine=engine)
+        (question,) = [each for each in found.open_questions if "marked" in each]
+        assert "quotes around some records only" in question
+        assert found.holds == veil.verify(path, plan).holds  # it may just be another writer
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.tuples(*[st.text(st.sampled_from('ab,;"\n\r|é '), max_size=4) | st.none()] * 3),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.data(),
+)
+def test_random_tables_are_silent_and_random_marks_are_not(
+    rows: list[tuple[Any, ...]], end: str, quoting: int, data: st.DataObject
+) -> None:
+    table = pa.table(
+        {name: pa.array([row[at] for row in rows], pa.string()) for at, name in enumerate("xyz")}
+    )
+    path = Path(TEMPORARY, "random.csv")
+    with path.open("wb") as file:
+        write_csv(table, file, Csv(formulas="keep"))
+    assert list(layout_of(path, Csv())) == []
+    lines = []
+    for row in [("x", "y", "z"), *rows]:
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\r\n", quoting=quoting).writerow(
+            ["" if cell is None else cell for cell in row]
+        )
+        lines.append(out.getvalue().removesuffix("\r\n"))
+    path.write_bytes("".join(line + end for line in lines).encode())
+    assert list(layout_of(path, Csv())) == []
+    at = data.draw(st.integers(1, len(rows)))
+    other = [*lines[:at], "", *lines[at:]]
+    path.write_bytes("".join(line + end for line in other).encode())
+    assert list(layout_of(path, Csv()))
+    if len(rows) > 1:
+        ends = [end] * len(lines)
+        ends[at] = "\n" if end == "\r\n" else "\r\n"
+        path.write_bytes("".join(map("".join, zip(lines, ends, strict=True))).encode())
+        assert list(layout_of(path, Csv()))
+
+
+TEMPORARY = ""
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path_factory: pytest.TempPathFactory) -> None:
+    global TEMPORARY
+    TEMPORARY = str(tmp_path_factory.mktemp("layout"))
+
+
+# --- Parquet and Feather --------------------------------------------------------------------------
+
+
+def _parquet(path: Path, sizes: list[int], **options: Any) -> None:
+    with pq.ParquetWriter(path, TABLE.schema, **options) as writer:
+        at = 0
+        for size in sizes:
+            writer.write_table(TABLE.slice(at, size))
+            at += size
+
+
+def test_a_row_group_of_its_own_is_an_open_question(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    for sizes in ([40], [20, 20], [15, 15, 10]):
+        _parquet(path, sizes)
+        assert list(layout_of(path, Parquet())) == []
+        assert not [each for each in _open_questions(path) if "marked" in each]
+    for sizes in ([20, 1, 19], [1, 39], [39, 1, 0]):
+        _parquet(path, sizes)
+        assert "row groups of several sizes" in _open_questions(path)[-1]
+
+
+def test_a_batch_of_its_own_is_an_open_question(tmp_path: Path) -> None:
+    path = tmp_path / "table.feather"
+    feather.write_feather(TABLE, path, chunksize=15)
+    assert list(layout_of(path, Feather())) == []
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, TABLE.schema) as writer:
+        for at, size in ((0, 20), (20, 1), (21, 19)):
+            writer.write_table(TABLE.slice(at, size))
+    assert list(layout_of(path, Feather())) == ["batches of several sizes"]
+
+
+def test_pieces_are_equal_but_the_last() -> None:
+    assert [equal_but_last(each) for each in ([], [3], [3, 3], [3, 2], [2, 3], [3, 3, 1], [3, 1, 3], [1, 3])] == [
+        True, True, True, True, False, True, False, False,
+    ]  # fmt: skip
+
+
+# --- workbooks ------------------------------------------------------------------------------------
+
+
+def _workbook(path: Path, change: Callable[[Any], None] | None = None) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(TABLE.column_names)
+    for row in TABLE.to_pylist():
+        sheet.append(list(row.values()))
+    if change is not None:
+        change(sheet)
+    book.save(path)
+
+
+def _bold(sheet: Any) -> None:
+    from openpyxl.styles import Font
+
+    sheet["C9"].font = Font(bold=True)
+
+
+SHEET_MARKS: dict[str, Callable[[Any], None]] = {
+    "a hidden row": lambda sheet: setattr(sheet.row_dimensions[9], "hidden", True),
+    "a high row": lambda sheet: setattr(sheet.row_dimensions[9], "height", 40),
+    "a bold cell": _bold,
+    "a number as text": lambda sheet: setattr(sheet["C9"], "value", "107"),
+    "a formula": lambda sheet: setattr(sheet["C9"], "value", "=100+7"),
+    "a blank row": lambda sheet: sheet.insert_rows(9),
+}
+
+
+@pytest.mark.parametrize("mark", [None, *SHEET_MARKS])
+def test_a_marked_row_of_a_workbook_is_an_open_question(mark: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "table.xlsx"
+    _workbook(path, SHEET_MARKS.get(mark or ""))
+    assert bool(list(layout_of(path, Excel()))) == (mark is not None)
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("xl/worksheets/sheet1.xml", "<v>107</v>", "<v>107.0</v>"),
+        ("xl/worksheets/sheet1.xml", "<v>107</v>", "<v>1.07E2</v>"),
+        ("xl/worksheets/sheet1.xml", "<t>flu</t>", "<r><t>fl</t></r><r><t>u</t></r>"),
+    ],
+)
+def test_a_cell_spelled_in_its_own_way_is_an_open_question(
+    part: str, old: str, new: str, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "table.xlsx", tmp_path / "other.xlsx"
+    _workbook(path)
+    with zipfile.ZipFile(path) as package, zipfile.ZipFile(other, "w") as again:
+        for name in package.namelist():
+            text = package.read(name)
+            assert name != part or old.encode() in text
+            again.writestr(name, text.replace(old.encode(), new.encode(), 1) if name == part else text)
+    assert list(layout_of(other, Excel()))
+
+
+# --- what Veil writes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather", "xlsx"])
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_veil_writes_leaves_nothing_to_ask(ending: str, engine: Any, tmp_path: Path) -> None:
+    if engine == "duckdb" and ending in ("feather", "xlsx"):
+        return
+    rng = np.random.default_rng(5)
+    rows = 400
+    table = pa.table(
+        {
+            "age": rng.integers(20, 60, rows),
+            "ill": rng.choice(["flu", "gout, chronic", None, 'a "cold"'], rows),
+            "pay": rng.random(rows).round(3),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    plan = veil.Plan(
+        {"age": veil.hierarchies.intervals(10, 20, 40)},
+        KAnonymity(5),
+        others="keep",
+        person=None,
+        suppression_limit=0.1,
+    )
+    path = tmp_path / f"out.{ending}"
+    veil.anonymize(tmp_path / "in.parquet", plan=plan, engine=engine).save(path)
+    assert not [each for each in look_at(read(path))[1] if "marked" in each]
+    if engine == "duckdb" and ending == "parquet":
+        veil.anonymize(tmp_path / "in.parquet", plan=plan, engine=engine).save(tmp_path / "folder/")
+        found = veil.verify(tmp_path / "folder", plan, engine="duckdb")
+        assert not [each for each in found.open_questions if "marked" in each]
+
+
+@pytest.mark.parametrize(
+    ("cells", "asks"),
+    [
+        (["370.0", "10", "20"], True),
+        (["1e2", "10", "20"], True),
+        (["1.50", "1.5", "2.25"], True),
+        (["1.50", "2.00", "3.25"], False),  # two places everywhere
+        (["370.0", "10.0", "0.25"], False),  # as pandas writes floats
+        (["370", "10", "0.25", "1e-05", "1e+16"], False),
+        (["370", "10"], False),
+    ],
+)
+def test_a_number_that_is_spelled_in_its_own_way(cells: list[str], asks: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("amount,sex\n" + "".join(f"{each},f\n" for each in cells))
+    assert list(layout_of(path, Csv())) == (
+        ["numbers of a column that are spelled in several ways"] if asks else []
+    )

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+pytest_plugins = ["support.fixtures", "support.engines.fixtures"]
+
 pytest.register_assert_rewrite(
     "support"
 )  # so that its assertions say what they compared, as those of tests do

@@ -106,6 +106,7 @@ def test_parameters_weights_and_local_recoding_are_tried(release: Release, found
     assert ("local recoding" in told) == (recoded.suppressed < release.suppressed)
 
 
+@pytest.mark.slow
 def test_local_recoding_that_runs_out_of_time_is_no_alternative(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing may be suppressed, it begins with all records suppressed that do not fit the first transformation."""
 

@@ -51,6 +51,21 @@ def test_workflows_read_only_and_run_pinned_actions() -> None:
                 )
 
 
+def test_every_test_file_is_about_a_module_or_a_capability() -> None:
+    modules = {
+        path.relative_to(ROOT / "src/veil").with_name(path.stem.lstrip("_"))
+        for path in (ROOT / "src/veil").rglob("*.py")
+    }
+    files = [path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")]
+    elsewhere = {"features", "architecture", "end_to_end", "fuzz", "support"}
+    orphans = [
+        str(path)
+        for path in files
+        if path.parts[0] not in elsewhere and path.with_name(path.stem.removeprefix("test_")) not in modules
+    ]
+    assert orphans == []
+
+
 @pytest.mark.skipif("VEIL_FUZZ" in os.environ, reason="all examples are asked for")
 def test_properties_try_a_third_of_the_examples_and_not_a_third_of_a_third() -> None:
     often = settings(max_examples=300)

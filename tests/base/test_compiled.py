@@ -69,6 +69,7 @@ print(double(21), compiling_seconds() > 0)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_damaged_code_on_disk_is_compiled_again(tmp_path: Path, ending: str) -> None:
     """Numba would run what it finds, and the process would end where the damage is."""

@@ -107,6 +107,7 @@ def test_a_release_is_not_made_by_a_guess(folder: Path) -> None:
     assert veil(*shlex.split(f"{command} {way}")).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", ["duckdb://stays.db#stays", "duckdb://stays.db#in%2324", "stays", "stays/*.parquet"]
 )

@@ -235,6 +235,7 @@ def test_utility_tells_no_original_value_unless_asked(folder: Path) -> None:
     assert "leprosy" not in veil(*command).out
 
 
+@pytest.mark.slow
 def test_utility_of_predictions_in_a_process_of_its_own(folder: Path) -> None:
     write(patients(60).select(["age", "sex", "stay"]), folder / "stays.csv")
     running = process(
@@ -393,6 +394,7 @@ def test_refusals_are_kind_and_change_nothing(folder: Path, command: str, told: 
     assert contents(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -415,6 +417,7 @@ def test_in_a_process_of_their_own_nothing_but_json_is_printed(folder: Path, com
     assert json.loads(out)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="tells what a process has read on Linux alone")
 @pytest.mark.parametrize(
     "command",

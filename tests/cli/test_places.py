@@ -84,6 +84,7 @@ def in_duckdb(table: str, file: str = "clinic.db") -> Counter[tuple[Any, ...]]:
         return records(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
 
 
+@pytest.mark.slow
 def test_a_folder_of_parquet_files_to_a_folder(folder: Path) -> None:
     ran = run(
         "anonymize", "data", *PLAN, "-o", "release/", "--report", "report.html", "--certificate", "c.json"
@@ -99,6 +100,7 @@ def test_a_folder_of_parquet_files_to_a_folder(folder: Path) -> None:
     assert veil("anonymize", "data/*.parquet", *PLAN, "-o", "release", "--overwrite", "-q").code == 0
 
 
+@pytest.mark.slow
 def test_a_duckdb_file_to_a_table_of_it_and_back(folder: Path) -> None:
     ran = run("anonymize", "duckdb://clinic.db#patients", *PLAN, "-o", "duckdb://clinic.db#released")
     assert (ran.code, ran.err) == (0, "")
@@ -148,6 +150,7 @@ def test_a_fingerprint_is_not_passed_over_because_an_engine_holds_the_table(fold
     )
 
 
+@pytest.mark.slow
 def test_an_sqlite_file_to_a_parquet_file(folder: Path) -> None:
     ran = run("anonymize", f"sqlite://{folder}/clinic.sqlite#patients", *PLAN, "-o", "release.parquet")
     assert (ran.code, ran.err) == (0, "")
@@ -359,6 +362,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: int, code: int) -> None:
@@ -383,6 +387,7 @@ def test_what_was_stopped_goes_on_with_the_same_command(folder: Path, number: in
     assert {name for name in contents(folder) if not name.startswith("release")} == set(before)
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pty = pytest.importorskip("pty")
     monkeypatch.setenv("TERM", "xterm")  # one that is called dumb is shown no progress

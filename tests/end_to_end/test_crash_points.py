@@ -69,6 +69,7 @@ def tried(folder: Path, signals: str, *cases: str) -> Found:
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_stopped_at_any_step(tmp_path: Path) -> None:
     """All in one process, which has to import everything but once."""
     missing = {"PostgreSQL": postgres_programs() is None, "MariaDB": not has_mysql()}

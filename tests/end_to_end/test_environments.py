@@ -67,6 +67,7 @@ ENVIRONMENTS: list[dict[str, str | None]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=["no home", "plain C", "one thread"])
 def test_no_variable_changes_a_byte(
     tmp_path: Path, expected: str, environment: dict[str, str | None]
@@ -98,6 +99,7 @@ def test_an_installation_where_nothing_can_be_written(tmp_path: Path, expected: 
     assert sorted(package.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_four_processes_that_compile_at_once(tmp_path: Path, expected: str) -> None:
     """They share one empty folder for what is compiled, and write into it under each other's hands."""
     cache = tmp_path / "cache"

@@ -37,6 +37,7 @@ def numbers(frame: Any) -> list[int]:
     return frame["number"].to_pylist() if isinstance(frame, pa.Table) else list(frame["number"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["anonymize", "local recoding", "mask"])
 def test_every_order_is_as_likely(way: str) -> None:
     """All 6 orders of three rows, 600 times: each about 100 times (chi-squared below its 1 - 1e-9 quantile)."""

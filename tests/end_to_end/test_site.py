@@ -42,6 +42,7 @@ def test_every_field_of_a_recipe_has_an_example_that_can_be_read(monkeypatch: py
             assert getattr(recipe, name) is not None
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_warnings_or_broken_links_and_loads_nothing_from_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def assert_same(connection: Any, held: Release, memory: Release) -> None:
     assert found.holds, str(found)
 
 
+@pytest.mark.slow
 @often
 @given(st.data())
 def test_any_problem(connection: Any, data: st.DataObject) -> None:
@@ -70,6 +71,7 @@ def test_any_problem(connection: Any, data: st.DataObject) -> None:
     assert_same(connection, held.search.apply(levels), memory)
 
 
+@pytest.mark.slow
 @often
 @given(st.data())
 def test_any_research_subset_that_a_query_gives(connection: Any, data: st.DataObject) -> None:

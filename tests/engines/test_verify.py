@@ -174,6 +174,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [KEPT, GENERALIZED, DROPPED])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_source_that_changed_after_it_was_read_is_withheld(
@@ -201,6 +202,7 @@ def test_a_source_that_changed_after_it_was_read_is_withheld(
 # --- what is written ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [KEPT, GENERALIZED, DROPPED, SUBSET])
 @pytest.mark.parametrize("name", ["release.parquet", "release", "release.csv"])
 def test_what_is_saved_is_what_memory_makes(

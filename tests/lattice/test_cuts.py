@@ -25,6 +25,7 @@ def evaluators(data, problem):
     return Evaluator(sample_of(problem), chosen, model_of(quality, names_of(problem)), limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [cuts.BySpread, cuts.ByGain])
 def test_what_a_rule_returns_is_a_cut(rule):
     @often

@@ -21,6 +21,7 @@ EXACT = ("Discernibility", "Ambiguity", "Classification")
 """Models whose scores are rounded at most once, so that ties are ties for everyone."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [None, *oracle.VECTOR_MODELS, *oracle.SINGLE_MODELS])
 def test_pruned_is_exhaustive(name):
     """With any quality model (400 cases), then 40 more for each of them."""

@@ -292,6 +292,7 @@ def follow(mode: Mode, steps: Lockstep) -> None:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [any_models, small_classes, fragile_models])
 def test_every_pass_is_what_the_definition_says_and_every_promise_holds(kind: Any) -> None:
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -49,6 +49,7 @@ MODELS: list[Any] = [
 CLASSES = [cells for size in (1, 2) for cells in combinations_with_replacement("ab*", size)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theirs", MODELS, ids=str)
 @pytest.mark.parametrize("missing", ["left out", "a value"])
 def test_all_small_tables_are_judged_by_the_definition(theirs: Any, missing: str) -> None:
@@ -146,6 +147,7 @@ def test_a_policy_that_does_not_list_a_field_strips_nobody_of_protection() -> No
 ILL = ["flu", None, "gout", "cold", None, "flu", "gout", "*", "cold", "flu", "gout", "cold"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "promise"),
     [

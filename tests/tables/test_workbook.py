@@ -81,6 +81,7 @@ CASES: dict[str, tuple[Callable[[str], str | bytes], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_hostile_workbooks_are_refused_soon(tmp_path: Path, case: str) -> None:
     change, told = CASES[case]

@@ -186,6 +186,7 @@ class TestRefusals:
         assert files(tmp_path) == ["t.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_in_the_middle_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "t.csv"

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from support.workbench import Client, process, workbench
 from veil.synthetic import patients
 from veil.tables import write
@@ -75,6 +77,7 @@ def test_pages_are_listed_read_and_searched():
         assert missing == []
 
 
+@pytest.mark.slow
 def test_every_model_says_where_the_reference_speaks_of_it_and_every_example_runs(tmp_path):
     spec = importlib.util.spec_from_file_location("workbench_client", DOCS / "workbench_client.py")
     module = importlib.util.module_from_spec(spec)

@@ -91,6 +91,7 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, Any]]:
     return table.append_column("person", numbers), case.hierarchies
 
 
+@pytest.mark.slow
 @sometimes
 @given(tables(), promises(), st.sampled_from(LIMITS), st.sampled_from(["intervals", "sets", "means"]))
 def test_random_tables(
@@ -125,6 +126,7 @@ def test_on_postgres(in_postgres: Holder) -> None:
         assert_same(mask(held, EVERY_TYPE, most_combinations=most), people(), EVERY_TYPE)
 
 
+@pytest.mark.slow
 def test_on_spark(in_spark: Holder) -> None:
     """Several parts, and the labels of dates, of missing numbers and of texts."""
     method = Mondrian(["height", "born"], [m.KAnonymity(2), m.DistinctLDiversity("diagnosis", 2)])
@@ -171,6 +173,7 @@ def test_text_of_a_file_is_what_it_is_in_memory(tmp_path: Path) -> None:
 # --- writing ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 4])
 def test_saved_to_files_and_tables(in_a_folder: Holder, tmp_path: Path, most: int | None) -> None:
     result = mask(in_a_folder(people()), EVERY_TYPE, most_combinations=most)
@@ -222,6 +225,7 @@ TAMPERING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 4])
 @pytest.mark.parametrize("what", TAMPERING)
 def test_what_was_tampered_with_is_found(what: str, most: int | None) -> None:

@@ -58,6 +58,7 @@ def connection() -> Any:
     return ibis.duckdb.connect()
 
 
+@pytest.mark.slow
 @sometimes
 @given(cases(trees=True), st.integers(1, 3), st.booleans(), st.sampled_from([0.0, 0.3]), st.integers(1, 8))
 def test_each_part_is_anonymized_as_a_table_of_its_own(

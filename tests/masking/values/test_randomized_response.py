@@ -93,6 +93,7 @@ def test_draws_have_the_probabilities_of_the_matrix():
         assert chi2.sf(statistic, 2) > 1e-6
 
 
+@pytest.mark.slow
 def test_a_tester_finds_no_fault_and_would_find_one():
     """Neighbours differ in one answer; events are what the release shows."""
 

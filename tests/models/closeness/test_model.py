@@ -513,6 +513,7 @@ def test_an_order_is_as_good_as_numbers(order, values, data):
 # --- what can be kept -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("distance", "cells"),
     [("equal", 0), ("equal", 99), ("ordered", 0), ("hierarchical", 0), ("hierarchical", 99)],

@@ -177,7 +177,7 @@ def about(module: Path) -> list[str]:
             ranked.append((0, 0, str(place)))
         elif (uses and place.parts[0] == room) or place.name == f"test_{module.name}":
             ranked.append((1, -uses, str(place)))
-        elif uses and place.parts[0] not in {"fuzz", "web"}:
+        elif uses and not {"fuzz", "web", "workbench"} & {*place.parts}:
             ranked.append((2, -uses, str(place)))
         elif same_folder:
             ranked.append((3, 0, str(place)))

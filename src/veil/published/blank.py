@@ -36,6 +36,19 @@ def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDA
     return np.array(blank, dtype=np.bool_)
 
 
+def never_blank(column: pa.ChunkedArray) -> bool:
+    """Return whether every cell shows a value, as its type alone says; False where one would have to look.
+
+    >>> never_blank(pa.chunked_array([[1, 2]])), never_blank(pa.chunked_array([["flu"]]))
+    (True, False)
+    """
+    return column.null_count == 0 and bool(
+        pa.types.is_integer(column.type)
+        or pa.types.is_boolean(column.type)
+        or pa.types.is_temporal(column.type)
+    )
+
+
 _BLANK = r"\A[\s\pZ\pC]*\z"
 """Nothing but blanks and signs that nobody sees."""
 

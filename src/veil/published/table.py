@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.published.blank import shows_no_value, shows_nothing
+from veil.published.blank import never_blank, shows_no_value, shows_nothing
 from veil.published.people import People, worst_counts
 from veil.tables.columns import (
     Encoded,
@@ -233,6 +233,8 @@ class Published:
         >>> Published(table, ["age"]).visible("disease").sizes.tolist()
         [2]
         """
+        if never_blank(self.table[attribute]) and never_blank(self.baseline[attribute]):
+            return self
         columns = [self.compare(attribute), self.compare(attribute, baseline=True)]
         blanks = [shows_no_value(values, self.marker) for values, _ in columns]
         if not any(each.any() for each in blanks):

@@ -143,7 +143,7 @@ def test_a_policy_that_does_not_list_a_field_strips_nobody_of_protection() -> No
             {"lists": lists, "silent": silent},
             purpose="research",
             recipient="lab",
-            column="policy",
+            link="policy",
             suppression_limit=0.0,
         )
 

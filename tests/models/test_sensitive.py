@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import veil
 from support import oracle
-from support.judging import publish, rejected_classes
+from support.judging import problem_of, publish, rejected_classes
 from support.models import ours
 from support.policies import datum, model, policy
 from support.samples import sample_of
@@ -51,10 +52,14 @@ CLASSES = [cells for size in (1, 2) for cells in combinations_with_replacement("
 
 @pytest.mark.slow
 @pytest.mark.parametrize("theirs", MODELS, ids=str)
-@pytest.mark.parametrize("missing", ["left out", "a value"])
+@pytest.mark.parametrize("missing", ["left out", "a value", "worst"])
 def test_all_small_tables_are_judged_by_the_definition(theirs: Any, missing: str) -> None:
     """Search and verifier, on all pairs of classes of up to two cells with two values and what is withheld."""
     theirs = dataclasses.replace(theirs, missing=missing)
+    if missing == "worst" and getattr(theirs, "estimator", "") == "Grassberger":
+        with pytest.raises(VeilError, match="use estimator='shannon'|Use estimator='shannon'"):
+            ours(theirs)
+        return
     asked = ours(theirs)
     assert asked is not None
     for one, other in product(CLASSES, CLASSES):
@@ -139,7 +144,7 @@ def test_a_policy_that_does_not_list_a_field_strips_nobody_of_protection() -> No
             {"lists": lists, "silent": silent},
             purpose="research",
             recipient="lab",
-            column="policy",
+            link="policy",
             suppression_limit=0.0,
         )
 
@@ -181,3 +186,79 @@ def test_invariance_refuses_blanks(blank: str | None, tmp_path: Any) -> None:
     method = MInvariance("ill", 2, ["age"], "id", str(tmp_path / "history.json"))
     with pytest.raises(InputError, match=r"'ill', row 2: the value is missing"):
         method.mask(table, Randomness())
+
+
+WORST: list[Any] = [
+    *(oracle.DistinctLDiversity("S", l) for l in (2, 3)),
+    *(oracle.EntropyLDiversity("S", l) for l in (1.3, 1.9)),
+    *(oracle.RecursiveCLDiversity("S", c, l) for c, l in ((2, 1), (3, 2), (5, 3))),
+    *(oracle.TCloseness("S", t, kind) for t, kind in ((0.3, "equal"), (0.5, "equal"), (0.3, "ordered"))),
+    oracle.TCloseness("S", 0.3, "hierarchical", None, [["a", "A", "*"], ["b", "A", "*"], ["c", "C", "*"]]),
+    *(oracle.AlphaKAnonymity("S", alpha, 2, values) for alpha, values in ((0.7, None), (0.4, ("c",)))),
+    *(oracle.BetaLikeness("S", beta, enhanced) for beta, enhanced in ((0.5, False), (2, False), (2, True))),
+    *(oracle.DeltaDisclosure("S", delta) for delta in (1, 2.5)),
+    oracle.RatioDistance("S", 3),
+]
+
+
+def disagreements(theirs: Any) -> list[str]:
+    """Compare search and verifier with all fillings of some tables of two classes with up to four blanks each."""
+    chance = random.Random(5)
+    theirs = dataclasses.replace(theirs, missing="worst")
+    asked, wrong = ours(theirs), []
+    tables = [({"a": 4, "b": 4, "*": 2}, {"a": 4, "b": 4, "c": 5})]  # one c would be too few, two are not
+    for _ in range(60):
+        most = chance.choice([2, 9])
+        first = {value: chance.randint(0, 4) for value in "abc"} | {"*": chance.randint(1, 4)}
+        tables.append((first, {value: chance.randint(value != "*", most) for value in "abc*"}))
+    for classes in tables:
+        problem = problem_of(*classes)
+        for levels in ((0,), (1,)):
+            truth = [oracle.rejects(theirs, problem, levels, cls) for cls in oracle.classes(problem, levels)]
+            if asked.verify(publish(problem, levels)).holds == any(truth):
+                wrong.append(f"verifier: {classes} {levels}")
+            try:
+                if rejected_classes(asked, sample_of(problem), levels) != truth:
+                    wrong.append(f"search: {classes} {levels}")
+            except VeilError:
+                wrong += [] if all(truth) else [f"refused: {classes} {levels}"]
+            left = dataclasses.replace(asked, missing="left out").verify(publish(problem, levels))
+            if not any(truth) and not left.holds:
+                wrong.append(f"left out: {classes} {levels}")
+    return wrong
+
+
+@pytest.mark.parametrize("theirs", WORST, ids=str)
+def test_the_worst_filling_is_that_of_all_fillings(theirs: Any) -> None:
+    assert disagreements(theirs) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "theirs"),
+    [
+        ("commonest", oracle.TCloseness("S", 0.5)),
+        ("commonest", oracle.BetaLikeness("S", 2)),
+        ("commonest", oracle.AlphaKAnonymity("S", 0.4, 2, ("c",))),
+        ("each", oracle.DeltaDisclosure("S", 1)),
+    ],
+    ids=str,
+)
+def test_a_rule_that_leaves_fillings_out_is_noticed(rule: str, theirs: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(type(ours(theirs)), "filling", rule)
+    assert {each.split(":")[0] for each in disagreements(theirs)} >= {"search", "verifier"}
+
+
+def test_what_is_said_of_the_worst_filling() -> None:
+    asked = DistinctLDiversity("S", 2, missing="worst")
+    found = asked.verify(seen(["flu", "gout", None], [None, None]))
+    assert not found.holds
+    assert "stricter" in found.promise
+    assert not asked.verify(seen([None, None])).holds
+    assert asked.promised(100).prosecutor == 0.5
+    with pytest.raises(VeilError, match="use missing='left out'"):
+        veil.anonymize(
+            pa.table({"Q": ["x"] * 2, "S": pa.array([None] * 2, pa.string())}),
+            quasi_identifiers={"Q": "suppression"}, models=[asked], sensitive=["S"], person=None,
+        )  # fmt: skip
+    with pytest.raises(VeilError, match="cannot count people"):
+        veil.Plan(quasi_identifiers={"Q": "suppression"}, models=[asked], sensitive=["S"], person="P")

@@ -48,7 +48,7 @@ def test_what_is_certain_is_what_a_whole_class_shows(rows):
     classes = defaultdict(list)
     for row in rows:
         classes[row[:3]].append(row[3])
-    alone = sum(len(values) for values in classes.values() if len(set(values)) == 1 and values[0] != "*")
+    alone = sum(len(values) for values in classes.values() if len(set(values) - {"*"}) == 1)
     (found,) = certain_values(table(rows), NAMES, "s")
     assert (found.column, found.records, found.share) == ("s", alone, pytest.approx(alone / len(rows)))
 
@@ -65,3 +65,9 @@ def test_what_makes_no_sense_is_refused():
         riskiest(rows, NAMES, number=0)
     with pytest.raises(PlanError, match="no column 'u'"):
         certain_values(rows, NAMES, "u")
+
+
+@pytest.mark.parametrize("blank", [None, "", "*"])
+def test_a_blank_is_no_second_value(blank: str | None) -> None:
+    table = pa.table({"age": [20] * 3 + [30] * 2, "ill": ["flu", blank, "flu", blank, blank]})
+    assert certain_values(table, "age", "ill", person=None)[0].records == 3

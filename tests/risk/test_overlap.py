@@ -103,7 +103,7 @@ def test_adult() -> None:
 
 
 A_RELEASE = st.lists(
-    st.tuples(st.sampled_from(["1*", "2*", "**", "<15", ">=15", "12", "21"]), st.sampled_from("xyz"), st.sampled_from("abc")),
+    st.tuples(st.sampled_from(["1*", "2*", "**", "<15", ">=15", "12", "21"]), st.sampled_from("xyz"), st.sampled_from(["a", "b", "c", None, "", "*"])),
     min_size=1,
     max_size=6,
 )  # fmt: skip
@@ -113,9 +113,15 @@ MEANING = {
     ">=15": set(range(15, 30)), "12": {12}, "21": {21},
 }  # fmt: skip
 
+BLANKS: set[Any] = {None, "", "*"}
 
-def slow(releases: list[list[tuple[str, str, str]]]) -> dict[int, int]:
-    """Every combination of classes, by the sets that labels mean."""
+
+def slow(releases: list[list[tuple[str, str, str | None]]]) -> dict[int, int]:
+    """Every combination of classes, by the sets that labels mean; a blank is no value, and may hide any.
+
+    A blank leaves nobody a further value, unless nobody could be in all classes without it.
+    """
+    domain = {row[2] for rows in releases for row in rows} - BLANKS
     classes = [
         {key: {row[2] for row in rows if row[:2] == key} for key in {row[:2] for row in rows}}
         for rows in releases
@@ -124,7 +130,9 @@ def slow(releases: list[list[tuple[str, str, str]]]) -> dict[int, int]:
     for keys in itertools.product(*classes):
         ages = all(MEANING[a[0]] & MEANING[b[0]] for a, b in itertools.combinations(keys, 2))
         if ages and len({key[1] for key in keys}) == 1:
-            left = set.intersection(*(held[key] for held, key in zip(classes, keys, strict=True)))
+            held = [each[key] for each, key in zip(classes, keys, strict=True)]
+            left = set.intersection(*((each - BLANKS) or domain for each in held))
+            left = left or set.intersection(*(domain if each & BLANKS else each for each in held))
             if left:
                 counts[len(left)] = counts.get(len(left), 0) + 1
     return counts
@@ -132,7 +140,7 @@ def slow(releases: list[list[tuple[str, str, str]]]) -> dict[int, int]:
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(A_RELEASE, min_size=2, max_size=3))
-def test_tables_agree_with_the_slow_twin(releases: list[list[tuple[str, str, str]]]) -> None:
+def test_tables_agree_with_the_slow_twin(releases: list[list[tuple[str, str, str | None]]]) -> None:
     tables = [
         pa.table({"age": [r[0] for r in rows], "sex": [r[1] for r in rows], "ill": [r[2] for r in rows]})
         for rows in releases
@@ -197,3 +205,28 @@ def test_classes_that_differ_by_many_are_changed_and_not_exposed() -> None:
     assert found.changed[0].records == 4
     assert (found.exposed, found.unmatched) == ((), 1)
     assert dataclasses.is_dataclass(found)
+
+
+def test_a_blank_leaves_nobody_a_further_value() -> None:
+    def found(*classes: list[str | None]) -> veil.risk.Intersection:
+        tables = [pa.table({"age": ["2*"] * len(ill), "ill": pa.array(ill, pa.string())}) for ill in classes]
+        return intersection(*tables, sensitive="ill")
+
+    assert found(["flu", None], ["flu", None]).overlaps[0].candidates == ("flu",)
+    assert found(["gout", None], ["flu", "flu"]).overlaps[0].candidates == (
+        "flu",
+    )  # theirs is the blank cell
+    assert found([None, "*"], ["flu", "gout"]).worst == 2  # the first tells nothing
+    assert found(["gout"], ["flu"]).worst == 0
+    assert found([None], [None]).worst == 0
+
+
+def test_a_blank_hides_nobody_in_a_difference() -> None:
+    first = pa.table({"age": ["2*"] * 3, "ill": ["flu", "gout", "gout"]})
+    withheld = pa.table({"age": ["2*"] * 3, "ill": [None, "gout", "gout"]})
+    (only,) = differencing(first, withheld, sensitive="ill", m=2).exposed  # whose flu is withheld had flu
+    assert (only.gone, only.new) == ({"flu": 1}, {})
+    assert (
+        differencing(withheld, withheld.slice(1), sensitive="ill").changed == ()
+    )  # somebody without a value is gone
+    assert differencing(withheld, withheld.slice(0, 1), sensitive="ill").unmatched == 0

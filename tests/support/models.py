@@ -44,8 +44,8 @@ def _ours(model: oracle.AnyModel) -> PrivacyModel | None:
             return m.RatioDistance(attribute, t)
         case oracle.BetaLikeness(attribute, beta, enhanced):
             return m.BetaLikeness(attribute, beta, enhanced)
-        case oracle.AlphaKAnonymity(attribute, alpha, k):
-            return m.AlphaKAnonymity(attribute, alpha, k)
+        case oracle.AlphaKAnonymity(attribute, alpha, k, values):
+            return m.AlphaKAnonymity(attribute, alpha, k, values)
         case oracle.KMAnonymity(attribute, k, size):
             return m.KMAnonymity(attribute, k, size)
         case oracle.SubsetKAnonymity(k, size):

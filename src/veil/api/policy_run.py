@@ -23,11 +23,13 @@ from veil.api.policy_table import (
     tell_absent,
     with_columns,
     with_others,
+    with_unambiguous,
 )
 from veil.api.release import Release
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import Inclusion, KAnonymity, PrivacyModel
+from veil.models.sensitive import SensitiveModel
 from veil.models.subset import Rows
 from veil.outcome.outcome import Outcome, without_columns
 from veil.plan.plan import ASK
@@ -113,11 +115,25 @@ class PolicyRun:
         for name, copy in copies.items():
             table = table.append_column(copy, table[name])
         table = with_columns(table, lifted)
+        hierarchies = {name: each.hierarchy for name, each in lifted.items()}
+        hierarchies |= {copy: lifted[name].uncoarsened for name, copy in copies.items()}
+        table, mixed = with_unambiguous(table, lifted, roles, joined, self.options.get("marker", "*"))
+        if mixed and self.person is not None:
+            raise PlanError(
+                f"column {next(iter(mixed))!r} shows labels above other values, of which models have to hold for every "
+                "value that they may stand for, and some people have several records. Ask for the same minimum of all "
+                "its cells, or keep one record per person"
+            )
+        notes += [
+            f"column {name!r} shows labels above other values: models take them for whichever value is worst"
+            for name in mixed
+        ]
+        copies |= mixed
         spoken = _Spoken(
             copies,
-            {name: each.hierarchy for name, each in lifted.items()}
-            | {copy: lifted[name].uncoarsened for name, copy in copies.items()},
+            hierarchies | {copy: hierarchies[name] for name, copy in mixed.items()},
             subset,
+            frozenset(mixed.values()),
         )
         asked = [spoken.model(each.strictest) for each in joined]
         tries = _Tries(
@@ -352,18 +368,24 @@ class PolicyRun:
 @dataclasses.dataclass(frozen=True)
 class _Spoken:
     """What requirements need to become models: for columns that are generalized and sensitive at once, the column that holds
-    what they were; hierarchies; and which rows are released of a population.
+    what they were; for those with labels above others, the column without them, whose blanks are taken at worst; hierarchies;
+    and which rows are released of a population.
     """
 
     copies: Mapping[str, str]
     hierarchies: Mapping[str, Any]
     subset: Rows | None
+    worst: frozenset[str]
 
     def model(self, asked: Requirement) -> PrivacyModel:
         """Return the model that is asked for."""
         if asked.attribute is not None:
             asked = asked._replace(attribute=self.copies.get(asked.attribute, asked.attribute))
-        return asked.model(self.hierarchies, self.subset)
+        model = asked.model(self.hierarchies, self.subset)
+        if asked.attribute not in self.worst:
+            return model
+        assert isinstance(model, SensitiveModel)
+        return dataclasses.replace(model, missing="worst")  # type: ignore[type-var]
 
 
 @dataclasses.dataclass

@@ -133,10 +133,32 @@ def copies_of(table: pa.Table, groups: Mapping[str, str], joined: list[Joined]) 
     spoken_of = {each.strictest.attribute for each in joined}
     both = [name for name in table.column_names if groups.get(name) == "QID and SD" and name in spoken_of]
     made = {name: f"{name} before generalization" for name in both}
-    for copy in made.values():
+    _check_free(table, made)
+    return made
+
+
+def _check_free(table: pa.Table, copies: Mapping[str, str]) -> None:
+    for copy in copies.values():
         if copy in table.column_names:
             raise PlanError(f"the table has a column {copy!r}, a name that Veil uses internally. Rename it")
-    return made
+
+
+def with_unambiguous(
+    table: pa.Table,
+    lifted: Mapping[str, Column],
+    roles: Mapping[str, str],
+    joined: list[Joined],
+    marker: str | None,
+) -> tuple[pa.Table, dict[str, str]]:
+    """Append, for each sensitive column that a model speaks of, what is left without labels above others, if there are such."""
+    spoken_of = {each.strictest.attribute for each in joined}
+    copies = {}
+    for name, column in lifted.items():
+        if roles[name] == "SD" and name in spoken_of and (cells := column.unambiguous(marker)) is not None:
+            copies[name] = f"{name} without labels above others"
+            _check_free(table, copies)
+            table = table.append_column(copies[name], cells)
+    return table, copies
 
 
 def with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:

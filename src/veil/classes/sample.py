@@ -137,6 +137,10 @@ class Sample:
         """Number of relevant records of the whole input, which this sample may be a part of: the sum of a distribution."""
         return self.records if self.baseline is None else self.baseline.whole_of(name)
 
+    def largest_size(self, name: str) -> int:
+        """Return a bound on the sizes of classes, and on the sum of a distribution."""
+        return max(self.whole_of(name), self.records)
+
     def distribution(self, name: str) -> NDArray[np.int64]:
         """How many relevant records of the whole input have each value of a further attribute."""
         if self.baseline is not None:

@@ -3,16 +3,21 @@
 A cell is a value, missing, or withheld. The last two show nothing: such records are left out of the class's and of the
 table's distribution, and a class in which nobody shows a value holds nothing to judge. Where people may have several rows,
 a person shows the values of those rows that have one.
+
+At worst, a cell that shows nothing is whichever value of the table breaks the model. The classes then keep their sizes, and
+`fill` is a function of what they show and of how many of their cells are blank.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veil.base.views import FillingRule
 from veil.classes.people import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
@@ -28,6 +33,8 @@ class Visible:
         A sample of those records and of that attribute alone, with the values that can be seen.
     is_whole
         Whether all records show a value.
+    to_fill
+        A sample of all records, whose classes are compared with the distribution of those that show a value.
     """
 
     def __init__(self, sample: Sample, name: str) -> None:
@@ -63,6 +70,9 @@ class Visible:
             self.is_whole = self.sample.records == sample.records
         if sample.baseline is not None:
             self.sample.baseline = Visible(sample.baseline, name).sample
+        self.to_fill = copy.copy(self.sample)
+        self.to_fill.records = self.to_fill.everybody = sample.records
+        self.to_fill.baseline = self.sample.baseline or self.sample
 
     def see(self, table: ClassTable) -> ClassTable:
         """Return the same classes with the records, or people, that show a value; their labels are not there."""
@@ -91,3 +101,43 @@ class Visible:
 def _seen(counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | Votes) -> ClassTable:
     """Return a class table of which nothing is known but sizes and values: its keys are numbers."""
     return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)
+
+
+Filling = tuple[int, int] | None
+"""A value for one blank cell of a class, and one for its others; None: all are the commonest value of the class."""
+
+
+def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
+    """Return the fillings that have to be tried with some values, so that none is worse."""
+    if rule == "commonest":
+        yield None
+        return
+    for value in values.tolist():
+        yield value, value
+        if rule == "each or one":
+            yield from ((value, other) for other in values[values != value][:1].tolist())
+
+
+def fill(seen: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassTable:
+    """Return classes of the sizes given, whose cells that are not seen have the values of a filling."""
+    starts, classes, counts = seen.histograms[0]
+    number = len(seen)
+    codes = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    blank = np.flatnonzero(sizes > seen.count)
+    first = others = np.zeros(blank.size, np.int64)
+    if filling is None:
+        commonest, order = np.zeros(number, np.int64), np.argsort(counts, kind="stable")
+        commonest[classes[order]] = codes[order]  # the last one stays
+        first = others = commonest[blank]
+    else:
+        first, others = first + filling[0], others + filling[1]
+    keys = np.concatenate([codes * number + classes, first * number + blank, others * number + blank])
+    more = np.concatenate([counts, np.ones(blank.size, np.int64), (sizes - seen.count)[blank] - 1])
+    order = np.argsort(keys, kind="stable")
+    order = order[more[order] > 0]
+    keys = keys[order]
+    begins = np.flatnonzero(np.diff(keys, prepend=-1))
+    sums = np.add.reduceat(more[order], begins) if begins.size else more[:0]
+    keys = keys[begins]
+    ends = np.searchsorted(keys, np.arange(starts.size) * number).astype(np.int64)
+    return _seen(sizes, (Histogram(ends, (keys % max(1, number)).astype(np.int32), sums),))

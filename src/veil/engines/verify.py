@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.wording import plural
@@ -27,6 +26,7 @@ from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
+from veil.published.blank import is_blank
 from veil.published.finding import Finding, Verification
 from veil.published.people import People
 from veil.tables.spelling import renamed
@@ -168,7 +168,7 @@ def verify_people(
         cells, made.weights, People.of(made.table, renamed(person, whose), all_rows=plan.knows == "all rows")
     )
     if plan.identifying[person] == "pseudonym":
-        hidden = np.array(pc.equal(cells[person].cast(pa.string()), plan.marker or "").fill_null(True))
+        hidden = is_blank(cells[person], plan.marker)
         found += verify_roles(cells.select([person]), plan)
         found += verify_links(
             pa.table({person: made.table[whose]}), cells.select([person]), plan, None, hidden

@@ -36,7 +36,7 @@ class AlphaKAnonymity(SensitiveModel):
     knows a person's class can then name one of these values with a confidence of at most α.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value that matters.
 
     Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
     one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).
@@ -59,7 +59,7 @@ class AlphaKAnonymity(SensitiveModel):
     views: ClassVar[tuple[View, ...]] = ("most",)
 
     def __post_init__(self) -> None:
-        if self.missing == "left out" and None in (self.values or ()):
+        if self.missing != "a value" and None in (self.values or ()):
             raise ValueError(
                 "`values` of AlphaKAnonymity should be values, not None: a missing cell is none, unless you say "
                 "missing='a value'"
@@ -76,7 +76,7 @@ class AlphaKAnonymity(SensitiveModel):
     def criterion(self, sample: Sample) -> ShareLimits:
         """Limit the share of the values that matter."""
         alpha = decimal_fraction(self.alpha)
-        largest = largest_fraction(alpha, sample.whole_of(self.attribute)), Fraction(0)
+        largest = largest_fraction(alpha, sample.largest_size(self.attribute)), Fraction(0)
         criterion = ShareLimits(sample, self.attribute, lambda p, records: largest)
         free = ~self._values_that_matter(sample)
         occurring = criterion.frequencies > 0

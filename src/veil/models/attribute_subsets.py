@@ -22,7 +22,7 @@ from veil.models.base import PrivacyModel, Strength
 from veil.published.blank import shows_nothing
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import encode_values, is_text
+from veil.tables.columns import encode_values
 
 _ASSESSED_SETS = 60
 """Sets of quasi-identifiers that `strongest` looks at for one m."""
@@ -276,9 +276,8 @@ class _Groups:
         self.blank: dict[str, int | None] = {}
         for name in published.names:
             values, codes = encode_values(published.labels[name])
-            marker = published.marker if is_text(values.type) else None
             self.codes[name], self.counts[name] = codes.astype(np.int64), len(values)
-            blank = np.flatnonzero(shows_nothing(values, marker))
+            blank = np.flatnonzero(shows_nothing(values, published.marker))
             self.blank[name] = int(blank[0]) if blank.size else None
 
     def smallest(self, names: Sequence[str]) -> int:

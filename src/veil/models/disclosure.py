@@ -10,7 +10,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.exact import Real, ball, decimal_fraction, float_above, largest_fraction, sign_of_logs
-from veil.base.views import View
+from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.models.base import Beside, PrivacyModel, Strength
@@ -28,7 +28,8 @@ class DeltaDisclosure(SensitiveModel):
     class are not judged, as in ARX; the original definition asks for all values in all classes.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value, or one of them is a
+    value that the class lacks.
 
     Not monotone: a class without a value may be merged with one that holds it, and then hold too little of
     it. Nor under suppression. Brickell and Shmatikov (2008).
@@ -50,6 +51,7 @@ class DeltaDisclosure(SensitiveModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     eased: ClassVar[tuple[str, float] | None] = ("delta", math.inf)
+    filling: ClassVar[FillingRule] = "each or one"
     views: ClassVar[tuple[View, ...]] = ("most", "fewest")
 
     @property

@@ -13,7 +13,7 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
-from veil.base.views import View
+from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -34,7 +34,7 @@ class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l different values of a sensitive attribute.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
 
     Both kinds of monotone where no value is missing: a union of classes holds the values of each, and a part of a class no
     further ones. Guessing the most frequent value may still succeed nearly always. Machanavajjhala et al. (2007).
@@ -49,6 +49,7 @@ class DistinctLDiversity(SensitiveModel):
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
     eased: ClassVar[tuple[str, float] | None] = ("l", 1)
+    filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
@@ -93,7 +94,7 @@ class RecursiveCLDiversity(SensitiveModel):
     values still cannot be too sure of the most frequent one. (Some texts print the inequality reversed.)
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
 
     Monotone under generalization: in a union r_1 is at most the sum of the parts', and the sum of the l - 1
     largest counts too, so what is left is at least the sum of what the parts leave. Not monotone under
@@ -116,6 +117,7 @@ class RecursiveCLDiversity(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
     eased: ClassVar[tuple[str, float] | None] = ("c", math.inf)
+    filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property

@@ -13,6 +13,7 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
+from veil.base.views import FillingRule
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
@@ -39,7 +40,7 @@ class EntropyLDiversity(SensitiveModel):
     (Stammler, Katzenbeisser and Hamacher 2016).
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
 
     With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least
     the least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that,
@@ -63,9 +64,15 @@ class EntropyLDiversity(SensitiveModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
     eased: ClassVar[tuple[str, float] | None] = ("l", 1)
+    filling: ClassVar[FillingRule] = "commonest"
     monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
 
     def __post_init__(self) -> None:
+        if self.missing == "worst" and self.estimator != "shannon":
+            raise ValueError(
+                "`missing` of EntropyLDiversity should be 'left out' or 'a value' for the estimator 'grassberger', not "
+                "'worst': its entropy may rise as a frequent value becomes more frequent. Use estimator='shannon'"
+            )
         # A class variable of the base; the safe answer stays unless the estimator has earned the other.
         object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
         # Shannon's entropy only falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).

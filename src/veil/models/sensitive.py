@@ -4,31 +4,45 @@ A cell of a sensitive attribute is a value, missing (nobody knows), or withheld 
 cells are no values: a blank does not make a class more diverse, nor does it make it differ from the table. So by default they
 are left out of the class and of the table; their records still count for the sizes of classes, and a class in which nobody
 shows a value tells nothing and holds.
+
+`missing="worst"` is stricter: a class holds only if it does whatever its missing and withheld cells are, of the values that
+the table shows; the table's own distribution stays that of the cells that show one. What holds at worst holds with such
+cells left out, unless a class shows no value: no model gets harder to fulfil if the blanks of a class become like its other
+cells. It is decided exactly, by the few fillings that no other is worse than (`filling`). A union of classes that hold at
+worst does: a filling of it is one of each part. `missing="a value"` is ARX's form: all of them together are one more value.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from veil.base.views import FillingRule
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.classes.visible import Visible
+from veil.classes.visible import Filling, Visible, fill, fillings
+from veil.classes.voters import Voters
+from veil.errors import ImpossibleError, PlanError
 from veil.models.base import ClassCriterion, Keeping, PrivacyModel, Strength
+from veil.published.filling import fill_published
 from veil.published.finding import Finding
 from veil.published.table import Published
 
 Missing = Annotated[
-    Literal["left out", "a value"],
+    Literal["left out", "a value", "worst"],
     Field(
-        description="cells that are missing or withheld: left out of what is judged, or a value like others, as in ARX"
+        description="cells that are missing or withheld: left out of what is judged; a value like others, as in ARX; or, "
+        "stricter, whichever value is worst"
     ),
 ]
+
+
+_NOT_OF_PEOPLE = "at worst, blank cells are filled in one by one, and a person may have several"
 
 
 class SensitiveModel(PrivacyModel):
@@ -41,7 +55,11 @@ class SensitiveModel(PrivacyModel):
 
     attribute: str
     missing: Missing
-    label: ClassVar[str] = " (missing is a value: ARX's form)"
+    filling: ClassVar[FillingRule] = "each"
+    labels: ClassVar[Mapping[str, str]] = {
+        "a value": " (missing is a value: ARX's form)",
+        "worst": " (missing is whichever value is worst: the stricter form)",
+    }
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
@@ -54,32 +72,67 @@ class SensitiveModel(PrivacyModel):
             return None
         return Visible(sample, self.attribute)
 
+    def why_not_people(self, *, all_rows: bool) -> str | None:
+        """Say why the model cannot count people who may have several rows, or None: it can."""
+        if self.missing == "worst":
+            return f"{_NOT_OF_PEOPLE}; missing='left out' can count them"
+        return super().why_not_people(all_rows=all_rows)
+
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return the size below which a class is rejected whatever else it holds: 1 if it may show no value."""
+        """Return the size below which a class is rejected whatever else it holds: 1 if it may show no value.
+
+        At worst, what an acceptable class shows is acceptable; and if a class may show nothing, so may one record any value.
+        """
         seen = self.visible(sample)
         if seen is None:
             return self.least_size(sample)
+        if self.missing == "worst":
+            self._check_fillable(seen)
+            return self.least_size(seen.sample)
         whole = seen.sample.baseline or seen.sample
         return self.least_size(seen.sample) if seen.is_whole and whole.records else 1
 
+    def _check_fillable(self, seen: Visible) -> None:
+        if isinstance(seen.sample, Voters):
+            raise PlanError(f"{self} cannot count people: {_NOT_OF_PEOPLE}. Use missing='left out'")
+        if not (seen.sample.baseline or seen.sample).records:
+            raise ImpossibleError(
+                f"column {self.attribute!r} shows no value that {type(self).__name__} could fill in with missing='worst': "
+                "leave the model out, or use missing='left out'"
+            )
+
     def bind(self, sample: Sample) -> ClassCriterion | None:
-        """Judge the records that show a value."""
+        """Judge the records that show a value, or all of them as if they did."""
         seen = self.visible(sample)
         if seen is None:
             return self.criterion(sample)
-        if not (seen.sample.baseline or seen.sample).records:
+        if self.missing == "worst":
+            self._check_fillable(seen)
+        elif not (seen.sample.baseline or seen.sample).records:
             return None
-        criterion = self.criterion(seen.sample)
+        criterion = self.criterion(seen.to_fill if self.missing == "worst" else seen.sample)
         if criterion is None:
             return None
+        if self.missing == "worst":
+            values = np.flatnonzero(seen.to_fill.distribution(self.attribute))
+            some = list(fillings(values, self.filling))
+            return (_KeepingFilled if isinstance(criterion, Keeping) else OfFilled)(criterion, seen, some)
         return (_KeepingVisible if isinstance(criterion, Keeping) else OfVisible)(criterion, seen)
 
     def verify(self, published: Published) -> Finding:
-        """Check the promise on the records that show a value."""
-        if self.missing == "a value":
-            finding = self.check(published, published)
-            return Finding(finding.promise + self.label, finding.holds, finding.measured)
-        return self.check(published.visible(self.attribute), published)
+        """Check the promise on the records that show a value, or on all of them as if they did."""
+        if self.missing == "left out":
+            return self.check(published.visible(self.attribute), published)
+        seen: Published | None = published
+        if self.missing == "worst":
+            seen = fill_published(published, self.attribute, self.filling)
+        finding = self.check(seen or published, published)
+        promise = finding.promise + self.labels[self.missing]
+        if self.missing == "worst" and published.persons is not None:
+            return Finding(promise, False, _NOT_OF_PEOPLE)
+        if seen is None:
+            return Finding(promise, not published.sizes.size, "no value to fill in")
+        return Finding(promise, finding.holds, finding.measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
@@ -131,6 +184,20 @@ class OfVisible:
         return seen
 
 
+class OfFilled(OfVisible):
+    """Judges classes whose blank cells are filled in; they have to be acceptable however that is done."""
+
+    def __init__(self, criterion: ClassCriterion, visible: Visible, some: list[Filling]) -> None:
+        super().__init__(criterion, visible)
+        self._fillings = some
+
+    def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
+        """Reject classes that violate the model with some filling."""
+        seen = self.see(table)
+        for filling in self._fillings if (seen.count < table.count).any() else self._fillings[:1]:
+            self.criterion.reject(fill(seen, table.count, filling), rejected)
+
+
 class _KeepingVisible(OfVisible):
     def keepable(
         self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
@@ -140,3 +207,7 @@ class _KeepingVisible(OfVisible):
         visible = np.minimum(left, seen.count)
         cast("Keeping", self.criterion).keepable(seen, visible, self._visible.see(source), groups)
         np.minimum(left, visible + table.count - seen.count, out=left)
+
+
+class _KeepingFilled(OfFilled, _KeepingVisible):
+    """Keeps no more of the visible records than if they were alone: what is acceptable at worst is so without blanks."""

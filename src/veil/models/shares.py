@@ -39,7 +39,7 @@ class ShareLimits:
         # Values of equal frequency have equal limits, and frequencies repeat when there are many values.
         known = {0: (Fraction(1), Fraction(0))}
         for frequency in np.unique(self.frequencies[self.frequencies > 0]).tolist():
-            upper, lower = limit(Fraction(frequency, self.whole), self.whole)
+            upper, lower = limit(Fraction(frequency, self.whole), sample.largest_size(attribute))
             known[frequency] = min(upper, Fraction(1)), lower
         self.limits = np.empty((self.frequencies.size, 4), np.int64)
         for value, frequency in enumerate(self.frequencies.tolist()):

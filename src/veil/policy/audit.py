@@ -19,8 +19,8 @@ from veil.policy.countries import COUNTRIES, ECONOMIC_AREA
 from veil.policy.decide import Request
 from veil.policy.elements import Data, Entity, Policy, Purpose
 from veil.policy.retention import day, due_day
+from veil.published.blank import is_blank
 from veil.tables.columns import encode_values
-from veil.tables.text import canonical_text
 
 
 def refused_cells(
@@ -48,7 +48,7 @@ def refused_cells(
     found: dict[str, int] = {}
     for name in table.column_names:
         values, places = encode_values(table[name])
-        shown = np.array([text not in (None, ROOT, marker) for text in canonical_text(values)], np.bool_)
+        shown = ~(is_blank(values, ROOT) | is_blank(values, marker))
         refused = np.array([name not in each for each in allowed], np.bool_)
         count = int(np.count_nonzero(shown[places] & refused[codes])) if len(values) and len(codes) else 0
         if count:

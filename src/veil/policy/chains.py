@@ -10,7 +10,7 @@ level: so classes form by what is published.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -96,6 +96,14 @@ class Chains:
     def level_of(self, label: str) -> int:
         """Return the level of a label; that of the top is the last."""
         return self._level.get(label, self.height)
+
+    def above(self, labels: Collection[str]) -> set[str]:
+        """Return those of some labels that are above others of them.
+
+        >>> Chains("age", {("25", "20-30", "<50"): "Alice", ("41", "40-50", "<50"): "Axel"}).above(["25", "20-30", "40-50"])
+        {'20-30'}
+        """
+        return {above for label in labels for above in self._row(label) if above != label} & set(labels)
 
     def cap(self, most: int, chain: Chain) -> int:
         """Return a person's greatest level in the joint hierarchy: the end of a shorter list is the top."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import HierarchyError
@@ -19,6 +20,7 @@ from veil.hierarchies.hierarchy import ROOT
 from veil.plan.parameters import hierarchy_builder
 from veil.policy.chains import HOLDER, Chain, Chains
 from veil.policy.levels import Levels
+from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values
 from veil.tables.text import canonical_text
 
@@ -54,6 +56,22 @@ class Column:
     floors: NDArray[np.int64]
     chains: Chains | None = None
     uncoarsened: Any = None
+
+    def unambiguous(self, marker: str | None) -> pa.Array | None:
+        """Return the cells without labels above others that are shown, which are missing; None if there are no such labels.
+
+        Such a label is no further value: it may stand for any of those below it. At worst (`missing="worst"`), a missing cell
+        is whichever value breaks a model, those below the label among them. What is withheld is missing anyway.
+        """
+        if self.chains is None or self.values is None:
+            return None
+        labels, codes = encode_values(pa.chunked_array([self.values]))
+        shown = ~shows_no_value(labels, marker)
+        above = self.chains.above(
+            [label for label, is_shown in zip(labels.to_pylist(), shown, strict=True) if is_shown]
+        )
+        ambiguous = np.isin(np.array(labels.to_pylist(), object), list(above))
+        return pc.if_else(pa.array(ambiguous[codes]), None, self.values) if above else None
 
     def too_fine(self, column: pa.ChunkedArray, rows: NDArray[np.int64], hidden: NDArray[np.bool_]) -> int:
         """Count the cells of a release that are less coarse than their own policy asks."""

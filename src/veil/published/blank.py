@@ -2,6 +2,9 @@
 
 Of quasi-identifiers, a suppressed cell shows the marker in text, and nothing in anything else. Of sensitive attributes, what
 is missing and what is withheld says nothing about anybody, however it is written.
+
+Here alone a text is compared with the marker: models, verifier, policies and certificates ask one of these functions, and
+engines `veil.engines.blank`, which says the same in their language.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDA
     if marker is None or not is_text(column.type):
         blank = pc.is_null(column)
     else:
-        blank = pc.fill_null(pc.equal(column, marker), False)
+        text = column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+        blank = pc.fill_null(pc.equal(text, marker), False)
     return np.array(blank, dtype=np.bool_)
 
 
@@ -47,6 +51,24 @@ def never_blank(column: pa.ChunkedArray) -> bool:
         or pa.types.is_boolean(column.type)
         or pa.types.is_temporal(column.type)
     )
+
+
+def is_blank(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDArray[np.bool_]:
+    """Tell of each cell whether it is missing or shows the marker.
+
+    >>> is_blank(pa.array(["*", None, "a"]), "*").tolist(), is_blank(pa.array([1, None]), "*").tolist()
+    ([True, True, False], [False, True])
+    """
+    return shows_nothing(column, marker) | shows_nothing(column, None)
+
+
+def is_masked(values: pa.Array, marker: str | None) -> bool:
+    """Whether the different values of a column are none but the marker: a missing one would tell which cells were missing.
+
+    >>> is_masked(pa.array(["*"]), "*"), is_masked(pa.array(["*", None]), "*"), is_masked(pa.array([None]), None)
+    (True, False, True)
+    """
+    return set(values.to_pylist()) <= {marker}
 
 
 _BLANK = r"\A[\s\pZ\pC]*\z"

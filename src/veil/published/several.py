@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.published.blank import shows_nothing
+from veil.published.blank import is_blank, shows_nothing
 from veil.published.finding import Finding
 from veil.published.people import People
 from veil.published.table import Published
@@ -125,7 +125,7 @@ def blank_rows(table: pa.Table, marker: str | None) -> NDArray[np.bool_]:
     """
     blank = np.ones(table.num_rows, np.bool_)
     for name in table.column_names:
-        blank &= shows_nothing(table[name], marker) | shows_nothing(table[name], None)
+        blank &= is_blank(table[name], marker)
     return blank
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from veil.errors import ParameterError
 from veil.plan.plan import ASK
+from veil.published.blank import shows_no_value
 from veil.risk.column_sets import affordable_size
 from veil.risk.grouping import check_columns, group_records, published_of
 from veil.risk.projections import projections
@@ -113,6 +114,8 @@ def certain_values(
 ) -> tuple[Certain, ...]:
     """Count the records in classes that show a single sensitive value; a class without any value reveals nothing.
 
+    A cell that is missing or withheld is no second value.
+
     The share is of the records that are not suppressed. An attacker need not find the right row for this.
 
     >>> import pyarrow as pa
@@ -131,12 +134,9 @@ def certain_values(
     found = []
     for name in names:
         values, codes = encode_values(published.table[name])
-        seen = codes[shown].astype(np.int64)
-        is_value = np.array([each is not None and each != marker for each in values.to_pylist()], np.bool_)
-        pairs = np.unique(classes.astype(np.int64) * max(1, len(values)) + seen)
+        is_value = ~shows_no_value(values, marker)[codes[shown]]
+        pairs = np.unique((classes.astype(np.int64) * max(1, len(values)) + codes[shown])[is_value])
         number = np.bincount(pairs // max(1, len(values)), minlength=made.sizes.size)
-        told = np.zeros(made.sizes.size, np.bool_)
-        told[classes] = is_value[seen]
-        alone = int(made.sizes[(number == 1) & told].sum())
+        alone = int(made.sizes[number == 1].sum())
         found.append(Certain(name, alone, alone / max(1, made.records)))
     return tuple(found)

@@ -2,6 +2,9 @@
 
 If somebody withdraws and the table is anonymized again, a class loses one record, and its sensitive values tell which value
 that person had. Somebody new shows in the same way. Such a class is safe only if at least m records differ.
+
+A cell that is missing or withheld is no value, and hides nobody: only records that show a value count for m, and a class that
+differs by others alone tells no value.
 """
 
 from __future__ import annotations
@@ -13,8 +16,7 @@ from typing import Any, NamedTuple
 
 from veil.base.wording import plural
 from veil.errors import ParameterError
-from veil.published.table import Published
-from veil.risk.overlap import see_release
+from veil.risk.overlap import SeenRelease, see_release
 from veil.tables.text import canonical_text
 
 
@@ -22,12 +24,12 @@ class Changed(NamedTuple):
     """A class whose sensitive values are not the same in both releases."""
 
     labels: dict[str, str | None]
-    gone: dict[str | None, int]
-    new: dict[str | None, int]
+    gone: dict[str, int]
+    new: dict[str, int]
 
     @property
     def records(self) -> int:
-        """By how many records it differs."""
+        """By how many records that show a value it differs."""
         return sum(self.gone.values()) + sum(self.new.values())
 
 
@@ -64,7 +66,7 @@ class Differencing:
 def differencing(
     first: Any, second: Any, *, sensitive: str, m: int = 2, quasi_identifiers: Sequence[str] | None = None
 ) -> Differencing:
-    """Compare the sensitive values of each class in two releases of one table.
+    """Compare the sensitive values of each class in two releases of one table; missing and withheld cells are none.
 
     Parameters
     ----------
@@ -85,10 +87,7 @@ def differencing(
     """
     if m < 1:
         raise ParameterError(f"`m` should be at least 1, not {m}")
-    before, after = (
-        _counts(see_release(each, sensitive, quasi_identifiers).published, sensitive)
-        for each in (first, second)
-    )
+    before, after = (_counts(see_release(each, sensitive, quasi_identifiers)) for each in (first, second))
     changed = []
     for labels, values in before.items():
         if labels in after and values != after[labels]:
@@ -98,12 +97,12 @@ def differencing(
     )
 
 
-def _counts(
-    published: Published, sensitive: str
-) -> dict[tuple[tuple[str, str | None], ...], Counter[str | None]]:
-    number, values, count = published.histograms(sensitive)
-    columns = {name: canonical_text(published.labels[name]) for name in sorted(published.names)}
-    made: dict[int, Counter[str | None]] = {}
-    for at, value, times in zip(number.tolist(), canonical_text(values), count.tolist(), strict=True):
-        made.setdefault(at, Counter())[value] += times
+def _counts(release: SeenRelease) -> dict[tuple[tuple[str, str | None], ...], Counter[str]]:
+    labels = release.published.labels
+    columns = {name: canonical_text(labels[name]) for name in sorted(release.published.names)}
+    made: dict[int, Counter[str]] = {}
+    for at, value, count in release.cells:
+        shown = made.setdefault(at, Counter())
+        if value is not None:
+            shown[value] += count
     return {tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in made.items()}

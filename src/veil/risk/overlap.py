@@ -2,6 +2,10 @@
 
 Each release may keep its promise, and their classes still have a single value in common. Somebody who knows a person's
 class in each, or the values that make it up, learns that value.
+
+A cell that is missing or withheld is no value, and leaves nobody a further one: {flu, missing} and {flu, missing} have flu in
+common. Where classes show no value in common, somebody can still be in both if cells are blank: what is left then are the
+values of the classes without a blank. A class that shows no value tells nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome, outcome_of
+from veil.published.blank import shows_no_value
 from veil.published.table import Published
 from veil.risk.labels import compatible
 from veil.tables import read
@@ -31,8 +36,8 @@ class Overlap(NamedTuple):
 
     classes: tuple[dict[str, str | None], ...]
     """The labels of each."""
-    candidates: tuple[str | None, ...]
-    """The sensitive values that all of them have."""
+    candidates: tuple[str, ...]
+    """The sensitive values that are left: those that all of them show; a missing cell is none."""
     people: int | None
     """How many people are in them, if that is known."""
 
@@ -50,7 +55,7 @@ class Intersection:
     Attributes
     ----------
     worst
-        The least number of values that is left for anybody; 0 if nobody can be in all releases.
+        The least number of values that is left for anybody; 0 if nobody can be in all releases, or none shows a value.
     people
         How many people are in all releases; None if only their tables are known.
     counts
@@ -81,6 +86,8 @@ def intersection(
 ) -> Intersection:
     """Intersect the sensitive values of the classes that somebody can be in, in several releases.
 
+    Missing and withheld cells are no values: they leave nobody a further one.
+
     Parameters
     ----------
     first, second, more
@@ -101,11 +108,9 @@ def intersection(
     (1, [('flu',), ('flu',)])
     """
     releases = [see_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
-    values = sorted(
-        {value for each in releases for value in each.values}, key=lambda each: (each is None, each or "")
-    )
+    values = sorted({value for each in releases for _, value, _ in each.cells if value is not None})
     place = {value: at for at, value in enumerate(values)}
-    shown = [_matrix(each, sensitive, place) for each in releases]
+    shown = [_matrix(each, place) for each in releases]
     same = _people(releases, read_person(person))
     if same is not None:
         classes, people = np.unique(same, axis=0, return_counts=True)
@@ -114,13 +119,16 @@ def intersection(
     return _told(releases, shown, values, classes, people)
 
 
-class _Seen(NamedTuple):
+class SeenRelease(NamedTuple):
+    """A release as everybody can see it."""
+
     published: Published
     outcome: Outcome | None
-    values: set[str | None]
+    cells: list[tuple[int, str | None, int]]
+    """Class, value (None of cells that are missing or withheld) and number of records, for each value of each class."""
 
 
-def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> _Seen:
+def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> SeenRelease:
     """Look at a release, or at its table, as everybody can."""
     outcome = outcome_of(given)
     if outcome is not None:
@@ -138,19 +146,26 @@ def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> _See
         raise PlanError(
             f"a release has no column {sensitive!r}.{did_you_mean(sensitive, published.table.column_names)}"
         )
-    _, found, _ = published.histograms(sensitive)
-    return _Seen(published, outcome, set(canonical_text(found)))
+    number, values, count = published.histograms(sensitive)
+    blank = shows_no_value(values, published.marker)
+    texts = [None if none else text for text, none in zip(canonical_text(values), blank, strict=True)]
+    return SeenRelease(published, outcome, list(zip(number.tolist(), texts, count.tolist(), strict=True)))
 
 
-def _matrix(seen: _Seen, sensitive: str, place: Mapping[str | None, int]) -> NDArray[np.bool_]:
-    """Tell which values each class has."""
-    number, found, _ = seen.published.histograms(sensitive)
-    made = np.zeros((seen.published.sizes.size, len(place)), np.bool_)
-    made[number, [place[text] for text in canonical_text(found)]] = True
-    return made
+def _matrix(seen: SeenRelease, place: Mapping[str, int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which values each class shows, and which values its people may have, as far as it tells."""
+    shown = np.zeros((seen.published.sizes.size, len(place)), np.bool_)
+    possible = shown.copy()
+    for number, value, _ in seen.cells:
+        if value is None:
+            possible[number] = True
+        else:
+            shown[number, place[value]] = True
+    possible |= shown
+    return np.where(shown.any(axis=1, keepdims=True), shown, possible), possible
 
 
-def _people(releases: Sequence[_Seen], person: str | None) -> NDArray[np.int64] | None:
+def _people(releases: Sequence[SeenRelease], person: str | None) -> NDArray[np.int64] | None:
     """Return the classes of everybody who is in all releases, one row a person; None if nobody knows who is who."""
     outcomes = [each.outcome for each in releases]
     known = [each for each in outcomes if each is not None and not each.is_condensed]
@@ -190,7 +205,7 @@ def _numbered(
     return np.split(numbers, np.cumsum([each.size for each in rows])[:-1])
 
 
-def _overlapping(releases: Sequence[_Seen], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
+def _overlapping(releases: Sequence[SeenRelease], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
     """Return the classes that somebody can be in at once, as far as their labels tell."""
     tuples = np.arange(releases[0].published.sizes.size, dtype=np.int64)[:, None]
     for at in range(1, len(releases)):
@@ -220,15 +235,17 @@ def _fitting(one: Published, other: Published, hierarchies: Mapping[str, Hierarc
 
 
 def _told(
-    releases: Sequence[_Seen],
-    shown: Sequence[NDArray[np.bool_]],
-    values: Sequence[str | None],
+    releases: Sequence[SeenRelease],
+    shown: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+    values: Sequence[str],
     classes: NDArray[np.int64],
     people: NDArray[np.int64] | None,
 ) -> Intersection:
-    left = np.ones((len(classes), len(values)), np.bool_)
-    for at, each in enumerate(shown):
-        left &= each[classes[:, at]]
+    left, possible_values = (
+        np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(shown)])
+        for which in (0, 1)
+    )
+    left = np.where(left.any(axis=1, keepdims=True), left, possible_values)
     numbers = left.sum(axis=1)
     possible = np.flatnonzero(numbers)  # those who have nothing in common are different people
     weights = np.ones(len(classes), np.int64) if people is None else people

@@ -17,6 +17,7 @@ from veil.base.wording import plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
+from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
 from veil.published.people import People
 from veil.published.table import Published
@@ -66,9 +67,10 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
             promise = f"identifying column {name!r} is {'removed' if treatment == 'remove' else 'masked'}"
             findings.append(Finding(promise, not columns, "there" if columns else "gone"))
             continue
-        values = {value for column in columns for value in column.unique().to_pylist()}
+        values = [column.unique() for column in columns]
         promise = f"identifying column {name!r} is masked"
-        findings.append(Finding(promise, values <= {plan.marker}, f"{len(values)} distinct value(s)"))
+        masked = all(is_masked(each, plan.marker) for each in values)
+        findings.append(Finding(promise, masked, f"{max(map(len, values))} distinct value(s)"))
     return findings
 
 
@@ -77,8 +79,9 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
     promise = f"identifying column {name!r} holds pseudonyms"
     if not columns:
         return Finding(promise, False, "gone")
+    different = [column.unique() for column in columns]
     values = [
-        value for column in columns for value in column.unique().to_pylist() if value not in (None, marker)
+        value for each in different for value in each.filter(pa.array(~is_blank(each, marker))).to_pylist()
     ]
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
     told = plural(len(values), "pseudonym")
@@ -102,10 +105,8 @@ def verify_links(
         values, codes = encode_values(released[name])
         pairs = np.unique(np.stack([people[~hidden], codes[~hidden]]), axis=1)
         different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
-        blank = {None, plan.marker}
-        shown = {values[int(code)].as_py() for code in np.unique(codes[hidden])} - blank
-        same = pairs.shape[1] == different[0] == different[1] and not shown
-        same &= not {values[int(code)].as_py() for code in np.unique(codes[~hidden])} & blank
+        blank = is_blank(values, plan.marker)[codes]
+        same = pairs.shape[1] == different[0] == different[1] and bool((blank == hidden).all())
         told = f"{plural(different[0], 'person', 'people')}, {plural(different[1], 'pseudonym')}"
         promise = f"each person has one pseudonym in column {name!r}, and nobody else has it"
         findings.append(Finding(promise, same, told))
@@ -202,11 +203,7 @@ def _verify_kept(
         each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
         for each in (before, after)
     )
-    blank = after.filter(pa.array(hidden))
-    if marker is None or not is_text(blank.type):
-        shown = len(blank) - blank.null_count
-    else:
-        shown = sum(count for value, count in _counts(blank) if value != marker)
+    shown = int(np.count_nonzero(~shows_nothing(after.filter(pa.array(hidden)), marker)))
     same = same_cells(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
     measured = (
         "equal"
@@ -220,10 +217,6 @@ def _verify_kept(
         same and not shown,
         measured,
     )
-
-
-def _counts(column: pa.ChunkedArray) -> list[tuple[object, int]]:
-    return [(each["values"], each["counts"]) for each in column.value_counts().to_pylist()]
 
 
 def as_published(
@@ -396,11 +389,8 @@ class _Column:
         return findings
 
     def _wrong_cells(self, hidden: NDArray[np.bool_]) -> int:
-        shown = pc.is_valid(self.texts)
-        if self.blank is not None:
-            shown = pc.fill_null(pc.not_equal(self.texts, self.blank), True)
         wrong = self.found[self.released_codes] != self.expected[self.codes]
-        wrong[hidden] = np.asarray(shown)[self.released_codes[hidden]]
+        wrong[hidden] = ~shows_nothing(self.texts, self.blank)[self.released_codes[hidden]]
         return int(np.count_nonzero(wrong))
 
 

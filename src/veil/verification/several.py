@@ -12,6 +12,7 @@ from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
 from veil.outcome.several import TableOut
 from veil.plan.several import Stacked
+from veil.published.blank import is_blank
 from veil.published.finding import Finding
 from veil.published.people import People
 from veil.published.several import stack_texts
@@ -73,7 +74,7 @@ def _verify_cells(stacked: Stacked, name: str, made: TableOut, hidden: NDArray[n
     before = made.source.table.take(pa.array(made.rows[~hidden]))
     for column in made.table.column_names:
         cells = made.table[column]
-        if set(cells.take(gone).unique().to_pylist()) - {None, plan.marker}:
+        if not is_blank(cells.take(gone), plan.marker).all():
             wrong.append(f"{column!r} shows suppressed people")
         treated = column in plan.quasi_identifiers or column in plan.identifying
         if not treated and not _same(before[column], cells.take(kept)):

@@ -6,10 +6,12 @@ models that hold are facts; whatever a rule concludes from them has to hold by d
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterator
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from math import inf, log2, nextafter
 from typing import Any, NamedTuple
 
@@ -117,8 +119,15 @@ def holds(model: Any, table: Table) -> bool:
     return all(of_class(model, table, at) for at in range(len(table.classes)))
 
 
-def of_class(model: Any, table: Table, at: int) -> bool:
-    counts, people = table.classes[at], table.population[at]
+def of_class(model: Any, table: Table, at: int, filled: tuple[int, ...] = ()) -> bool:
+    if getattr(model, "missing", "") == "worst":
+        filled_in = dataclasses.replace(model, missing="a value")
+        blanks = combinations_with_replacement(range(len(table.p)), table.size(at) - sum(table.classes[at]))
+        return all(
+            of_class(filled_in, table, at, tuple(c + each.count(v) for v, c in enumerate(table.classes[at])))
+            for each in blanks
+        )
+    counts, people = filled or table.classes[at], table.population[at]
     n, shown = table.size(at), sum(counts)
     if isinstance(model, AlphaKAnonymity) and n < model.k:
         return False
@@ -266,6 +275,36 @@ def test_no_rule_has_a_counterexample() -> None:
                 assert holds(conclusion.model, table), (rule.__name__, conclusion, table)
     assert set(fired) == {rule.__name__ for rule in RULES}
     assert all(rule.__doc__ for rule in RULES)
+
+
+WORST: list[PrivacyModel] = [
+    *(DistinctLDiversity("ill", l, missing="worst") for l in (1, 2, 3)),
+    *(EntropyLDiversity("ill", l, missing="worst") for l in (1.2, 1.7, 2.2)),
+    *(RecursiveCLDiversity("ill", c, 2, missing="worst") for c in (2, 4, 9)),
+    *(AlphaKAnonymity("ill", alpha, 1, missing="worst") for alpha in (0.6, 0.8, 0.9)),
+    *(TCloseness("ill", t, missing="worst") for t in (0.15, 0.3, 0.6, 0.9)),
+    *(TCloseness("ill", t, distance="ordered", missing="worst") for t in (0.15, 0.3, 0.6)),
+    *(BetaLikeness("ill", beta, each, missing="worst") for beta in (0.5, 1, 3, 9) for each in (False, True)),
+    *(DeltaDisclosure("ill", delta, missing="worst") for delta in (0.5, 1, 2, 3)),
+]
+
+
+def test_no_rule_has_a_counterexample_among_the_fillings() -> None:
+    """What follows at worst has to hold for every filling."""
+    chance = random.Random(23)
+    fired: set[str] = set()
+    for _ in range(tables(60)):
+        table = random_table(chance)
+        if not any(table.blanks):
+            table = table._replace(blanks=(*[0] * (len(table.classes) - 1), 1))
+            table = table._replace(population=tuple(table.sizes))
+        facts = [each for each in WORST if holds(each, table)]
+        known = Known({"ill": table.distribution}, tuple(each for each in WORST if each not in facts))
+        for rule in RULES:
+            for conclusion in rule(facts, known):
+                fired.add(rule.__name__)
+                assert holds(conclusion.model, table), (rule.__name__, conclusion, table)
+    assert len(fired) >= 15
 
 
 def test_what_is_chained_holds_too() -> None:

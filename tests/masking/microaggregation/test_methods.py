@@ -68,7 +68,6 @@ def test_records_become_k_anonymous_and_keep_their_means(method, rows, k):
     assert min(Counter(zip(after["x"], after["y"], strict=True)).values()) >= k
     for name in "xy":
         assert math.fsum(after[name]) == pytest.approx(sum(table[name]), rel=1e-9, abs=1e-3)
-    assert all(finding.holds for finding in made.verification.findings)
     assert made.verification.findings[0].promise == f"{k}-anonymity in 'x', 'y'"
     assert made.facts["smallest group"] >= k
 

@@ -129,7 +129,6 @@ def test_the_promise_holds_and_only_cells_were_left_out(rows, k, missing):
     made = outcome(LocalSuppression(names, k, missing=missing), table)
     after = rows_of(made.table.to_pydict())
     assert fulfils(after, k, missing)
-    assert made.verification.findings[0].holds
     left_out = 0
     for before, now in zip(rows, after, strict=True):
         for old, new in zip(before, now, strict=True):

@@ -38,7 +38,6 @@ def test_groups_keep_their_confidential_records_and_others_are_untouched(rows, k
         return Counter(zip(groups.tolist(), columns["pay"], columns["tax"], strict=True))
 
     assert held(after) == held(table)
-    assert all(finding.holds for finding in made.verification.findings)
     if len(rows) <= 12:  # how sure a link can be, from all assignments
         assert max(map(max, linkage_probabilities(swapping_likelihoods(groups)))) * k <= 1
 

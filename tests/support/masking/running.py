@@ -16,12 +16,14 @@ from veil.verification.outcome import verified
 
 
 def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | None = None) -> Outcome:
-    """Run a method; with a seed, always with the same draws."""
+    """Run a method and check what it promises, which has to be something; with a seed, always with the same draws."""
     given = pa.table(table) if isinstance(table, dict) else table
     before = given.to_pydict()
     made = method.mask(given, Randomness() if seed is None else Randomness.for_testing(seed))
     assert given.to_pydict() == before
-    return verified(made)
+    checked = verified(made)
+    assert checked.verification.findings or checked.verification.open_questions
+    return checked
 
 
 def masked(

@@ -110,7 +110,7 @@ def rejects_visible(model: Model, problem: Problem, levels: Node, cls: Class) ->
     """Say whether a class violates a model of a sensitive attribute, where cells without a value are not one.
 
     Left out, they are in no distribution: the table is that of the records with a value, and a class without any holds, but
-    for its size. At worst, each is any value of the table.
+    for its size. At worst, each is any value that the table shows; with none, nothing holds.
     """
     column = problem.sensitive[model.attribute]
     shown = [row for row in problem.relevant if is_value(column[row])]
@@ -126,13 +126,16 @@ def rejects_visible(model: Model, problem: Problem, levels: Node, cls: Class) ->
     blank = [row for row in members(problem, cls) if not is_value(column[row])]
     domain = sorted({column[row] for row in shown})
     for filling in combinations_with_replacement(domain, len(blank)):
-        values = list(column)
+        values = [cell if is_value(cell) else LEFT_OUT for cell in column]
         for row, value in zip(blank, filling, strict=True):
             values[row] = value
         filled = replace(problem, sensitive={**problem.sensitive, model.attribute: values})
+        # The table's own distribution is that of what it shows.
+        table = Counter(column[row] for row in shown)
+        object.__setattr__(filled, "baselines", {**problem.baselines, model.attribute: table})
         if rejects(replace(model, missing="a value"), filled, levels, cls):
             return True
-    return False
+    return bool(blank) and not domain
 
 
 LEFT_OUT = "left out"
@@ -206,7 +209,7 @@ def distance(model: TCloseness, problem: Problem, cls: Class) -> Fraction:
     """Return the earth mover's distance between a class and the relevant table."""
     inside = problem.count(model.attribute, cls)
     table = problem.baselines[model.attribute]
-    n, size = problem.size, sum(inside.values())
+    n, size = sum(table.values()), sum(inside.values())
     domain = set(problem.sensitive[model.attribute]) - {LEFT_OUT}
     extra = {v: Fraction(inside[v], size) - Fraction(table[v], n) for v in domain}
     match model.distance:
@@ -252,7 +255,7 @@ def lifts(problem: Problem, attribute: str, cls: Class) -> list[tuple[Fraction, 
     """Return q/p and p for each sensitive value that occurs in a class."""
     inside = problem.count(attribute, cls)
     table = problem.baselines[attribute]
-    size, n = sum(inside.values()), problem.size
+    size, n = sum(inside.values()), sum(table.values())
     return [(Fraction(f * n, size * table[v]), Fraction(table[v], n)) for v, f in inside.items()]
 
 

@@ -65,10 +65,11 @@ class Criterion:
         self.scale = scale
         self.allowance = float(t * scale)
         self.room = _LARGEST // (scale + self.records)
+        self.largest = sample.largest_size(attribute)
         # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a
-        # denominator of at most N, so t*scale can be rounded down to such a fraction a + b/d, and neither a*c
+        # denominator of at most the largest size, so t*scale can be rounded down to such a fraction a + b/d, and neither a*c
         # nor b*c overflows.
-        exact = largest_fraction(t * scale, self.records)
+        exact = largest_fraction(t * scale, self.largest)
         self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
         # What `keepable` found out about a table, since `reject` is asked about the same one next.
         self._last = threading.local()
@@ -113,7 +114,7 @@ class Criterion:
 
         The latter are decided here.
         """
-        if self.room >= self.records:
+        if self.room >= self.largest:
             return settled
         if isinstance(
             self.sample, Voters
@@ -188,7 +189,7 @@ class Ordered(Criterion):
 
     def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
         """Mark as well the classes that are seen to be acceptable at a glance."""
-        if self.block < _WORTH_A_BLOCK or 2 * self.records > self.room:
+        if self.block < _WORTH_A_BLOCK or 2 * self.largest > self.room:
             return super()._set_aside(table, settled, bad)
         aside = settled.copy()
         settle_ordered(

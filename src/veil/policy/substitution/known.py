@@ -78,7 +78,7 @@ class Known:
     def of(self, model: SensitiveModel) -> Distribution | None:
         """Return the distribution of a model's column as the model sees it, if it is known."""
         found = self.distributions.get(model.attribute)
-        return found if found is None or found.complete or model.missing == "left out" else None
+        return found if found is None or found.complete or model.missing != "a value" else None
 
     def shows_values(self, model: SensitiveModel) -> bool:
         """Whether every class shows a value, as the model sees it: else nothing follows about sizes."""

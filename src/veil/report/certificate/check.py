@@ -22,6 +22,7 @@ from veil.engines.relation import Relation, relation_of
 from veil.errors import InputError
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import outcome_of
+from veil.published.blank import is_blank, is_masked
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report.certificate.digest import column_digests, digest_of
@@ -294,8 +295,8 @@ def _check_identifying(released: Source, name: str, treatment: str, promises: di
     table, there = released.table, name in _columns(released)
     if treatment == "pseudonym":
         return _check_pseudonyms(table, name, promises["marker"])
-    values = set(table[name].unique().to_pylist()) if there and treatment == "mask" else set()
-    masked = treatment == "mask" and values <= {promises["marker"]}
+    values = table[name].unique() if there and treatment == "mask" else pa.nulls(0)
+    masked = treatment == "mask" and is_masked(values, promises["marker"])
     gone = "removed" if treatment == "remove" else "masked"
     told = "gone" if not there else "there" if treatment == "remove" else f"{len(values)} distinct value(s)"
     return Finding(f"identifying column {name!r} is {gone}", not there or masked, told)
@@ -306,7 +307,8 @@ def _check_pseudonyms(table: pa.Table, name: str, marker: str | None) -> Finding
     promise = f"identifying column {name!r} holds pseudonyms"
     if name not in table.column_names:
         return Finding(promise, False, "gone")
-    values = set(table[name].unique().to_pylist()) - {None, marker}
+    values = table[name].unique()
+    values = values.filter(pa.array(~is_blank(values, marker))).to_pylist()
     strange = sum(re.fullmatch("[0-9a-f]{16}", str(value)) is None for value in values)
     told = f"{strange} values are none" if strange else plural(len(values), "pseudonym")
     return Finding(promise, not strange, told)

@@ -87,7 +87,9 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
         assume(False)
     rows = Rows(table, Mondrian(case.hierarchies, models))
     domains = {name: each.build(*_counted(table[name]), name) for name, each in case.hierarchies.items()}
-    known = replace(asked, quasi_identifiers={name: h.table(each.to_rows()) for name, each in domains.items()})
+    known = replace(
+        asked, quasi_identifiers={name: h.table(each.to_rows()) for name, each in domains.items()}
+    )
     expected: Counter[tuple[Any, ...]] = Counter()
     suppressed = 0
     for part, transformation in zip(found.outcome.source.blocks.parts, transformations(found), strict=True):

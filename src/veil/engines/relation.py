@@ -23,6 +23,7 @@ from veil.engines.kinds import restored, shown_kind
 from veil.engines.scan.files import Files, Scan, is_pattern, normalize_column, scan_of, settle_format
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
+from veil.outcome.outcome import Outcome
 from veil.tables.cells import POINT, Marks
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
 from veil.tables.frames import check_names
@@ -94,6 +95,13 @@ class Relation:
             scan = replace(self.scan, kinds=kinds)
             return replace(self, scan=scan, table=scan.open(self.backend))
         return replace(self, table=self.dialect.cell_by_cell(self.table))
+
+    def with_labels(self, outcome: Outcome) -> Relation:
+        """Return the table for writing an outcome: columns with labels or markers are text, as in memory."""
+        if self.scan is None:
+            return self
+        labels = {*outcome.quasi_identifiers, *(outcome.plan.identifying if outcome.plan is not None else ())}
+        return replace(self, scan=replace(self.scan, categories=self.scan.categories - labels))
 
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""

@@ -142,7 +142,7 @@ class EngineSource(EngineHeld):
         relation, transform = self._rows(outcome)
         with following(progress) as shown:
             made = write(
-                relation,
+                relation.with_labels(outcome),
                 transform,
                 target,
                 check=check,

@@ -45,15 +45,26 @@ def _read(value: Any) -> Any:
     return value
 
 
-def _point(value: Any) -> Any:
+def _without_zone(value: Any) -> Any:
+    """Read a bound; refuse an offset, which would say another time than the clocks by which values are cut."""
     made = _read(value)
+    if isinstance(made, datetime) and made.tzinfo is not None:
+        raise ValueError(
+            f"the bound {made.isoformat()} has an offset from UTC, but bounds are what clocks show in the zone of the "
+            f"column. Say it as they do there, without the offset, such as {made.replace(tzinfo=None).isoformat()}"
+        )
+    return made
+
+
+def _point(value: Any) -> Any:
+    made = _without_zone(value)
     if isinstance(made, bool) or not isinstance(made, (int, Decimal, date)):
         raise ValueError(f"a bound should be a number, a date or a time, not {value!r}")
     return made
 
 
 def _moment_of(value: Any) -> Any:
-    made = _read(value)
+    made = _without_zone(value)
     if not isinstance(made, date):
         raise ValueError(f"a bound should be a date or a time, not {value!r}")
     return made

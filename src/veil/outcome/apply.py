@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from typing import TypeAlias
 
 import numpy as np
@@ -41,7 +41,7 @@ def apply_levels(
         columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
     known = {*prepared.encoding.names, *plan.microaggregated}
     hidden = suppressed if rows is None else suppressed[rows]
-    columns, flag = blank_rows(columns, hidden, plan, known, table.column_names)
+    columns, flag = blank_rows(columns, hidden, prepared, known)
     if prepared.weights is None:
         columns = {name: decode_column(each) if name in known else each for name, each in columns.items()}
     result = pa.table(columns)
@@ -84,17 +84,15 @@ def rows_out(
 
 
 def blank_rows(
-    columns: dict[str, Column],
-    hidden: NDArray[np.bool_],
-    plan: Plan,
-    known: Set[str],
-    names: Sequence[str],
+    columns: dict[str, Column], hidden: NDArray[np.bool_], prepared: Prepared, known: Set[str]
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
     Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same:
-    one that is not among the names of the input.
+    one that is not among the names of the input. Of a condensed table, further columns may tell them apart, which its
+    engine finds out.
     """
+    plan = prepared.plan
     if hidden.any():
         columns = {
             name: blank_cells(column, hidden, plan.marker)
@@ -102,22 +100,21 @@ def blank_rows(
             else column
             for name, column in columns.items()
         }
-    if plan.suppressed_rows != "blank" or not _another_looks_blank(columns, hidden, plan.marker):
+    blank, shown = _count_blank(columns, hidden, plan.marker) if plan.suppressed_rows == "blank" else (0, 0)
+    if not blank or (blank == shown and prepared.weights is None):
         return columns, None
-    flag = free_flag(names)
+    flag = free_flag(prepared.table.column_names)
     return {**columns, flag: pa.array(hidden)}, flag
 
 
-def _another_looks_blank(
+def _count_blank(
     columns: Mapping[str, Column], hidden: NDArray[np.bool_], marker: str | None
-) -> bool:
-    """Tell whether rows that are not suppressed look as if they were. If all do, the table says nothing at all."""
+) -> tuple[int, int]:
+    """Count the rows that look suppressed and are not, and all that are not. If all do, the table says nothing at all."""
     rows = shown = np.flatnonzero(~hidden)
     for column in columns.values():
-        if not rows.size:
-            return False
-        rows = rows[shows_nothing(column, marker)[rows]]
-    return 0 < rows.size < shown.size
+        rows = rows[shows_nothing(column, marker)[rows]] if rows.size else rows
+    return rows.size, shown.size
 
 
 def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray) -> Column:

@@ -64,7 +64,7 @@ def _put_together(
             chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
         columns[name] = _join_chunks(chunks).take(pa.array(order))
     gone = hidden if rows is None else hidden[rows]
-    columns, flag = blank_rows(columns, gone, plan, known, prepared.table.column_names)
+    columns, flag = blank_rows(columns, gone, prepared, known)
     return pa.table(columns), rows, flag
 
 

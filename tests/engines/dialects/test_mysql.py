@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 
 import veil
 from support.engines.answers import LEVELS, RECODING, TRAPS, WAYS, Holder, all_types, compared, recoded
-from support.engines.people import TYPED, people, plan, records, with_nobody
+from support.engines.people import TYPED, people, plan, records, with_nobody, without_nan
 from support.engines.servers import MySQL
 from veil import hierarchies as h
 from veil import models as m
@@ -24,34 +23,9 @@ from veil.base.randomness import Randomness
 from veil.engines import relation_of
 from veil.engines.condense import condense
 from veil.engines.database import Database, connect
-from veil.engines.dialects import collect, dialect_of
+from veil.engines.dialects import collect
 from veil.engines.draw import draw_rows
 from veil.errors import InputError, OutputError, VeilError
-
-
-@pytest.fixture
-def in_mysql(mysql: MySQL) -> Iterator[Holder]:
-    """The table as Ibis knows it, in a database whose own character set could not hold it."""
-    connection: Any = connect(Database(mysql.url()))
-    ours: Any = dialect_of(connection)
-
-    def hold(table: pa.Table) -> Any:
-        import ibis
-
-        schema = ibis.schema(table.schema)
-        mysql.execute("DROP TABLE IF EXISTS people", f"CREATE TABLE people ({ours.definitions(schema)})")
-        # Not-a-number is not known there.
-        names = [f"`{name}`" for name in table.column_names]
-        ours.load("people", names, table.from_pylist(without_nan(table), table.schema).to_reader())
-        return ours.table("people", schema)
-
-    yield hold
-    connection.disconnect()
-
-
-def without_nan(table: pa.Table) -> list[dict[str, Any]]:
-    return [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]
-
 
 # --- the same answer as from everywhere ---------------------------------------------------------------
 

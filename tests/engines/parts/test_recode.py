@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from support.engines.counting import Rows
 from support.engines.people import HIERARCHIES, people, records
-from support.masking.partition import Case, cases
+from support.masking.partition import Case, Column, cases
 from veil import hierarchies as h
 from veil import models as m
 from veil.api.anonymize import anonymize
@@ -58,12 +59,23 @@ def connection() -> Any:
     return ibis.duckdb.connect()
 
 
+_UNLISTED = Case(
+    [
+        Column([*"aacaaaaaaaaaaaaa", None, "b"], [["a", "1", "*"], ["b", "1", "*"], ["c", "2", "*"]]),
+        Column(list("beacbdbbcaaebdbbba"), [[value] for value in "abcde"]),
+    ],
+    {"S": ["a"] * 18, "T": list("xxxxxxxxyxxyxyxxyy"), "I": ["a"] * 18},
+)
+
+
 @pytest.mark.slow
 @sometimes
+@example(_UNLISTED, 2, True, 0.3, 3)
 @given(cases(trees=True), st.integers(1, 3), st.booleans(), st.sampled_from([0.0, 0.3]), st.integers(1, 8))
 def test_each_part_is_anonymized_as_a_table_of_its_own(
     connection: Any, case: Case, k: int, diverse: bool, limit: float, most: int
 ) -> None:
+    """A part is labelled by the hierarchies of the whole table: a missing value elsewhere counts as a value of its domain."""
     table = normalize(case.table).append_column("person", pa.array(range(case.size)))
     models: Any = (m.KAnonymity(k), *([m.DistinctLDiversity("T", 2)] if diverse else []))
     asked = Plan(case.hierarchies, models, sensitive=("T",), others="keep", suppression_limit=limit)
@@ -75,10 +87,14 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
     ):  # too few records or values; or several trees, which Mondrian holds together, and a plan does not
         assume(False)
     rows = Rows(table, Mondrian(case.hierarchies, models))
+    domains = {name: each.build(*_counted(table[name]), name) for name, each in case.hierarchies.items()}
+    known = replace(
+        asked, quasi_identifiers={name: h.table(each.to_rows()) for name, each in domains.items()}
+    )
     expected: Counter[tuple[Any, ...]] = Counter()
     suppressed = 0
     for part, transformation in zip(found.outcome.source.blocks.parts, transformations(found), strict=True):
-        alone = anonymize(table.take(pa.array(rows.rows(part.box))), asked)
+        alone = anonymize(table.take(pa.array(rows.rows(part.box))), known)
         release = alone.search.apply(transformation)
         assert release.score == alone.score
         suppressed += release.suppressed
@@ -87,6 +103,11 @@ def test_each_part_is_anonymized_as_a_table_of_its_own(
     assert records(shown(found)) == expected
     classes = Counter(row[: len(case.names)] for row in expected.elements())
     assert all(size >= k for labels, size in classes.items() if set(labels) != {"*"})
+
+
+def _counted(column: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    counts = column.value_counts()
+    return counts.field("values"), counts.field("counts")
 
 
 def test_one_part_is_the_best_transformation_of_the_table(connection: Any) -> None:

@@ -113,10 +113,14 @@ def test_a_view_and_a_lock_on_mysql(people: Relation, mysql: Any) -> None:
     with pytest.raises(OutputError, match="table seen of .*is a view"):
         sent(people, mysql.url("seen"))
     connection = mysql.connect(database=mysql.database)
-    connection.cursor().execute("LOCK TABLES busy WRITE")
-    with pytest.raises(OutputError, match="table busy of .*somebody else has locked it"):
-        sent(people, mysql.url("busy"))
+    for statement in ("LOCK TABLES busy WRITE", "LOCK TABLES busy READ", "SELECT * FROM busy"):
+        connection.cursor().execute("UNLOCK TABLES")
+        connection.autocommit(False)
+        connection.cursor().execute(statement)
+        with pytest.raises(OutputError, match="table busy of .*somebody else has locked it"):
+            sent(people, mysql.url("busy"), check=lambda _: pytest.fail("there was work"))
     connection.close()
+    sent(people, mysql.url("busy"))
 
 
 def test_a_locked_file_of_sqlite_is_said(

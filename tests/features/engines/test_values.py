@@ -15,14 +15,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import veil
+from support import amount
 from support.engines.answers import Holder, shown
-from support.engines.values import plans, tables, typed_rows
+from support.engines.values import masks, plans, tables, typed_rows
 from veil import hierarchies as h
 from veil import tables as files
 from veil.errors import VeilError
+from veil.masking import Mondrian
+from veil.plan.plan import Plan
 
 SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large)
-few = settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+
+
+def few(usual: int) -> settings:
+    """So many examples, or as many as are asked for."""
+    return settings(max_examples=amount.tables(usual), deadline=None, suppress_health_check=SLOW)
+
+
 IN_SQLITE = {
     pa.int64(): "BIGINT",
     pa.float64(): "REAL",
@@ -36,9 +45,9 @@ STORED = ("whole", "real", "flag", "day", "time", "text", "code", "money")
 
 
 def facts(release: Any) -> tuple[Any, ...]:
+    masked = not isinstance(release.plan, Plan)
     return (
-        dict(release.transformation),
-        release.score,
+        None if masked else (dict(release.transformation), release.score),
         release.records,
         release.suppressed,
         release.classes,
@@ -47,10 +56,22 @@ def facts(release: Any) -> tuple[Any, ...]:
     )
 
 
-def saved(source: Any, options: dict[str, Any], target: Path, **more: Any) -> Any:
-    """What comes of a plan: the facts and the written rows with their types, or the kind of refusal."""
+def carried_out(source: Any, work: dict[str, Any] | Mondrian, **more: Any) -> Any:
+    """The release of a plan or of a mask."""
+    if isinstance(work, Mondrian):
+        return veil.mask(source, work, person=None, progress=False, **more)
+    return veil.anonymize(source, **work, **more)
+
+
+def works(table: pa.Table) -> st.SearchStrategy[Any]:
+    """Plans, and once in a while a mask."""
+    return st.one_of(plans(table), plans(table), plans(table), masks(table))
+
+
+def saved(source: Any, work: Any, target: Path, **more: Any) -> Any:
+    """What comes of it: the facts and the written rows with their types, or the kind of refusal."""
     try:
-        release = veil.anonymize(source, **options, **more)
+        release = carried_out(source, work, **more)
         release.save(target)
     except VeilError as error:
         return type(error).__name__
@@ -59,10 +80,10 @@ def saved(source: Any, options: dict[str, Any], target: Path, **more: Any) -> An
     return facts(release), typed_rows(pq.read_table(target))
 
 
-def released(source: Any, options: dict[str, Any]) -> Any:
+def released(source: Any, work: Any) -> Any:
     """The same of the released frame, instants in UTC, as databases show them."""
     try:
-        release = veil.anonymize(source, **options)
+        release = carried_out(source, work)
         return facts(release), typed_rows(in_utc(shown(release)))
     except VeilError as error:
         return type(error).__name__
@@ -95,61 +116,77 @@ def test_days_of_a_zone_are_the_same_in_memory_and_in_duckdb(tmp_path: Path) -> 
     assert rows["memory"] == rows["duckdb"] == {"2024-07-01": 30, "2024-07-02": 90}
 
 
-@few
+@few(12)
 @given(st.data())
 def test_parquet_files(data: st.DataObject) -> None:
     table = data.draw(tables())
-    options = data.draw(plans(table))
+    work = data.draw(works(table))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "people.parquet")
         pq.write_table(table, path)
         memory, duckdb = (
-            saved(path, options, Path(folder, f"{engine}.parquet"), engine=engine)
+            saved(path, work, Path(folder, f"{engine}.parquet"), engine=engine)
             for engine in ("memory", "duckdb")
         )
     assert duckdb == memory
 
 
-@few
+@few(12)
 @given(st.data())
 def test_csv_files(data: st.DataObject) -> None:
     table = data.draw(tables())
-    options = data.draw(plans(table))
+    work = data.draw(works(table))
     ending = data.draw(st.sampled_from([".csv", ".parquet"]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "people.csv")
         files.write(table, path)
         memory, duckdb = (
-            saved(path, options, Path(folder, f"{engine}{ending}"), engine=engine)
+            saved(path, work, Path(folder, f"{engine}{ending}"), engine=engine)
             for engine in ("memory", "duckdb")
         )
     assert duckdb == memory
 
 
-@few
+@few(12)
 @given(st.data())
 def test_tables_in_duckdb(data: st.DataObject) -> None:
     import ibis
 
     table = in_utc(data.draw(tables()))
-    options = data.draw(plans(table))
+    work = data.draw(works(table))
     held = ibis.duckdb.connect().create_table("people", table)
-    assert released(held, options) == released(table, options)
+    assert released(held, work) == released(table, work)
 
 
-@settings(few, max_examples=5)
+@few(5)
 @given(st.data())
 def test_tables_in_postgres(in_postgres: Holder, data: st.DataObject) -> None:
     table = in_utc(data.draw(tables((*STORED, "vienna"))))
-    options = data.draw(plans(table))
-    assert released(in_postgres(table), options) == released(table, options)
+    work = data.draw(works(table))
+    assert released(in_postgres(table), work) == released(table, work)
 
 
-@few
+@few(5)
+@given(st.data())
+def test_tables_in_mysql(in_mysql: Holder, data: st.DataObject) -> None:
+    table = data.draw(tables(STORED))
+    work = data.draw(works(table))
+    assert released(in_mysql(table), work) == released(table, work)
+
+
+@few(3)
+@given(st.data())
+def test_tables_in_spark(in_spark: Holder, data: st.DataObject) -> None:
+    table = in_utc(data.draw(tables((*STORED, "narrow", "exact", "vienna"))))
+    work = data.draw(works(table))
+    assert released(in_spark(table), work) == released(table, work)
+
+
+@few(12)
 @given(st.data())
 def test_tables_in_sqlite(data: st.DataObject) -> None:
     table = data.draw(tables(STORED))
-    options = data.draw(plans(table))
+    work = data.draw(works(table))
     with tempfile.TemporaryDirectory() as folder:
         connection = sqlite3.connect(Path(folder, "people.sqlite"))
         columns = ", ".join(f'"{each.name}" {IN_SQLITE[each.type]}' for each in table.schema)
@@ -162,4 +199,4 @@ def test_tables_in_sqlite(data: st.DataObject) -> None:
         connection.executemany(f"INSERT INTO people VALUES ({slots})", zip(*spelled, strict=True))
         connection.commit()
         connection.close()
-        assert released(f"sqlite://{folder}/people.sqlite#people", options) == released(table, options)
+        assert released(f"sqlite://{folder}/people.sqlite#people", work) == released(table, work)

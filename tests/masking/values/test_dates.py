@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -282,6 +282,50 @@ def test_times_that_clocks_skip_or_show_twice() -> None:
                 clock = each.astimezone(_BERLIN)
                 assert clock.time() == (expected if clock.date() == day else time(2, 30))
                 assert clock.fold == 0
+
+
+def _exists(clock: datetime) -> bool:
+    return clock.replace(tzinfo=_BERLIN).astimezone(UTC).astimezone(_BERLIN).replace(tzinfo=None) == clock
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.sampled_from([1, 2, 3])), min_size=6),
+    st.integers(0, 9),
+)
+def test_drawn_shifts_avoid_times_that_clocks_skip(visits: list[tuple[int, int, int]], seed: int) -> None:
+    """Times of day and intervals on the wall stay; an attacker knows that nothing happened at skipped times, and counts so."""
+    clocks = [datetime(2024, 3, 11, hour, 30) + timedelta(day) for _, day, hour in visits]
+    visits = [each for each, clock in zip(visits, clocks, strict=True) if _exists(clock)]
+    clocks = [clock for clock in clocks if _exists(clock)]
+    column = pa.array([each.replace(tzinfo=_BERLIN) for each in clocks], pa.timestamp("s", "Europe/Berlin"))
+    table = pa.table({"patient": [p for p, _, _ in visits], "visit": column})
+    method = DateShifting("visit", "patient", 12, least=1)
+    try:
+        made = outcome(method, table, seed)
+    except PlanError as error:
+        assert "same date" in str(error)  # noqa: PT017
+        return
+    shown = awkward_dates.clocks(made.table["visit"])
+    moved = [after - before for before, after in zip(clocks, shown, strict=True)]
+    of_person = {
+        person: [at for (p, _, _), at in zip(visits, shown, strict=True) if p == person]
+        for person, _, _ in visits
+    }
+    left = {
+        person: sum(
+            all(
+                min(clocks) <= at - timedelta(days) <= max(clocks) and _exists(at - timedelta(days))
+                for at in theirs
+            )
+            for days in range(-12, 13)
+        )
+        for person, theirs in of_person.items()
+    }
+    assert made.verification.holds
+    assert all(each % timedelta(1) == timedelta(0) for each in moved)
+    assert made.facts["fewest possible"] == min(left.values())
+    assert made.verification.findings[1].measured == f"{min(left.values())} at least"
 
 
 @settings(max_examples=60)

@@ -22,6 +22,9 @@ import pytest
 
 from support.engines import servers
 from support.engines.answers import Holder
+from support.engines.people import without_nan
+from veil.engines.database import Database, connect
+from veil.engines.dialects import dialect_of
 
 # What pyspark leaves open or does with pandas is not ours to correct.
 _SPARK_NOISE = ("unclosed:ResourceWarning", "The copy keyword is deprecated")
@@ -188,12 +191,32 @@ def in_postgres(postgres: Any) -> Iterator[Holder]:
 
 
 @pytest.fixture
+def in_mysql(mysql: servers.MySQL) -> Iterator[Holder]:
+    """The table as Ibis knows it, in a database whose own character set could not hold it."""
+    connection: Any = connect(Database(mysql.url()))
+    ours: Any = dialect_of(connection)
+
+    def hold(table: pa.Table) -> Any:
+        import ibis
+
+        schema = ibis.schema(table.schema)
+        mysql.execute("DROP TABLE IF EXISTS people", f"CREATE TABLE people ({ours.definitions(schema)})")
+        # Not-a-number is not known there.
+        names = [f"`{name}`" for name in table.column_names]
+        ours.load("people", names, table.from_pylist(without_nan(table), table.schema).to_reader())
+        return ours.table("people", schema)
+
+    yield hold
+    connection.disconnect()
+
+
+@pytest.fixture
 def in_spark(spark: Any) -> Holder:
+    """The table as a Spark DataFrame, times without a zone as Spark's."""
+
     def hold(table: pa.Table) -> Any:
         frame = spark.createDataFrame(table)
-        # Arrow's timestamps are without time zone, and so must be those of Spark.
-        return (
-            frame.withColumn("seen", frame.seen.cast("timestamp_ntz")) if "seen" in frame.columns else frame
-        )
+        plain = [field.name for field in table.schema if field.type == pa.timestamp("us")]
+        return frame.withColumns({name: frame[name].cast("timestamp_ntz") for name in plain})
 
     return hold

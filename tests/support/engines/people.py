@@ -126,3 +126,8 @@ def visits(people: int, seed: int, wards: Sequence[float]) -> pa.Table:
             "note": np.arange(who.size),
         }
     )
+
+
+def without_nan(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of a table for an engine that does not know not-a-number, which is a missing value."""
+    return [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from veil import hierarchies as h
 from veil import models as m
+from veil.masking import Mondrian
 
 Instants = st.sampled_from(
     [
@@ -53,8 +54,14 @@ _TEXTS = [
     "x,y;\\z",
     "[1, 2[",
 ]
-CELLS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Any]] = {
-    "whole": (pa.int64(), st.sampled_from([-1, 0, 1, 9, 10, 19, 20, 2**53 + 1, 2**62]), h.intervals(10, 20)),
+_CLOCK = (h.dates("day", "year"), h.intervals(dt.timedelta(hours=6), 1, 7), h.dates("hour", "weekday"))
+CELLS: dict[str, tuple[Any, ...]] = {
+    "whole": (
+        pa.int64(),
+        st.sampled_from([-1, 0, 1, 9, 10, 19, 20, 2**53 + 1, 2**62]),
+        h.intervals(10, 20),
+        h.ordering(2),
+    ),
     "short": (pa.int16(), st.integers(-3, 40), h.intervals(10, 20)),
     "huge": (pa.uint64(), st.sampled_from([0, 1, 2**63, 2**64 - 1]), h.suppression()),
     "real": (
@@ -79,21 +86,22 @@ CELLS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], Any]] = {
     ),
     "flag": (pa.bool_(), st.booleans(), h.suppression()),
     "day": (pa.date32(), st.sampled_from(_DAYS), h.dates("month", "year")),
-    "time": (pa.timestamp("us"), Instants, h.dates("day", "year")),
+    "time": (pa.timestamp("us"), Instants, *_CLOCK),
     "vienna": (
         pa.timestamp("us", "Europe/Vienna"),
         Instants.map(lambda at: at.replace(tzinfo=dt.UTC)),
-        h.dates("day", "year"),
+        *_CLOCK,
     ),
     "offset": (
         pa.timestamp("ms", "+05:30"),
         Instants.map(lambda at: at.replace(tzinfo=dt.UTC, microsecond=0)),
-        h.dates("hour", "day"),
+        *_CLOCK,
     ),
-    "text": (pa.string(), st.sampled_from(_TEXTS), h.suppression()),
+    "text": (pa.string(), st.sampled_from(_TEXTS), h.suppression(), h.priority()),
+    "kind": (pa.dictionary(pa.int8(), pa.string()), st.sampled_from(["a", "A", "", "ä"]), h.suppression()),
     "code": (pa.string(), st.sampled_from(["02139", "02138", "1", "", "99", "AB"]), h.redaction()),
 }
-"""For each column its type, its values, and a hierarchy for it."""
+"""For each column its type, its values, and hierarchies for it; every column can have one that is proposed."""
 
 
 @st.composite
@@ -104,7 +112,7 @@ def tables(draw: st.DrawFn, names: tuple[str, ...] = tuple(CELLS), rows: int = 2
     which = draw(st.lists(st.integers(0, pool - 1), min_size=rows, max_size=rows))
     columns: dict[str, Any] = {}
     for name in some:
-        kind, values, _ = CELLS[name]
+        kind, values, *_ = CELLS[name]
         cells = draw(st.lists(values | st.none(), min_size=pool, max_size=pool))
         columns[name] = pa.array([cells[each] for each in which], kind)
     each = draw(st.sampled_from([1, 1, 1, 2]))
@@ -123,7 +131,7 @@ def plans(draw: st.DrawFn, table: pa.Table) -> dict[str, Any]:
     if sensitive and draw(st.booleans()):
         models.append(m.DistinctLDiversity(sensitive[0], 2))
     options: dict[str, Any] = {
-        "quasi_identifiers": {name: CELLS[name][2] for name in quasi},
+        "quasi_identifiers": {name: draw(_hierarchies(name)) for name in quasi},
         "sensitive": sensitive,
         "others": draw(st.sampled_from(["keep", "drop"])),
         "identifying": {"who": draw(st.sampled_from(["mask", "remove"]))},
@@ -139,6 +147,22 @@ def plans(draw: st.DrawFn, table: pa.Table) -> dict[str, Any]:
     return options
 
 
+@st.composite
+def masks(draw: st.DrawFn, table: pa.Table) -> Mondrian:
+    """Draw the one masking method that engines carry out: columns with a hierarchy, or cut at their medians."""
+    names = [name for name in table.column_names if name != "who"]
+    quasi = names[: draw(st.integers(1, len(names)))]
+    return Mondrian(
+        {name: draw(st.none() | _hierarchies(name)) for name in quasi},
+        m.KAnonymity(draw(st.sampled_from([2, 5]))),
+        numbers=draw(st.sampled_from(["intervals", "means"])),
+    )
+
+
+def _hierarchies(name: str) -> st.SearchStrategy[Any]:
+    return st.sampled_from([*CELLS[name][2:], h.auto(few=2)])
+
+
 def typed_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
     """The rows of a table as a multiset: every cell with its type, instants in their zone, floats by their bits."""
     columns = []
@@ -147,5 +171,6 @@ def typed_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         plain = column.cast(kind)
         shown = plain.cast(pa.string()) if pa.types.is_timestamp(kind) else plain
-        columns.append([(name, str(kind), repr(cell)) for cell in shown.to_pylist()])
+        spelled = f"category of {kind}" if kind != column.type else str(kind)
+        columns.append([(name, spelled, repr(cell)) for cell in shown.to_pylist()])
     return Counter(zip(*columns, strict=True))

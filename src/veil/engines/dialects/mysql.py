@@ -178,6 +178,18 @@ class MySQL(Dialect):
         mark = spelled(f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}")
         return f"SELECT GET_LOCK({mark}, 0)", f"SELECT RELEASE_LOCK({mark})"
 
+    def obstacle(self, table: str, schema: str | None) -> str | None:
+        """Find out also whether somebody uses the table, which raises what the server says of it after some seconds."""
+        found = super().obstacle(table, schema)
+        if found is None and table in self.tables(schema):
+            try:
+                self.run(f"LOCK TABLES {self.quote(schema, table)} WRITE")
+            except Exception as error:
+                if "denied" not in str(error):  # without the right to lock tables, one learns it at the end
+                    raise
+            self.run("UNLOCK TABLES")
+        return found
+
     def has(self, kind: Any) -> bool:
         return True  # the types are spelled here
 

@@ -109,6 +109,11 @@ class Spark(Dialect):
         fields = self.restore(table.select(texts)).schema.fields
         return {each.name for each in fields if getattr(each.dataType, "collation", _EXACT) != _EXACT}
 
+    def as_released(self, column: Any) -> Any:
+        """Short floats stay short, beside a zero that Spark takes for a long one."""
+        value = super().as_released(column)
+        return value.cast("float64").cast("float32") if column.type().is_float32() else value
+
     def row_number(self) -> Any:
         import ibis
 

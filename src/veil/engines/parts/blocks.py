@@ -125,7 +125,7 @@ class BlockSource(EngineHeld):
 
     def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
         """A table in several parts is written part by part."""
-        blocks, relation = self.blocks, self.blocks.numbered.relation
+        blocks, relation = self.blocks, self.blocks.numbered.relation.with_labels(outcome)
         found: Verification | None = None
 
         def check(staged: ibis.Table) -> None:

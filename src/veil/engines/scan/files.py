@@ -53,13 +53,18 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """Which files are read, and how; `texts` are columns that DuckDB reads as text, and `kinds` what columns are in memory."""
+    """Which files are read, and how.
+
+    `texts` are columns that DuckDB reads as text, `kinds` what columns are in memory, and `categories` those that are
+    dictionary-encoded there.
+    """
 
     files: tuple[str, ...]
     format: Csv | Parquet
     options: dict[str, Any]
     texts: tuple[str, ...] = ()
     kinds: dict[str, pa.DataType] = field(default_factory=dict)
+    categories: frozenset[str] = frozenset()
 
     def open(
         self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
@@ -114,6 +119,7 @@ def scan_of(path: str, format: Format | None) -> Scan:
     partitions = _partitions(path, files)
     options: dict[str, Any] = {"hive_partitioning": bool(partitions)}
     kinds: dict[str, pa.DataType] = {}
+    categories: frozenset[str] = frozenset()
     if partitions:
         options["hive_types_autocast"] = False
     if isinstance(chosen, Csv):
@@ -122,10 +128,11 @@ def scan_of(path: str, format: Format | None) -> Scan:
         texts = (*columns, *partitions)
         options |= dialect
     else:
-        columns, texts, kinds = _check_schemas(files), partitions, parquet_types(files)
+        columns, texts = _check_schemas(files), partitions
+        kinds, categories = parquet_types(files)
     way_out = ("Rename one, or read a single file with ", Say("engine", "memory"))
     check_case(path, [*columns, *partitions], *way_out)
-    return Scan(tuple(map(str, files)), chosen, options, texts, kinds)
+    return Scan(tuple(map(str, files)), chosen, options, texts, kinds, categories)
 
 
 def settle_format(scan: Scan, backend: BaseBackend, *, typed: bool = True) -> Scan:

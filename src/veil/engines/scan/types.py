@@ -132,8 +132,11 @@ def _has_word(cells: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.invert(pc.match_substring_regex(cells, _TYPED))).as_py())
 
 
-def parquet_types(files: Sequence[Path]) -> dict[str, pa.DataType]:
-    """Return the types that columns of Parquet files have in memory; refuse what DuckDB does not hold exactly."""
+def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozenset[str]]:
+    """Return the types that columns of Parquet files have in memory, and which are dictionary-encoded.
+
+    Refuse what DuckDB does not hold exactly.
+    """
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(files[0])
@@ -156,7 +159,8 @@ def parquet_types(files: Sequence[Path]) -> dict[str, pa.DataType]:
                 "are. Write the files without it or in another type, or read a single file with ",
                 _IN_MEMORY,
             )
-    return {field.name: memory_kind(field.type) for field in schema}
+    categories = frozenset(field.name for field in schema if pa.types.is_dictionary(field.type))
+    return {field.name: memory_kind(field.type) for field in schema}, categories
 
 
 def _is_exact(kind: pa.DataType) -> bool:

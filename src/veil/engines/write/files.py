@@ -169,11 +169,13 @@ class FolderTarget(Target):
         """Give columns of a file that was read the types that they have in memory, where the engine has written others."""
         import pyarrow.parquet as pq
 
-        kinds = {} if self.relation.scan is None else self.relation.scan.kinds
+        scan = self.relation.scan
+        if scan is None:
+            return
         schema = pq.read_schema(file).remove_metadata()
-        wanted = pa.schema(
-            [each.with_type(restored(each.type, kinds.get(each.name, each.type))) for each in schema]
-        )
+        kinds = {each.name: restored(each.type, scan.kinds.get(each.name, each.type)) for each in schema}
+        kinds |= {name: pa.dictionary(pa.int32(), kinds[name]) for name in scan.categories & kinds.keys()}
+        wanted = pa.schema([each.with_type(kinds[each.name]) for each in schema])
         if wanted == schema:
             return
         other = file.with_name(f"{file.name}.typed")

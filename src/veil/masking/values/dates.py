@@ -36,6 +36,9 @@ _IN_STEP = 0.95
 _FARTHEST = 2.0**63 - 2.0**53
 """Units from 1970 on that a date can be away, and still be moved."""
 
+_TRIES = 100
+"""Draws for somebody whose dates come to lie at times that clocks skip."""
+
 Days = NDArray[np.int64]
 
 
@@ -102,15 +105,32 @@ def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa
     return pc.add(before.cast(pa.int64()), skipped).cast(kind)
 
 
+def _is_skipped(counts: Days, kind: pa.DataType) -> NDArray[np.bool_]:
+    """Whether no clock shows these times, as it goes forward there."""
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return np.zeros(counts.size, np.bool_)
+    there = pc.local_timestamp(_as_dates(counts, np.zeros(counts.size, np.bool_), kind))
+    return np.array(there.cast(pa.int64())) != counts
+
+
+def _short_days(first: int, last: int, kind: pa.DataType) -> Days:
+    """Return the days from one to another that are shorter than others: clocks go forward there."""
+    days, length = np.arange(first, last + 2), _units_of_day(kind)
+    midnights = _as_dates(days * length, np.zeros(days.size, np.bool_), kind).cast(pa.int64())
+    return days[:-1][np.diff(np.array(midnights)) < length]
+
+
 @declared(kind_of=Method)
 class DateShifting(OfPeople):
     """All dates of a person move by one secret number of days, at most `days` to either side.
 
     Intervals between the dates of a person stay, and so do times of day. Days are those of the column's own calendar: a
-    time with a zone moves by what clocks show there, so that midnight stays midnight on either side of a change of clocks.
-    Where clocks skip the new time, it becomes as much later; where they show it twice, it is the first. The shift is drawn at random from all after which
-    no date lies outside of the period of its column, none at all among them, each as likely as the others, and is kept
-    nowhere. Or, with a key, it is the HMAC-SHA-256 of the person's number, the same in every table and run with the same
+    time with a zone moves by what clocks show there, so that midnight stays midnight on either side of a change of clocks,
+    and intervals are those that clocks show. Where they show a time twice, it is always the first, also without a shift:
+    the second would tell who was not moved. The shift is drawn at random from all after which
+    no date lies outside of the period of its column and none at a time that clocks skip, none at all among them, each as
+    likely as the others, and is kept nowhere. With a key, or for somebody whom no such shift was found for, a time that
+    clocks skip becomes as much later. Or, with a key, it is the HMAC-SHA-256 of the person's number, the same in every table and run with the same
     key and context; then dates may leave the period, which tells more. Weekdays stay if asked for (shifts
     by whole weeks), which also keeps visits off days on which nobody is open; seasons stay if asked for (shifts by whole
     years, and 15 days at most to either side). Missing dates stay missing. Rows leave in a random order, as one by time
@@ -232,11 +252,27 @@ class DateShifting(OfPeople):
         low, high = self._range(table, table, people)
         # Moved by d, a date stays in the period if and only if it would, moved back by -d.
         first, last = self._places(-high, -low)
-        drawn = np.empty(first.size, np.int64)
-        for number in np.unique(last - first).tolist():
-            some = np.flatnonzero(last - first == number)
-            drawn[some] = first[some] + randomness.integers(number, some.size)
+        drawn, again = np.empty(first.size, np.int64), np.arange(first.size)
+        for _ in range(_TRIES):
+            for number in np.unique((last - first)[again]).tolist():
+                some = again[(last - first)[again] == number]
+                drawn[some] = first[some] + randomness.integers(number, some.size)
+            again = self._at_skipped_times(table, people, self.shifts[drawn], again)
+            if not again.size:
+                break
         return self.shifts[drawn]
+
+    def _at_skipped_times(
+        self, table: pa.Table, people: NDArray[np.int32], shift: Days, some: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return those of some people of whom a date would come to lie at a time that clocks skip."""
+        skipped = np.zeros(shift.size, np.bool_)
+        for name in self.columns:
+            counts, missing, day = self._dates(table, name)
+            rows = np.flatnonzero(~missing & np.isin(people, some))
+            moved = counts[rows] + day * shift[people[rows]]
+            skipped[people[rows][_is_skipped(moved, table[name].type)]] = True
+        return np.flatnonzero(skipped)
 
     def _keyed(self, table: pa.Table) -> Days:
         """Return the shift of each person by the key, which is the same in every table."""
@@ -285,8 +321,26 @@ class DateShifting(OfPeople):
 
     def _possible(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> Days:
         """Count for each person the shifts that can be undone without leaving the period of the column."""
-        first, last = self._places(*self._range(after, before, people))
-        return last - first
+        low, high = self._range(after, before, people)
+        first, last = self._places(low, high)
+        # Clocks have shown every date, so that no shift can be undone to a time which they skip.
+        lost = [np.zeros((0, 2), np.int64)]
+        for name in self.columns:
+            moved, missing, day = self._dates(after, name)
+            kind, rows = after[name].type, np.flatnonzero(~missing)
+            if not rows.size or not pa.types.is_timestamp(kind) or kind.tz is None:
+                continue
+            counts = self._dates(before, name)[0][rows]
+            short = _short_days(int(counts.min()) // day, int(counts.max()) // day, kind)
+            begin = np.searchsorted(short, moved[rows] // day - high[people[rows]])
+            number = np.searchsorted(short, moved[rows] // day - low[people[rows]], "right") - begin
+            which = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number - begin, number)
+            rows = np.repeat(rows, number)
+            shift = moved[rows] // day - short[which]
+            there = _is_skipped(moved[rows] - day * shift, kind) & np.isin(shift, self.shifts)
+            lost.append(np.stack([people[rows], shift], axis=1)[there])
+        different = np.unique(np.concatenate(lost), axis=0)
+        return last - first - np.bincount(different[:, 0], minlength=first.size)
 
     def _places(self, low: Days, high: Days) -> tuple[Days, Days]:
         """Return where the shifts from one to another begin and end."""

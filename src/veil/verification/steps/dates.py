@@ -56,7 +56,7 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
     # Of each person the least and the greatest shift that is seen; and those that lead out of the period, undone.
     least, most = np.full(number, np.iinfo(np.int64).max), np.full(number, np.iinfo(np.int64).min)
     low, high = np.full(number, -method.days), np.full(number, method.days)
-    wrong = 0
+    wrong, skipped = 0, [np.zeros((0, 2), np.int64)]
     for name in method.columns:
         old, missing, day = _wall_clock(step.old(name))
         new, gone, _ = _wall_clock(step.new(name))
@@ -72,6 +72,8 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
             first, last = int(every[~nowhere].min()), int(every[~nowhere].max())
             np.maximum.at(low, whose, -((last - new) // day))
             np.minimum.at(high, whose, (new - first) // day)
+            period, kind = (first // day, last // day), step.new(name).type
+            skipped.append(_undone_to_skipped_times(new, whose, day, period, method.days, kind))
     seen = least <= most
     wrong += int(np.count_nonzero((least != most)[seen] | ~np.isin(least[seen], shifts)))
     yield Finding(
@@ -81,6 +83,9 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
         plural(wrong, "does not", "do not") if wrong else "everybody",
     )
     left = np.searchsorted(shifts, high, "right") - np.searchsorted(shifts, low, "left")
+    whose, shift = np.unique(np.concatenate(skipped), axis=0).T
+    counted = (low[whose] <= shift) & (shift <= high[whose]) & np.isin(shift, shifts)
+    left -= np.bincount(whose[counted], minlength=number)
     fewest = int(left.min(initial=shifts.size))
     promise = f"at least {method.least} shifts are possible for everybody, given the period of the table"
     yield Finding(promise, fewest >= method.least, f"{fewest} at least")
@@ -96,6 +101,32 @@ def _does_not_exist(counts: Integers, kind: pa.DataType) -> NDArray[np.bool_]:
         for side in ("earliest", "latest")
     )
     return np.array(pc.not_equal(early, late), dtype=np.bool_)
+
+
+def _undone_to_skipped_times(
+    new: Integers, whose: Integers, day: int, period: tuple[int, int], farthest: int, kind: pa.DataType
+) -> Integers:
+    """Return pairs of people and shifts that cannot have been theirs: undone, a time would be one that no clock showed."""
+    if pa.types.is_date(kind) or kind.tz is None:
+        return np.zeros((0, 2), np.int64)
+    # From one noon to the next it takes less than a day if and only if clocks were put forward between them.
+    days = np.arange(period[0] - 1, period[1] + 2)
+    noons = pc.assume_timezone(
+        pa.array(days * day + day // 2, pa.timestamp(kind.unit)),
+        kind.tz,
+        ambiguous="earliest",
+        nonexistent="earliest",
+    )
+    before = days[:-1][np.diff(np.array(noons.cast(pa.int64()))) < day]
+    changes = np.union1d(before, before + 1)
+    start = np.searchsorted(changes, new // day - farthest)
+    number = np.searchsorted(changes, new // day + farthest, "right") - start
+    rows = np.repeat(np.arange(new.size), number)
+    change = changes[
+        np.concatenate([np.arange(a, a + n) for a, n in zip(start, number, strict=True)] or [rows])
+    ]
+    gone = _does_not_exist(change * day + new[rows] % day, kind)
+    return np.stack([whose[rows], new[rows] // day - change], axis=1)[gone]
 
 
 def _days_since_first(step: MaskStep) -> Iterator[Finding]:

@@ -63,9 +63,9 @@ class Client(TestClient):
 
 
 @contextlib.contextmanager
-def workbench(**options: Any) -> Iterator[Workbench]:
-    """A workbench that is gone afterwards."""
-    made = Workbench(host="127.0.0.1", port=8000, token=TOKEN, **options)
+def workbench(*, apart: bool = True, **options: Any) -> Iterator[Workbench]:
+    """A workbench that is gone afterwards; its sessions are processes, unless a test has to look into them."""
+    made = Workbench(host="127.0.0.1", port=8000, token=TOKEN, apart=apart, **options)
     try:
         yield made
     finally:

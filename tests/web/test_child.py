@@ -43,7 +43,7 @@ def nothing() -> None:
 
 @pytest.fixture
 def client():
-    with workbench() as bench:
+    with workbench(apart=False) as bench:
         yield Client(bench)
 
 

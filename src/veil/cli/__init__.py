@@ -10,8 +10,9 @@ import sys
 def main() -> None:
     """Run the command line; Ctrl-C ends it in a sentence at any moment, while it is still starting as well."""
     try:
-        from veil.cli import standard
+        from veil.cli import standard, supervisor
 
+        supervisor.supervise()
         standard.secure()
         from veil.cli import app, failures
 

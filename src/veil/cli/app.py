@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -59,13 +60,22 @@ def main() -> None:
 
 def _end(number: int, _: object) -> None:
     """Give a scheduler that loses patience the same clean end as a person who presses Ctrl-C."""
-    failures.stopped, failures.is_ending = 128 + number, True
-    sys.exit(failures.stopped)
+    if _is_new():
+        failures.stopped = 128 + number
+        sys.exit(failures.stopped)
 
 
 def _interrupt(_: int, __: object) -> None:
-    failures.is_ending = True
-    raise KeyboardInterrupt
+    if _is_new():
+        raise KeyboardInterrupt
+
+
+def _is_new() -> bool:
+    """Whether nobody has stopped the command a moment ago: a signal to all processes comes again from the supervisor."""
+    now = time.monotonic()
+    is_new = not failures.is_ending or now - failures.ended > 1
+    failures.is_ending, failures.ended = True, now
+    return is_new
 
 
 def _version(wanted: bool) -> None:
@@ -88,6 +98,6 @@ def veil(
     Start with [bold]veil demo[/bold].
 
     Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
-    70 a bug in Veil; 130 Ctrl-C; 141 nobody reads the output; 143 ended by a scheduler.
+    70 a bug in Veil; 71 a crash of a library; 130 Ctrl-C; 141 nobody reads the output; 143 ended by a scheduler.
     """
     failures.show_tracebacks = debug

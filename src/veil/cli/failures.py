@@ -39,6 +39,9 @@ stopped = 130
 is_ending = False
 """Whether somebody has stopped the command: libraries turn that into errors of their own."""
 
+ended = 0.0
+"""When somebody has done so last."""
+
 has_said_so = False
 """Whether somebody who has stopped the command was told what is there."""
 

@@ -18,43 +18,34 @@ from veil.web import help as documentation
 from veil.web.described import api_page
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
-from veil.web.routes import (
-    budgets,
-    catalogue,
-    exploring,
-    handing_over,
-    help,
-    jobs,
-    plan,
-    projects,
-    promises,
-    questions,
-    releases,
-    risks,
-    sessions,
-    tables,
-    using,
-    verify,
-)
-from veil.web.routes.base import REFUSALS
+from veil.web.routes import entrance
+from veil.web.routes.refusals import REFUSALS
 from veil.web.workbench import Workbench
 
 PAGE = Path(str(files("veil.web").joinpath("page")))
 
 
-def create_app(workbench: Workbench) -> FastAPI:
-    """Make the application that serves a workbench. It tells nobody what is asked, whatever the environment says."""
-    app = FastAPI(
-        title="Veil workbench",
-        version=__version__,
-        description="Everything that the pages of the workbench do, for programs. Send the token as `Authorization: Bearer`.",
-        openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # which would load scripts from elsewhere
-        redoc_url=None,
-        responses=REFUSALS,
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+def create_api() -> FastAPI:
+    """Make what answers the requests of sessions."""
+    from veil.web.routes import (  # here, so that a server whose sessions are processes starts without them
+        budgets,
+        catalogue,
+        exploring,
+        handing_over,
+        help,
+        jobs,
+        plan,
+        projects,
+        promises,
+        questions,
+        releases,
+        risks,
+        sessions,
+        tables,
+        using,
+        verify,
     )
-    app.state.workbench = workbench
+
     about_tables = (
         sessions,
         tables,
@@ -69,20 +60,45 @@ def create_app(workbench: Workbench) -> FastAPI:
         help,
     )
     about_releases = (releases, exploring, risks, using, handing_over)
+    api = _application()
     for each in (*about_tables, *about_releases):
-        app.include_router(each.router, prefix="/api/v1")
+        api.include_router(each.router, prefix="/api/v1")
+
+    @api.get("/api/v1", include_in_schema=False)
+    def described() -> HTMLResponse:
+        return HTMLResponse(api_page(api.openapi()))
+
+    return api
+
+
+def _application() -> FastAPI:
+    """Make an application. It tells nobody what is asked, whatever the environment says."""
+    app = FastAPI(
+        title="Veil workbench",
+        version=__version__,
+        description="Everything that the pages of the workbench do, for programs. Send the token as `Authorization: Bearer`.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # which would load scripts from elsewhere
+        redoc_url=None,
+        responses=REFUSALS,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    app.include_router(entrance.router, prefix="/api/v1")
     for error in (Refused, VeilError, Exception):
         app.add_exception_handler(error, refuse)
     app.add_exception_handler(RequestValidationError, refuse_form)
     app.add_exception_handler(HTTPException, refuse_address)
+    return app
+
+
+def create_app(workbench: Workbench) -> FastAPI:
+    """Make the application that serves a workbench: all of it, or the entrance where sessions are processes."""
+    app = _application() if workbench.apart else create_api()
+    app.state.workbench = workbench
 
     @app.get("/", include_in_schema=False)
     def index() -> FileResponse:
         return FileResponse(PAGE / "index.html")
-
-    @app.get("/api/v1", include_in_schema=False)
-    def described() -> HTMLResponse:
-        return HTMLResponse(api_page(app.openapi()))
 
     pictures = documentation.home()
     if pictures is not None and (pictures / "_static").is_dir():

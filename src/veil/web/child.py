@@ -1,16 +1,18 @@
 """Disposable processes: what strangers send is parsed there, with limits, so that a crash is a sentence and nothing else.
 
 Parsers of binary formats can be made to crash, and to take memory without end. A helper process, which is started once and
-has everything loaded, does nothing but fork: each file gets a fork of its own, and the fork is gone when the file is read.
-Where processes cannot fork (Windows), each file gets a new process. This keeps the server and everybody's sessions alive;
-it is no sandbox.
+has everything loaded, does nothing but fork: each file gets a fork of its own, which is gone when the file is read, and so
+does each session (`veil.web.apart`), which stays until its connection is closed. Where processes cannot fork (Windows),
+each file gets a new process. This keeps the server and everybody's sessions alive; it is no sandbox.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -22,14 +24,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeVar, cast
-
-import pyarrow as pa
 
 from veil.base.references import untrusted
 from veil.engines.settings import available_memory
 from veil.errors import InputError, VeilError
-from veil.web.problems import Refused, problem_of
+from veil.web.problems import TOO_LARGE, Refused, problem_of
 
 Result = TypeVar("Result")
 
@@ -38,9 +39,6 @@ LONGEST = 1800.0
 LOOK = 0.05
 """Seconds after which a thread that waits asks whether anybody still wants to know."""
 CAN_FORK = hasattr(os, "fork") and hasattr(socket, "send_fds")
-_TOO_LARGE = (
-    "needs more memory than this machine has left. Send fewer rows or columns, or close other tables first"
-)
 
 
 class Children:
@@ -57,7 +55,7 @@ class Children:
 
         `check` is asked all the time, and ends the process if it raises.
         """
-        connection, process = self._start(), None
+        connection, process = self._fork(), None
         end = time.monotonic() + LONGEST
 
         def receive() -> Any:
@@ -69,13 +67,13 @@ class Children:
 
         try:
             process = receive()
-            connection.send((available_memory(), work, arguments))
+            connection.send((available_memory(), False, work, arguments))
             error, words, result = receive()
             process = None  # it has ended, and its number may soon be somebody else's
         except (EOFError, OSError):
             process = None
             raise InputError(
-                f"{name}: the file is damaged, or {_TOO_LARGE}. What read it has crashed; nothing else is affected"
+                f"{name}: the file is damaged, or {TOO_LARGE}. What read it has crashed; nothing else is affected"
             ) from None
         finally:
             if process is not None:
@@ -86,7 +84,24 @@ class Children:
             raise error(*words)
         return cast("Result", result)
 
-    def _start(self) -> Connection:
+    def begin(self, work: Callable[..., None], *arguments: Any, memory: int) -> tuple[int, socket.socket]:
+        """Start a process that stays: `work` gets a connection before the arguments. Return its number and the other end."""
+        connection = self._fork()
+        process = int(connection.recv())
+        connection.send((memory, True, work, arguments))
+        control = socket.socket(fileno=os.dup(connection.fileno()))
+        connection.close()
+        with self._lock:
+            socket.send_fds(
+                control, [b"."], [self._running().fileno()]
+            )  # so that it can have files read, too
+        return process, control
+
+    def adopt(self, control: socket.socket) -> None:
+        """Ask a helper that another process has started."""
+        self._control = control
+
+    def _fork(self) -> Connection:
         if not CAN_FORK:
             ours, theirs = get_context("spawn").Pipe()
             get_context("spawn").Process(target=_work, args=(theirs,), daemon=True).start()
@@ -141,17 +156,35 @@ _LOADED = (
     *("pyarrow.csv", "pyarrow.feather", "pyarrow.parquet", "pandas", "_strptime", "zoneinfo", "tarfile"),
 )
 """What is loaded before anybody asks, so that no fork has to. Arrow loads pandas where there is one."""
+_LATER = (
+    *(
+        "veil.api.anonymize",
+        "numba.np.arraymath",
+        "veil.risk.concerns.look",
+        "veil.api.mask",
+        "veil.api.relax",
+    ),
+    *("veil.api.advice", "veil.report.write", "sklearn.linear_model", "sklearn.naive_bayes", "sklearn.tree"),
+)
+"""What jobs need, loaded one after the other while nobody asks."""
 
 
 def serve() -> None:
     """Fork whenever asked, until whoever has started this is gone. Nothing else may run here: forks of threads are unsafe."""
     for each in _LOADED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(each)
+        _load(each)
+    from veil.web.apart import api  # which knows this module
+
+    api()
+    gc.freeze()  # what is shared with all forks stays shared if nobody looks through it
+    later = list(_LATER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for forks, so none stays as a zombie
     with socket.socket(fileno=os.dup(0)) as control:
         while True:
+            while later and not select.select([control], [], [], 0)[0]:
+                _load(later.pop(0))
+                gc.freeze()
             asked, given, _, _ = socket.recv_fds(control, 1, 1)
             if not asked:
                 return
@@ -162,16 +195,24 @@ def serve() -> None:
             os.close(given[0])
 
 
+def _load(name: str) -> None:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+
+
 def _work(connection: Connection) -> None:
     connection.send(os.getpid())
-    memory, work, arguments = connection.recv()
+    memory, stays, work, arguments = connection.recv()
     _limit(memory)
+    if stays:
+        work(connection, *arguments)
+        return
     answer: tuple[type[Exception] | None, tuple[Any, ...], Any]
     try:
         with untrusted():
             answer = None, (), work(*arguments)
-    except (MemoryError, pa.ArrowMemoryError):
-        answer = InputError, (f"the file {_TOO_LARGE}",), None
+    except MemoryError:
+        answer = InputError, (f"the file {TOO_LARGE}",), None
     except VeilError as error:
         answer = type(error), error.words, None
     except Exception as error:
@@ -181,19 +222,14 @@ def _work(connection: Connection) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Take no more memory than is free, and leave no image of it behind."""
+    """Take no more memory than this, be the first to go if the machine has none left, and leave no image of it behind."""
     with contextlib.suppress(ImportError):  # on Windows
         import resource
 
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        taken = _address_space()
-        if taken is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (taken + memory, taken + memory))
-
-
-def _address_space() -> int | None:
-    """Return how many bytes of addresses this process has, of which a limit counts all; None where nobody says."""
-    with contextlib.suppress(OSError), open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    return None
+        with contextlib.suppress(OSError):  # where nobody says how much there is, nothing is limited
+            # Data, not addresses: tables are files that memory is mapped to, and threads reserve more than they use.
+            taken = int(Path("/proc/self/statm").read_text("ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
+            Path("/proc/self/oom_score_adj").write_text("500", "ascii")

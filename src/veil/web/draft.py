@@ -202,9 +202,10 @@ class Draft(BaseModel):
 class History:
     """A draft and its changes, each named in words."""
 
-    def __init__(self) -> None:
-        self.version = 0
-        self._drafts = [Draft()]
+    def __init__(self, draft: Draft | None = None, version: int = 0) -> None:
+        """Begin with an empty draft, or go on with one."""
+        self.version = version
+        self._drafts = [draft or Draft()]
         self._words: list[str] = []
         self._at = 0
 

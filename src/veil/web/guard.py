@@ -17,6 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from veil.base.references import untrusted
+from veil.web.apart import SessionProcess
 from veil.web.problems import Refused, answer, problem_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ HEADERS = {
 }
 
 API = "/api/"
+_BEGIN, _END = ("POST", "/api/v1/session"), ("DELETE", "/api/v1/session")
+_OWN = (_BEGIN, _END)
+"""What the server itself does for a session."""
 LARGEST_BODY = 1_000_000
 """Bytes of a request for which nothing else is said."""
 LARGEST_LOOK = 1 << 17
@@ -82,8 +86,12 @@ class Guard:
             await answer(problem_of(error))(scope, receive, send_with_headers)
             return
         session = scope.get("state", {}).get("session")
+        counted = _Counted(receive, self._most(scope["path"]))
+        if isinstance(session, SessionProcess) and (scope["method"], scope["path"]) not in _OWN:
+            await session(scope, counted, send_with_headers)
+            return
         with untrusted(() if session is None else session.keys):
-            await self.app(scope, _Counted(receive, self._most(scope["path"])), send_with_headers)
+            await self.app(scope, counted, send_with_headers)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -113,7 +121,7 @@ class Guard:
         has_token = bool(bearer) and secrets.compare_digest(bearer.encode(), self.workbench.token.encode())
         state["has_token"] = has_token
         # Whoever posts the token is about to begin a session of their own; programs that only send it share one.
-        begins = (scope["method"], scope["path"]) == ("POST", "/api/v1/session")
+        begins = (scope["method"], scope["path"]) == _BEGIN
         if session is None and has_token and not begins:
             session = self.workbench.session_of_programs()
         if session is None and not (has_token and begins):

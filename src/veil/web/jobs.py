@@ -10,10 +10,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
 from veil.base.progress import Progress
-from veil.web.problems import problem_of
+from veil.web.problems import CRASHED, problem, problem_of
 
 Result = TypeVar("Result")
 State = Literal["running", "done", "failed", "cancelled"]
@@ -32,8 +33,12 @@ class Cancelled(Exception):
 class Job:
     """One piece of work of a session."""
 
-    def __init__(self, kind: str, work: Callable[[Job], dict[str, Any]]) -> None:
+    def __init__(
+        self, kind: str, work: Callable[[Job], dict[str, Any]], over: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take what is to be done, and what is to be called once it is over."""
         self.id = secrets.token_urlsafe(12)
+        self._over = over
         self.kind = kind
         self.state: State = "running"
         self.phase, self.done, self.total, self.note = "", 0, 0, ""
@@ -65,6 +70,10 @@ class Job:
         else:
             self._end("done", result=result)
 
+    def crash(self) -> None:
+        """Be over, as the process is that it ran in."""
+        self._end("failed", problem=problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED))
+
     def _end(
         self, state: State, *, result: dict[str, Any] | None = None, problem: dict[str, Any] | None = None
     ) -> None:
@@ -74,6 +83,7 @@ class Job:
                 self.result = result or self.result
                 self._ended = time.monotonic()
                 self.version += 1
+        self._over()
 
     # --- what the work calls
 

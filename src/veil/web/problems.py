@@ -20,6 +20,15 @@ PRIVATE = "veil-workbench-"
 
 MEDIA_TYPE = "application/problem+json"
 
+TOO_LARGE = (
+    "needs more memory than this machine has left. Send fewer rows or columns, or close other tables first"
+)
+CRASHED = (
+    "what computed this has crashed, or took more memory than there is. The table and the plan are kept; releases of this "
+    "session have to be made again"
+)
+_OWN = re.compile(rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":]*[/\\]")
+
 
 class Refused(Exception):
     """A request that cannot be served, and why, in one sentence."""
@@ -36,12 +45,11 @@ def not_found(what: str) -> Refused:
 
 def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, Any]:
     """Describe a refusal; see RFC 9457. Where the workbench keeps its files is in none."""
-    own = rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":]*[/\\]"
     told = {
         "type": kind,
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": re.sub(own, "", detail),
+        "detail": _OWN.sub("", detail),
     }
     return told | {name: value for name, value in further.items() if value is not None}
 
@@ -68,6 +76,8 @@ def problem_of(error: Exception) -> dict[str, Any]:
         said = sentence(error)
         named = re.search(r"column '([^']+)'", said)
         return problem(status, type(error).__name__, said, column=named and named.group(1))
+    if isinstance(error, MemoryError):
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "MemoryError", f"this {TOO_LARGE}")
     # What it says may hold a value of the table, so that nobody is told more than this.
     return problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,

@@ -75,10 +75,9 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
 
 
 def _open_table(session: Session, attached: Attached, job: Job) -> OpenTable:
-    upload = Upload(session.folder.parent, attached.name)
+    upload = Upload(session.folder, attached.name)
     try:
         upload.path.write_bytes(attached.content)
-        upload.digest.update(attached.content)
     except OSError as error:
         upload.discard()
         raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None

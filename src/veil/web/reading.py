@@ -19,9 +19,10 @@ from veil.web.packed import check_packed
 _EMPTY = pa.table({})
 
 
-def read_apart(path: Path, format: Format | None, handed: Path) -> Source:
+def read_apart(path: Path, format: Format | None, handed: Path, is_sent: bool = True) -> Source:
     """Read a table, check every value in it, and write it to the file `handed`; what is returned is without its rows."""
-    check_packed(path)
+    if is_sent:
+        check_packed(path)
     source = read(path, format=format)
     source.table.validate(full=True)
     with pa.OSFile(str(handed), "wb") as file, pa.ipc.new_stream(file, source.table.schema) as stream:

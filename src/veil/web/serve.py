@@ -23,6 +23,7 @@ def serve(
     allow_paths: bool = False,
     allow_host: Sequence[str] = (),
     browser: bool = True,
+    memory: str | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the workbench until it is stopped; `veil workbench` says what the parameters are."""
@@ -30,9 +31,10 @@ def serve(
     try:
         import uvicorn
 
-        from veil.web.child import CHILDREN
+        from veil.web.child import CAN_FORK, CHILDREN
 
         CHILDREN.warm()  # while this process loads what it needs
+        from veil.engines.settings import Settings
         from veil.web.app import create_app
         from veil.web.workbench import Workbench
     except ImportError:
@@ -43,6 +45,7 @@ def serve(
         gc.freeze()
         gc.enable()
 
+    limit = None if memory is None else Settings(memory=memory).bytes
     token = None if token_file is None else _read_token(token_file)
     if not _is_loopback(host):
         if token is None:
@@ -62,6 +65,8 @@ def serve(
             table=table,
             allow_paths=allow_paths,
             allow_host=allow_host,
+            apart=CAN_FORK,
+            memory=limit,
         )
     except BaseException:
         listening.close()

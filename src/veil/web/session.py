@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
+import pickle
 import re
 import secrets
 import shutil
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -26,8 +27,8 @@ from numpy.typing import NDArray
 import veil
 from veil.api.release import Release
 from veil.base.references import untrusted
-from veil.dp.accountant import Accountant
 from veil.engines.relation import Relation
+from veil.errors import VeilError
 from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
 from veil.recipe.about import About
@@ -43,6 +44,8 @@ from veil.web.jobs import Job
 from veil.web.problems import Refused, not_found
 
 Thing = TypeVar("Thing")
+Again = Callable[[], Source | Relation | None]
+"""A function with a name, or a part of one, so that another process can call it."""
 
 MOST_TABLES = 20
 MOST_RUNNING = 4
@@ -92,10 +95,18 @@ def _records_digest(table: pa.Table) -> str:
 class OpenTable:
     """A table of a session, with what has been found out about it."""
 
-    def __init__(self, name: str, source: Source, held: Relation | None = None, total: int = 0) -> None:
-        """Take a table in memory, or some rows of one that an engine holds."""
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        held: Relation | None = None,
+        total: int = 0,
+        *,
+        again: Again,
+    ) -> None:
+        """Take a table in memory, or some rows of one that an engine holds; `again` finds it again after a crash."""
         self.id = secrets.token_urlsafe(12)
-        self.name, self.source, self.held = name, source, held
+        self.name, self.source, self.held, self.again = name, source, held, again
         self.rows = total if held is not None else source.table.num_rows
         self.beneath: Source | None = None
         """The source whose file this one is read from, too: the file stays as long as it does."""
@@ -119,7 +130,9 @@ class OpenTable:
     @functools.cached_property
     def fingerprint(self) -> str:
         """What tells this table from others, and its budget with it: the same records, in whatever file and order."""
-        return self.name if self.held is not None else _records_digest(self.arrow)
+        if self.held is not None:
+            return hashlib.sha256(self.name.encode()).hexdigest()
+        return _records_digest(self.arrow)
 
     @property
     def whole(self) -> Any:
@@ -309,17 +322,22 @@ class Session:
         self,
         number: str,
         folder: Path,
-        sources: weakref.WeakValueDictionary[str, Source],
-        budgets: dict[str, Accountant] | None = None,
+        *,
+        given: Path | None = None,
+        allow_paths: bool = False,
     ) -> None:
-        self.number, self.folder, self.sources = number, folder, sources
+        self.number, self.folder = number, folder
+        self.given, self.allow_paths = given, allow_paths
+        """The table that the server was started with, and whether files of its machine may be opened."""
         self.used = time.monotonic()
         self.tables: dict[str, OpenTable] = {}
         self.releases: dict[str, Made] = {}
         self.jobs: dict[str, Job] = {}
         self.history = History()
-        self.budgets = {} if budgets is None else budgets
+        self.budgets = folder.parent / "budgets"
         """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
+        self._busy: Path | None = None
+        self._saved: Any = None
         self.key_file: Path | None = None
         """The secret key of pseudonyms, which is here and nowhere else, and goes with the session."""
         self.keys = (KEY_FILE, str(folder / KEY_FILE))
@@ -356,36 +374,80 @@ class Session:
                 with untrusted(self.keys):
                     return work(job)
 
-            job = Job(kind, guarded)
+            job = Job(kind, guarded, self.save)
             self.jobs[job.id] = job
             for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
                 del self.jobs[old]
+            self.save()  # before anything can crash
         return job.start()
 
-    def open(self, name: str, read: Callable[[], Source], key: str) -> OpenTable:
-        """Read a table, which `add` then makes one of the session; what another session has open as well is shared."""
-        self._room_for_a_table()
-        source = self.sources.get(key)
-        if source is None:
-            source = read()
-            self.sources[key] = source
-        return OpenTable(name, source)
+    # --- going on after a crash
+
+    def go_on(self, busy: Path) -> None:
+        """Go on with what was saved by a process that has crashed, and save from now on; `busy` is there while jobs run."""
+        self._busy = busy
+        if (path := self.folder / KEY_FILE).exists():
+            self.key_file = path
+        with contextlib.suppress(OSError):
+            draft, version, tables, jobs = pickle.loads(self._state.read_bytes())  # noqa: S301 - our own
+            for id, name, again in tables:
+                with contextlib.suppress(VeilError, OSError, pa.ArrowException):  # its database may be gone
+                    found = again()
+                    if isinstance(found, Source):
+                        self.tables[id] = OpenTable(name, found, again=again)
+                    elif found is not None:
+                        self.tables[id] = self.open_held(found, again)
+                    self.tables[id].id = id
+            if draft.table not in self.tables:
+                draft = draft.model_copy(update={"table": None})
+            self.history = History(draft, version)
+            for id, kind in jobs:
+                self.jobs[id] = job = Job(kind, lambda _: {})
+                job.id = id
+                job.crash()
+        self.save()
+
+    @property
+    def _state(self) -> Path:
+        return self.folder / "state"
+
+    def save(self) -> None:
+        """Write down what a crash must not take along, if it has changed."""
+        if self._busy is None:
+            return
+        with self.lock:
+            running = [(each.id, each.kind) for each in self.jobs.values() if each.state == "running"]
+            now = self.history.version, list(self.tables), running
+            if now == self._saved:
+                return
+            tables = [(each.id, each.name, each.again) for each in self.tables.values()]
+            written = self._state.with_suffix(".new")
+            written.write_bytes(pickle.dumps((self.history.draft, self.history.version, tables, running)))
+            written.replace(self._state)
+            self._saved = now
+            if running:
+                self._busy.touch()
+            else:
+                self._busy.unlink(missing_ok=True)
+
+    # --- opening and keeping
 
     def add(self, table: OpenTable) -> OpenTable:
         """Make a table that was read one of the session."""
         with self.lock:
-            self._room_for_a_table()
+            self.require_room()
             self.tables[table.id] = table
         return table
 
-    def open_held(self, relation: Relation) -> OpenTable:
+    def open_held(self, relation: Relation, again: Again) -> OpenTable:
         """Look at some rows of a table that an engine holds; all of them stay where they are."""
         from veil.engines.glimpse import glimpse  # which needs Ibis
 
         seen = glimpse(relation)
-        return OpenTable(relation.name, Source(seen.table, "pyarrow"), relation, seen.total)
+        return OpenTable(relation.name, Source(seen.table, "pyarrow"), relation, seen.total, again=again)
 
-    def _room_for_a_table(self) -> None:
+    def require_room(self) -> None:
+        """Refuse one table more than there may be."""
         if len(self.tables) >= MOST_TABLES:
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_TABLES} tables are open: close one first")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
+import functools
 import re
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from urllib.parse import unquote
 from starlette.concurrency import run_in_threadpool
 
 from veil.errors import InputError, VeilError
-from veil.tables import Format, Source
+from veil.tables import Format
 from veil.tables.formats import format_of, is_gzip
 from veil.web.child import CHILDREN
 from veil.web.problems import Refused, renamed
@@ -39,14 +38,12 @@ class Upload:
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         packed = Path(name).suffix if is_gzip(Path(name)) else ""
         self.path = self.folder / f"table{Path(name.removesuffix(packed)).suffix}{packed}".lower()
-        self.digest = hashlib.sha256()
 
     async def receive(self, chunks: AsyncIterator[bytes]) -> None:
         """Write what comes in, piece by piece; of what breaks off, nothing stays."""
         try:
             with self.path.open("wb") as file:
                 async for chunk in chunks:
-                    self.digest.update(chunk)
                     await run_in_threadpool(file.write, chunk)
         except BaseException:
             self.discard()
@@ -62,32 +59,42 @@ class Upload:
 
     def open_in(self, session: Session, job: Job, format: Format | None = None) -> OpenTable:
         """Check the file, read it, and open it as a table of a session; of what is stopped, nothing stays."""
-        key = f"{self.digest.hexdigest()} {self.path.suffix} {format!r}"
         try:
-            job.tell(READING, 0, 0, "")
-            table = session.open(self.name, lambda: self._read(job, format), key)
+            table = read_file(session, self.path, format, self.name, job, is_sent=True)
         except VeilError as error:
             self.discard()
             raise renamed(error, self.path, self.name) from None
         except BaseException:
             self.discard()
             raise
-        if table.source.path != self.path:
-            self.discard()  # somebody else has sent the same
+        weakref.finalize(table.source, self.discard)
         return table
-
-    def _read(self, job: Job, format: Format | None) -> Source:
-        handed = self.folder / "table.arrow"
-        told = CHILDREN.run(read_apart, self.path, format, handed, name=self.name, check=job.check)
-        source = with_rows(told, handed)
-        with contextlib.suppress(OSError):  # Windows keeps a file that memory is mapped to
-            handed.unlink()
-        weakref.finalize(source, shutil.rmtree, self.folder, ignore_errors=True)
-        return source
 
     def discard(self) -> None:
         """Remove the file."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def read_file(
+    session: Session, path: Path, format: Format | None, name: str, job: Job, *, is_sent: bool = False
+) -> OpenTable:
+    """Read a file in a process of its own. Its rows stay in a file of the session, which memory is mapped to."""
+    from veil.web.session import OpenTable
+
+    session.require_room()
+    job.tell(READING, 0, 0, "")
+    folder = Path(tempfile.mkdtemp(dir=session.folder))
+    try:
+        told = CHILDREN.run(
+            read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=job.check
+        )
+        again = functools.partial(with_rows, told, folder / "table.arrow")
+        table = OpenTable(name, again(), again=again)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(table.source, shutil.rmtree, folder, ignore_errors=True)
+    return table
 
 
 def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:

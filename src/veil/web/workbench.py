@@ -6,17 +6,18 @@ import secrets
 import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from veil.dp.accountant import Accountant
-from veil.tables import Source
 from veil.tables.staging import temporary_folder
+from veil.web.apart import SessionProcess
 from veil.web.hosts import Hosts
 from veil.web.problems import PRIVATE, Refused
-from veil.web.session import Session
+
+if TYPE_CHECKING:
+    from veil.web.session import Session
 
 IDLE = 8 * 3600.0
 """Seconds after which a session that nobody uses ends."""
@@ -39,18 +40,19 @@ class Workbench:
         allow_host: Sequence[str] = (),
         idle: float = IDLE,
         largest_table: int = LARGEST_TABLE,
+        apart: bool = False,
+        memory: int | None = None,
     ) -> None:
         self.hosts = Hosts(host, port, allow_host)
         """The names under which the server is known."""
         self.token = token or secrets.token_urlsafe(32)
         self.table, self.allow_paths = table, allow_paths
+        self.apart, self.memory = apart, memory
+        """Whether sessions are processes of their own, and how many bytes of memory each may take."""
         self.idle, self.largest_table = idle, largest_table
         self._staging = temporary_folder(prefix=PRIVATE)  # that only this user may read
         self.folder = self._staging.files
-        self.sources: weakref.WeakValueDictionary[str, Source] = weakref.WeakValueDictionary()
-        """Tables that are open, by what they are: two sessions with the same file share it."""
-        self.budgets: dict[str, Accountant] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, Session | SessionProcess] = {}
         self._lock = threading.Lock()
         self._programs: str | None = None
 
@@ -59,7 +61,7 @@ class Workbench:
         """Where a browser opens it."""
         return self.hosts.address
 
-    def begin_session(self) -> Session:
+    def begin_session(self) -> Session | SessionProcess:
         """Begin a session, whose number is a secret."""
         self.end_idle()
         with self._lock:
@@ -68,11 +70,22 @@ class Workbench:
                     HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_SESSIONS} sessions are open: end one of them first"
                 )
             number = secrets.token_urlsafe(32)
-            session = Session(number, Path(tempfile.mkdtemp(dir=self.folder)), self.sources, self.budgets)
+            session = self._session(number, Path(tempfile.mkdtemp(dir=self.folder)))
             self._sessions[number] = session
         return session
 
-    def session_of(self, number: str | None) -> Session | None:
+    def _session(self, number: str, folder: Path) -> Session | SessionProcess:
+        if self.apart:
+            return SessionProcess(
+                number, folder, given=self.table, allow_paths=self.allow_paths, memory=self.memory
+            )
+        from veil.web.session import (
+            Session,  # here, so that a server whose sessions are processes starts without it
+        )
+
+        return Session(number, folder, given=self.table, allow_paths=self.allow_paths)
+
+    def session_of(self, number: str | None) -> Session | SessionProcess | None:
         """Find a session that has not ended."""
         self.end_idle()
         session = None if number is None else self._sessions.get(number)
@@ -80,7 +93,7 @@ class Workbench:
             session.used = time.monotonic()
         return session
 
-    def session_of_programs(self) -> Session:
+    def session_of_programs(self) -> Session | SessionProcess:
         """Return the session of whoever sends the token and no cookie."""
         session = self.session_of(self._programs)
         if session is None:
@@ -88,7 +101,7 @@ class Workbench:
             self._programs = session.number
         return session
 
-    def end_session(self, session: Session) -> None:
+    def end_session(self, session: Session | SessionProcess) -> None:
         """End a session, and remove all that it has."""
         with self._lock:
             self._sessions.pop(session.number, None)

@@ -17,8 +17,9 @@ def command(*arguments: str) -> Callable[[], object]:
     """A run of the command line in this very process."""
 
     def job() -> None:
-        from veil.cli import main
+        from veil.cli import main, supervisor
 
+        supervisor.supervise = lambda: None  # what is stopped at its steps is this process
         sys.argv = ["veil", *arguments]
         main()
 

@@ -48,6 +48,13 @@ def open_workbench(
             "Can be given several times.",
         ),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="How much memory the process of each session may take, such as 4GB; by default, what is free when it begins.",
+        ),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address instead of opening a browser.")
     ] = False,
@@ -70,5 +77,6 @@ def open_workbench(
         allow_paths=allow_paths,
         allow_host=allow_host or (),
         browser=not no_browser,
+        memory=memory,
         say=typer.echo,
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from veil.dp.accountant import Accountant
+from veil.errors import OutputError
+from veil.tables import Source
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession
 from veil.web.session import OpenTable, Session
@@ -25,7 +28,19 @@ class Budget(Body):
 
 def budget_of(session: Session, table: OpenTable) -> Accountant | None:
     """Return what may still be spent on a table."""
-    return session.budgets.get(table.fingerprint)
+    file = _file(session, table)
+    return _Account.open(file, fingerprint=table.fingerprint) if file.exists() else None
+
+
+class _Account(Accountant):
+    """A budget in a file that all sessions spend, for the records of a table, whatever file they are in."""
+
+    def check_data(self, source: Source) -> None:
+        pass
+
+
+def _file(session: Session, table: OpenTable) -> Path:
+    return session.budgets / f"{table.fingerprint}.json"
 
 
 @router.get("/tables/{id}/budget")
@@ -48,12 +63,16 @@ def budget(id: str, session: InSession) -> dict[str, Any]:
 def setbudget_of(id: str, asked: Budget, session: InSession) -> dict[str, Any]:
     """Say what may be spent on a table. It is said once: what was promised is not raised afterwards."""
     table = session.table(id)
-    account = Accountant(asked.epsilon, asked.delta)
-    # In one step: budgets belong to all sessions, and of two requests at the same time one is refused.
-    if session.budgets.setdefault(table.fingerprint, account) is not account:
+    session.budgets.mkdir(exist_ok=True)
+    try:
+        file, fingerprint = _file(session, table), table.fingerprint
+        _Account.create(file, asked.epsilon, asked.delta, fingerprint=fingerprint)
+    except OutputError:
+        if not file.exists():
+            raise
         raise Refused(
             HTTPStatus.CONFLICT,
             "this table has a budget already, and it is not raised afterwards",
             kind="BudgetError",
-        )
+        ) from None
     return budget(id, session)

@@ -46,6 +46,7 @@ async def events(id: str, request: Request) -> StreamingResponse:
 
 async def _follow(job: Job) -> AsyncIterator[str]:
     seen, waited = -1, 0
+    yield "retry: 300\n\n"  # milliseconds until a browser asks again whose answer broke off
     while True:
         if job.version != seen:
             seen, waited = job.version, 0

@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.web.jobs import Job
 from veil.web.projects import project_of
-from veil.web.routes.base import InSession, JobTold, the_session, the_workbench, told
+from veil.web.routes.base import InSession, JobTold, the_session, told
 from veil.web.routes.tables import open_file
 from veil.web.uploads import Upload, file_name
 
@@ -45,7 +45,7 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
     What could not be taken over is in `left_out` of the result.
     """
     session, name = the_session(request), file_name(veil_file_name, (SUFFIX, ARX_SUFFIX))
-    upload = Upload(the_workbench(request).folder, name)
+    upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
     def work(job: Job) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +19,7 @@ from veil.plan.plan import ASK
 from veil.recipe import Project
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.synthetic import patients
-from veil.tables import Csv, Excel, Format, read
+from veil.tables import Csv, Excel, Format, Source, read
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.web.child import CHILDREN
@@ -26,9 +27,9 @@ from veil.web.jobs import Job
 from veil.web.languages import Language, say
 from veil.web.problems import Refused, renamed
 from veil.web.projects import open_project
-from veil.web.routes.base import Body, InSession, InWorkbench, JobTold, the_session, the_workbench, told
+from veil.web.routes.base import Body, InSession, JobTold, the_session, told
 from veil.web.session import Filter, OpenTable, Session
-from veil.web.uploads import READING, Upload, file_name
+from veil.web.uploads import READING, Upload, file_name, read_file
 
 router = APIRouter(prefix="/tables", tags=["tables"])
 
@@ -81,7 +82,7 @@ async def send(
     """
     session, name = the_session(request), file_name(veil_file_name)
     format = None if veil_format is None else _how(veil_format).format(format_of(Path(name)))
-    upload = Upload(the_workbench(request).folder, name)
+    upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
     def work(job: Job) -> dict[str, Any]:
@@ -120,9 +121,14 @@ def example(session: InSession) -> JobTold:
 
     def work(job: Job) -> dict[str, Any]:
         job.tell(READING, 0, 0, "")
-        return _opened(session, session.open("patients.csv", lambda: read(patients()), "example"), job)
+        session.require_room()
+        return _opened(session, OpenTable("patients.csv", _example(), again=_example), job)
 
     return told(session.start("read table", work))
+
+
+def _example() -> Source:
+    return read(patients())
 
 
 class Place(Body):
@@ -135,11 +141,11 @@ class Place(Body):
 
 
 @router.post("/from", status_code=HTTPStatus.ACCEPTED)
-def open_path(place: Place, session: InSession, workbench: InWorkbench) -> JobTold:
+def open_path(place: Place, session: InSession) -> JobTold:
     """Open the table that the server was started with or, if it may, a file of its machine."""
-    if place.path is None and workbench.table is not None:
-        path: PlaceOf = workbench.table
-    elif place.path is not None and workbench.allow_paths:
+    if place.path is None and session.given is not None:
+        path: PlaceOf = session.given
+    elif place.path is not None and session.allow_paths:
         path = place_of(place.path)
     else:
         raise Refused(
@@ -149,17 +155,15 @@ def open_path(place: Place, session: InSession, workbench: InWorkbench) -> JobTo
         )
 
     def work(job: Job) -> dict[str, Any]:
-        relation = None if _is_project(path) else find_relation(path, None, "auto")
+        again = functools.partial(find_relation, path, None, "auto")
+        relation = None if _is_project(path) else again()
         if relation is not None or not isinstance(path, Path):
             assert relation is not None
             job.tell(READING, 0, 0, "")
-            return _opened(session, session.open_held(relation), job)
+            return _opened(session, session.open_held(relation, again), job)
         if _is_project(path):
             return open_file(session, path, path.name, job)
-        job.tell(READING, 0, 0, "")
-        stat = path.stat() if path.exists() else None
-        key = f"{path.resolve()} {stat and (stat.st_mtime_ns, stat.st_size)}"
-        return _opened(session, session.open(path.name, lambda: read(path), key), job)
+        return _opened(session, read_file(session, path, None, path.name, job), job)
 
     return told(session.start("read table", work))
 
@@ -298,8 +302,7 @@ def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
     format = how.format(kind)
 
     def work(job: Job) -> dict[str, Any]:
-        job.tell(READING, 0, 0, "")
-        table = session.open(old.name, lambda: read(path, format=format), f"{path} {format!r}")
+        table = read_file(session, path, format, old.name, job)
         table.beneath = old.source  # whose file it is
         return _opened(session, table, job)
 

@@ -1,0 +1,267 @@
+"""A process for each session: whatever crashes or takes memory without end there takes nobody else along.
+
+The server itself only checks who asks (`veil.web.guard`), begins and ends sessions, and hands every other request to the
+process of its session, which is a fork of the helper (`veil.web.child`) with a limit of memory. That process holds the
+tables, releases and jobs and answers as the whole server would: routes and jobs do not know where they run. So nothing
+of what jobs make has to be copied, a crash is a sentence in the panel that waits, and requests of others do not wait for
+each other's interpreter.
+
+The plan, the tables and which jobs are running are written down in the folder of the session whenever they change. After a
+crash, the next request starts a process that goes on from there; releases have to be made again. Budgets are files of
+their own, which outlive every session.
+
+A request is a connection with frames: what is asked, as JSON, and the body, which ends with an empty frame; the answer
+alike. What comes back is never unpickled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from http import HTTPStatus
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Message, Receive, Scope, Send
+
+from veil.base.references import untrusted
+from veil.engines.settings import available_memory
+from veil.web.child import CHILDREN
+from veil.web.problems import CRASHED, Refused, answer, problem, problem_of
+
+_HEAD = ("method", "path", "http_version", "scheme", "root_path")
+_SECRETS = (b"cookie", b"authorization")
+"""What a session does not have to know."""
+PATIENCE = 2.0
+"""Seconds that a process has to end by itself."""
+
+
+class SessionProcess:
+    """A session whose tables, releases and jobs are in a process of its own, as the server sees it."""
+
+    keys = ()
+
+    def __init__(
+        self, number: str, folder: Path, *, given: Path | None, allow_paths: bool, memory: int | None
+    ) -> None:
+        self.number, self.folder = number, folder
+        self.used = time.monotonic()
+        self._options = {"given": given, "allow_paths": allow_paths}
+        self._memory = memory
+        self._lock = threading.Lock()
+        self._control: socket.socket | None = None
+        self._process = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is running."""
+        return self._is_alive() and busy_mark(self.folder).exists()
+
+    def _is_alive(self) -> bool:
+        if self._control is None:
+            return False
+        try:
+            return bool(self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End the process, and remove all files."""
+        with self._lock:
+            if self._control is not None:
+                with self._control as control, contextlib.suppress(OSError):
+                    control.shutdown(socket.SHUT_WR)
+                    control.settimeout(PATIENCE)
+                    try:
+                        control.recv(1)
+                    except TimeoutError:  # so that its number is still its own
+                        os.kill(self._process, 9)
+                        control.recv(1)
+                self._control = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _connect(self) -> socket.socket:
+        """Return a connection to the process, which is started if there is none."""
+        mine, theirs = socket.socketpair()
+        with theirs, self._lock:
+            if not self._is_alive():
+                if self._control is not None:
+                    self._control.close()
+                memory = available_memory() if self._memory is None else self._memory
+                self._process, self._control = CHILDREN.begin(live, self.folder, self._options, memory=memory)
+            assert self._control is not None
+            with contextlib.suppress(OSError):  # it has died meanwhile: whoever reads the answer will notice
+                socket.send_fds(self._control, [b"."], [theirs.fileno()])
+        return mine
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the process answer a request; what only looks is asked again if the process has crashed meanwhile."""
+        for _ in range(2 if scope["method"] == "GET" else 1):
+            if await self._is_answered(scope, receive, send):
+                return
+        told = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED)
+        await answer(told)(scope, receive, send)
+
+    async def _is_answered(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Hand a request over and the answer back; return whether there was one, however far."""
+        reader, writer = await asyncio.open_connection(sock=await run_in_threadpool(self._connect))
+        began = asyncio.Event()
+        answering = asyncio.create_task(_pass_back(reader, send, began))
+        feeding = asyncio.create_task(_pass_on(scope, receive, writer))
+        try:
+            await asyncio.wait({answering, feeding}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done() and feeding.exception() is None:
+                return True  # whoever asked has gone
+            await (answering if answering.done() else feeding)
+        except HTTPException as error:
+            refusal = Refused(HTTPStatus(error.status_code), error.detail, kind="RequestError")
+            await answer(problem_of(refusal))(scope, receive, send)
+        except (EOFError, OSError):
+            return began.is_set()  # what breaks off, a browser that follows a job asks for again
+        finally:
+            for task in (answering, feeding):
+                task.cancel()
+            await asyncio.gather(answering, feeding, return_exceptions=True)
+            writer.close()
+        return True
+
+
+async def _pass_on(scope: Scope, receive: Receive, writer: asyncio.StreamWriter) -> None:
+    """Send a request, until whoever asks is gone."""
+    headers = [(name, value) for name, value in scope["headers"] if name not in _SECRETS]
+    head = {name: scope.get(name, "") for name in _HEAD}
+    head["query_string"] = scope["query_string"].decode("latin-1")
+    head["headers"] = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in headers]
+    await _write(writer, json.dumps(head).encode())
+    is_whole = scope["method"] == "GET"  # whose body nobody looks at
+    if is_whole:
+        await _write(writer, b"")
+    while (message := await receive())["type"] != "http.disconnect":
+        if message.get("body") and not is_whole:
+            await _write(writer, message["body"])
+        if not message.get("more_body") and not is_whole:
+            await _write(writer, b"")
+
+
+async def _pass_back(reader: asyncio.StreamReader, send: Send, began: asyncio.Event) -> None:
+    head = json.loads(await _read(reader))
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head["headers"]]
+    began.set()
+    await send({"type": "http.response.start", "status": head["status"], "headers": headers})
+    while body := await _read(reader):
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    return await reader.readexactly(int.from_bytes(await reader.readexactly(8)))
+
+
+async def _write(writer: asyncio.StreamWriter, frame: bytes) -> None:
+    writer.write(len(frame).to_bytes(8) + frame)
+    await writer.drain()
+
+
+# --- in the process of a session ------------------------------------------------------------------------
+
+
+@functools.cache
+def api() -> FastAPI:
+    """Make all that is answered in sessions, once for all of them."""
+    from veil.web.app import create_api
+
+    return create_api()
+
+
+def busy_mark(folder: Path) -> Path:
+    """Return the file that is there while a job of a session is running."""
+    return folder / "busy"
+
+
+def live(connection: Connection, folder: Path, options: dict[str, Any]) -> None:
+    """Answer the requests of a session until the server closes the connection, or is gone."""
+    from veil.web.session import Session
+
+    control = socket.socket(fileno=connection.fileno())
+    _, helper, _, _ = socket.recv_fds(control, 1, 1)
+    if not helper:
+        return
+    CHILDREN.adopt(socket.socket(fileno=helper[0]))
+    tempfile.tempdir = str(folder)  # what anything leaves behind goes with the session
+    session = Session("", folder, **options)
+    session.go_on(busy_mark(folder))
+    asyncio.run(_serve(control, session))
+
+
+async def _serve(control: socket.socket, session: Any) -> None:
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+    control.setblocking(False)
+
+    def accept() -> None:
+        sent, given, _, _ = socket.recv_fds(control, 1, 1)
+        if not sent:
+            os._exit(0)  # whatever is running
+        task = loop.create_task(_answer(socket.socket(fileno=given[0]), session))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    loop.add_reader(control, accept)
+    await asyncio.Event().wait()
+
+
+async def _answer(connection: socket.socket, session: Any) -> None:
+    reader, writer = await asyncio.open_connection(sock=connection)
+    is_over = False
+
+    async def receive() -> Message:
+        nonlocal is_over
+        try:
+            body = await _read(reader)
+        except (EOFError, OSError):
+            is_over = True
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": body, "more_body": bool(body)}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [
+                [name.decode("latin-1"), value.decode("latin-1")] for name, value in message["headers"]
+            ]
+            await _write(writer, json.dumps({"status": message["status"], "headers": headers}).encode())
+            return
+        if message.get("body"):
+            await _write(writer, message["body"])
+        if not message.get("more_body"):
+            session.save()
+            await _write(writer, b"")
+
+    with contextlib.closing(writer), contextlib.suppress(EOFError, OSError):
+        head = json.loads(await _read(reader))
+        scope = {
+            **{name: head[name] for name in _HEAD},
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "raw_path": head["path"].encode(),
+            "query_string": head["query_string"].encode("latin-1"),
+            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head["headers"]],
+            "client": None,
+            "server": None,
+            "state": {"session": session},
+        }
+        with untrusted(session.keys):
+            await api()(scope, receive, send)
+        while not is_over:  # what is not read would take the answer along
+            await receive()

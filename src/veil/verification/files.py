@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,25 +66,42 @@ def _in_csv(path: Path, format: Csv, verified: pa.Table) -> Iterator[str]:
         if not is_gzip(path):
             yield from _in_csv_text(file, format, verified)
             return
-        # Flags say what else the head holds: a name, a comment. The time stands behind them.
-        head = file.read(8)
-        if head[3] != 0 or any(head[4:]):
-            yield "a name or a time of its own"
-        file.seek(0)
+        yield from in_gzip(path)
         with gzip.GzipFile(fileobj=file) as unpacked:
             yield from _in_csv_text(unpacked, format, verified)  # type: ignore[arg-type]
 
 
-def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[str]:
+def in_gzip(path: Path) -> Iterator[str]:
+    """Say what a gzip file holds besides one stream: a name, a comment or a time, further streams, or bytes behind them."""
+    with path.open("rb") as file:
+        head = file.read(8)
+        # Flags say what else the head holds. The time stands behind them.
+        if head[3] != 0 or any(head[4:]):
+            yield "a name or a time of its own"
+        file.seek(0)
+        stream = zlib.decompressobj(31)
+        while not stream.eof and (data := file.read(_BLOCK)):
+            while data:
+                stream.decompress(data, _BLOCK)
+                data = stream.unconsumed_tail
+        if stream.unused_data or file.read(1):
+            yield "several streams, or bytes behind them"
+
+
+def csv_batches(
+    file: BinaryIO, format: Csv, names: list[str], *, foreign: bool = False
+) -> pa.RecordBatchReader:
+    """Read the cells of a CSV file as text, piece by piece; a foreign one may have other names and blank lines."""
     from pyarrow import csv
 
-    names = verified.column_names
-    parsed = csv.open_csv(
+    return csv.open_csv(
         file,
         read_options=csv.ReadOptions(
             block_size=_BLOCK,
+            skip_rows=format.skip,
             encoding=format.encoding or "utf8",
-            column_names=None if format.header else names,
+            column_names=names if foreign or not format.header else None,
+            skip_rows_after_names=int(foreign and format.header),
         ),
         parse_options=csv.ParseOptions(
             delimiter=format.separator or ",",
@@ -91,7 +109,7 @@ def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[st
             double_quote=format.quote is not None,
             escape_char=format.escape or False,
             newlines_in_values=True,
-            ignore_empty_lines=False,
+            ignore_empty_lines=foreign and len(names) > 1,
         ),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -100,6 +118,11 @@ def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[st
             quoted_strings_can_be_null=False,
         ),
     )
+
+
+def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[str]:
+    names = verified.column_names
+    parsed = csv_batches(file, format, names)
     spellings: list[dict[str, Any]] = [{} for _ in names]
 
     def look(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:

@@ -214,7 +214,13 @@ def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
 def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
     """Whether statistics name cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
-    bounds = [found.min, found.max]
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(
+        column.type
+    ):  # which Python has for some years only
+        bounds = [found.min_raw, found.max_raw]
+        pieces = [each.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64()) for each in pieces]
+    else:
+        bounds = [found.min, found.max]
     if pa.types.is_float16(column.type):  # of which Arrow tells the bytes, and compares none
         bounds = [float(np.frombuffer(each, "<f2")[0]) for each in bounds]
         pieces = [each.cast(pa.float32()) for each in pieces]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.tables.excel import as_doubles
-from veil.tables.text import canonical_text
+from veil.tables.text import canonical_text, python_values
 
 _SHEET = "xl/worksheets/sheet1.xml"
 _TEXTS = "xl/sharedStrings.xml"
@@ -203,7 +203,7 @@ def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str 
         yield tuple((name, name) for name in verified.column_names)
     for at in range(0, verified.num_rows, 1 << 14):
         piece = verified.slice(at, 1 << 14)
-        columns = [zip(as_doubles(each).to_pylist(), _texts(each), strict=True) for each in piece.columns]
+        columns = [zip(python_values(as_doubles(each)), _texts(each), strict=True) for each in piece.columns]
         yield from zip(*columns, strict=True)
 
 

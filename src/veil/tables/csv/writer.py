@@ -133,6 +133,7 @@ class Encoded:
 
 def _field(column: pa.ChunkedArray, name: str, separator: str, format: Csv, style: Style) -> pa.ChunkedArray:
     missing = "" if "" in format.missing or not format.missing else format.missing[0]
+    _check_years(column, name)
     text = spell(column, name, decimal=format.decimal, time_separator=format.time_separator or "T")
     if style.point and pa.types.is_floating(column.type):
         texts = [None if each is None else repr(each) for each in column.to_pylist()]
@@ -146,6 +147,19 @@ def _field(column: pa.ChunkedArray, name: str, separator: str, format: Csv, styl
         )
     quoted = _quote_values(text, f"column {name!r}", separator, format, style, is_text(column.type))
     return quoted.fill_null(f"{format.quote}{missing}{format.quote}" if style.quotes_missing else missing)
+
+
+def _check_years(column: pa.ChunkedArray, name: str) -> None:
+    """Refuse days and times that no reader of CSV takes for such: years have four digits there."""
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return
+    for end in ("min", "max"):
+        day = pc.min_max(column)[end]
+        if day.is_valid and not 0 <= (year := pc.year(day).as_py()) <= 9999:
+            raise OutputError(
+                f"column {name!r} holds a date in the year {year}, and years of four digits are all that is read back from a "
+                "CSV file. Write Parquet or Feather, turn the column into text, generalize it by years, or correct it in the input"
+            )
 
 
 def _quote_values(

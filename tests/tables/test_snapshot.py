@@ -188,7 +188,7 @@ def test_a_job_that_has_not_said_that_it_is_done_is_a_note(tmp_path: Path) -> No
         (warning,) = _warnings(place)
         assert "part-00000-0a1b2c3d" in warning
         assert "has no _SUCCESS" in warning
-    result = CliRunner().invoke(app, ["assess", str(root), "--quasi-identifiers", "age"])
+    result = CliRunner().invoke(app, ["assess", str(root), "--qi", "age"])
     assert result.exit_code == 0
     assert " ".join(result.stderr.split()).count("has no _SUCCESS") == 1
     (root / "_SUCCESS").touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 import veil
 from veil import KAnonymity
-from veil.tables import Csv, Excel, Feather, Format, Parquet, read
+from veil.tables import Csv, Excel, Feather, Format, Parquet, read, write
 from veil.tables.csv.writer import write_csv
 from veil.verification.layout import equal_but_last, layout_of
 from veil.verification.stranger import look_at
@@ -249,6 +250,29 @@ def test_a_batch_of_its_own_is_an_open_question(tmp_path: Path) -> None:
     assert _marks(path, Feather()) == ["batches of several sizes"]
 
 
+def test_names_and_bytes_that_no_reader_shows_are_open_questions(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    write(TABLE, path)
+    data, writer = path.read_bytes(), pq.read_metadata(path).created_by.encode()
+    path.write_bytes(data.replace(writer, (b"Ann 1979 " + writer)[: len(writer)]))
+    assert "a name of its writer" in _open_questions(path)[0]
+    path = tmp_path / "table.feather"
+    write(TABLE, path)
+    data = path.read_bytes()
+    footer = len(data) - 10 - int.from_bytes(data[-10:-6], "little")
+    assert _open_questions(path) == []
+    for changed in (data[:6] + b"An" + data[8:], data[:footer] + b"Ann 1979" + data[footer:]):
+        path.write_bytes(changed)
+        assert "bytes besides its batches" in _open_questions(path)[0]
+    with contextlib.suppress(TypeError):  # of an Arrow that writes none
+        with (
+            pa.OSFile(str(path), "wb") as sink,
+            pa.ipc.new_file(sink, TABLE.schema, metadata={"a": "b"}) as file,
+        ):
+            file.write_table(TABLE)
+        assert "metadata" in _open_questions(path)[0]
+
+
 def test_pieces_are_equal_but_the_last() -> None:
     assert [equal_but_last(each) for each in ([], [3], [3, 3], [3, 2], [2, 3], [3, 3, 1], [3, 1, 3], [1, 3])] == [
         True, True, True, True, False, True, False, False,
@@ -291,28 +315,51 @@ SHEET_MARKS: dict[str, Callable[[Any], None]] = {
 def test_a_marked_row_of_a_workbook_is_an_open_question(mark: str | None, tmp_path: Path) -> None:
     path = tmp_path / "table.xlsx"
     _workbook(path, SHEET_MARKS.get(mark or ""))
-    assert bool(list(layout_of(path, Excel(), {}))) == (mark is not None)
+    marks = [each for each in layout_of(path, Excel(), TABLE) if "not written by Veil" not in each]
+    assert bool(marks) == (mark is not None)
+
+
+SHEET, TEXTS = "xl/worksheets/sheet1.xml", "<t>flu</t>"
+EDITS = {
+    "a decimal place": (SHEET, "<v>107</v>", "<v>107.0</v>"),
+    "an exponent": (SHEET, "<v>107</v>", "<v>1.07E2</v>"),
+    "two runs": (SHEET, TEXTS, "<r><t>fl</t></r><r><t>u</t></r>"),
+    "a comment of XML": (SHEET, '<row r="9"', '<!-- Ann --><row r="9"'),
+    "an instruction of XML": (SHEET, '<row r="9"', '<?ann?><row r="9"'),
+    "a blank before a row": (SHEET, '<row r="9"', ' <row r="9"'),
+    "spans of one row": (SHEET, '<row r="9"', '<row r="9" spans="1:7"'),
+    "a selected cell": (SHEET, 'activeCell="A1"', 'activeCell="C9"'),
+    "a hidden column": (SHEET, "<sheetData>", '<cols><col min="2" max="2" hidden="1"/></cols><sheetData>'),
+    "a font that no cell has": ("xl/styles.xml", "</fonts>", '<font><name val="Ann"/></font></fonts>'),
+    "a name": ("docProps/app.xml", "<Application>", '<Application x="Ann">'),
+    "a version": ("docProps/app.xml", "<AppVersion>", "<AppVersion>1979"),
+    "a creator": ("docProps/core.xml", "</cp:core", "<creator>openpyxl Ann</creator></cp:core"),
+    "a day": ("docProps/core.xml", "1980-01-01", "2024-05-06"),
+    "a window": ("xl/workbook.xml", "<workbookView ", '<workbookView xWindow="1979" '),
+    "a defined name": ("xl/workbook.xml", "<definedNames />", "<definedNames><definedName name='A'>1</definedName></definedNames>"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("part", "old", "new"),
-    [
-        ("xl/worksheets/sheet1.xml", "<v>107</v>", "<v>107.0</v>"),
-        ("xl/worksheets/sheet1.xml", "<v>107</v>", "<v>1.07E2</v>"),
-        ("xl/worksheets/sheet1.xml", "<t>flu</t>", "<r><t>fl</t></r><r><t>u</t></r>"),
-    ],
+    "edit", [None, *EDITS, "a time", "a comment", "bytes before", "bytes behind", "a part", "packing"]
 )
-def test_a_cell_spelled_in_its_own_way_is_an_open_question(
-    part: str, old: str, new: str, tmp_path: Path
-) -> None:
+def test_whatever_is_changed_in_a_workbook_is_an_open_question(edit: str | None, tmp_path: Path) -> None:
     path, other = tmp_path / "table.xlsx", tmp_path / "other.xlsx"
-    _workbook(path)
+    write(TABLE.drop_columns(["pay"]).append_column("pay", pa.array([2.0, 1.25] * (ROWS // 2))), path)
+    part, old, new = EDITS.get(edit or "", ("", "", ""))
     with zipfile.ZipFile(path) as package, zipfile.ZipFile(other, "w") as again:
-        for name in package.namelist():
-            text = package.read(name)
-            assert name != part or old.encode() in text
-            again.writestr(name, text.replace(old.encode(), new.encode(), 1) if name == part else text)
-    assert _marks(other, Excel())
+        for each in package.infolist():
+            text = package.read(each).decode()
+            assert each.filename != part or old in text
+            each.date_time = (2024, 5, 6, 7, 8, 10) if edit == "a time" else each.date_time
+            each.compress_type = zipfile.ZIP_STORED if edit == "packing" else each.compress_type
+            again.writestr(each, text.replace(old, new, 1) if each.filename == part else text)
+        again.comment = b"Ann" if edit == "a comment" else b""
+        if edit == "a part":
+            again.writestr("xl/calcChain.xml", "<calcChain/>")
+    before, behind = (b"Ann" if edit == f"bytes {where}" else b"" for where in ("before", "behind"))
+    other.write_bytes(before + other.read_bytes() + behind)
+    assert bool(_open_questions(other)) == (edit is not None)
 
 
 # --- what Veil writes -----------------------------------------------------------------------------

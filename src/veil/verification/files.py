@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,12 @@ from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
+
+_WRITER = re.compile(
+    r"(parquet-(cpp-arrow|cpp|mr|rs|go|java)|DuckDB|[Pp]olars|fastparquet(-python)?|impala|Trino) (version )?v?[0-9.]+(-[A-Z]+)?"
+    r"( \(build [0-9a-f]*\))?"
+)
+"""How programs that write Parquet sign."""
 
 _SOME = 1 << 10
 """Cells that tell whether those of a column repeat each other."""
@@ -183,6 +190,8 @@ def _in_parquet(path: Path, verified: pa.Table) -> Iterator[str]:
         head = file.metadata
         if set(head.metadata or {}) - {b"ARROW:schema"} or any(map(has_metadata, file.schema_arrow)):
             yield "metadata"
+        if head.created_by and not _WRITER.fullmatch(head.created_by):
+            yield "a name of its writer that no known one has"
         chunks = [
             head.row_group(group).column(column)
             for group in range(head.num_row_groups)
@@ -232,13 +241,32 @@ def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
 
 def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as parsed:
-        if parsed.schema.metadata or any(map(has_metadata, parsed.schema)):
+        if (
+            parsed.schema.metadata
+            or any(map(has_metadata, parsed.schema))
+            or getattr(parsed, "metadata", None)
+        ):
             yield "metadata"
+        if _has_gaps(path):
+            yield "bytes besides its batches"
 
         found = [parsed.get_batch_with_custom_metadata(each) for each in range(parsed.num_record_batches)]
         if any(each.custom_metadata for each in found):
             yield "metadata"
         yield from _batches(parsed.schema.names, (each.batch for each in found), verified, _in_memory)
+
+
+def _has_gaps(path: Path) -> bool:
+    """Whether bytes stand before, between or behind the messages of an Arrow file, where no reader looks."""
+    with pa.OSFile(str(path)) as file:
+        size = file.size()
+        head = file.read(8)
+        file.seek(size - 10)
+        footer = int.from_bytes(file.read(4), "little")
+        file.seek(8)
+        for _ in pa.ipc.MessageReader.open_stream(file):
+            pass
+        return bool(head != b"ARROW1\0\0" or file.tell() != size - 10 - footer)
 
 
 def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:

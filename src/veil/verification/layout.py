@@ -29,7 +29,7 @@ from veil.tables.csv.writer import VEIL, Encoded, Style, header_line, write_reco
 from veil.tables.formats import is_gzip
 from veil.tables.source import Rows
 from veil.verification.files import csv_batches
-from veil.verification.workbook import layout_of_workbook
+from veil.verification.workbook import layout_of_workbook, other_parts
 
 QUOTES = "quotes around some records only"
 LINE_ENDS = "line endings of several kinds"
@@ -73,6 +73,8 @@ def layout_of(path: Path, format: Format, rows: Rows) -> Iterator[str]:
         yield from _layout_of_csv(path, format, rows)
     elif isinstance(format, Excel):
         yield from layout_of_workbook(path, header=format.header)
+        if parts := list(other_parts(path, rows, format)):
+            yield f"{FOREIGN}: other {', '.join(parts[:3])}{' and others' if parts[3:] else ''}"
     elif isinstance(format, Parquet):
         yield from layout_of_parquet(path)
     else:

@@ -52,7 +52,7 @@ def look_at(source: Source) -> tuple[list[Finding], list[str]]:
 
 
 _MARKED = "whether a record is marked by the way in which it is written ({}): ask whoever wrote the file, or write the table again"
-_FOREIGN = "who wrote the file: it was {}. A program that opened and saved it does that, and no record is marked by it"
+_FOREIGN = "who wrote the file: it was {}. A program that opened and saved it may do that"
 
 
 def _marks(source: Source) -> list[str]:

@@ -56,8 +56,7 @@ VEIL = Style()
 
 def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     """Write a table to an open binary file. What is unknown in the format is written with , and UTF-8."""
-    heed_formulas(table, format.formulas, "Csv")
-    _warn_of_blanks(table)
+    heed_dialect(table, format)
     out = Encoded(file, format.encoding or "utf-8")
     if format.header:
         out.write(header_line(table.column_names, format))
@@ -89,7 +88,9 @@ class BlankWarning(UserWarning):
     """A CSV file holds empty texts beside missing values, which most programs read as the same."""
 
 
-def _warn_of_blanks(table: pa.Table) -> None:
+def heed_dialect(table: pa.Table, format: Csv) -> None:
+    """Warn of or refuse what other programs take for something else: formulas, and empty texts beside missing values."""
+    heed_formulas(table, format.formulas, "Csv")
     for name in table.column_names:
         column = table[name]
         if column.null_count and is_text(column.type) and pc.any(pc.equal(column, "")).as_py():

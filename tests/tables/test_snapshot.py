@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,9 +77,29 @@ def databricks_job(root: Path) -> Path:
     return _data(root)
 
 
+def dynamic_overwrite(root: Path) -> Path:
+    (root / ".spark-staging-1a2b" / "day=1").mkdir(parents=True)
+    return _data(root)
+
+
+def magic_committer(root: Path) -> Path:
+    (root / "__magic_job-17" / "tasks").mkdir(parents=True)
+    return _data(root)
+
+
 LAYOUTS: dict[str, Callable[[Path], Path]] = {
     each.__name__: each
-    for each in (delta, partitioned_delta, iceberg, hadoop_iceberg, hudi, spark_job, databricks_job)
+    for each in (
+        delta,
+        partitioned_delta,
+        iceberg,
+        hadoop_iceberg,
+        hudi,
+        spark_job,
+        databricks_job,
+        dynamic_overwrite,
+        magic_committer,
+    )
 }
 REFUSED = "only its log tells which are current|a job is not done"
 
@@ -158,3 +179,25 @@ def test_what_only_lies_nearby_is_read(tmp_path: Path) -> None:
     assert relation is not None
     assert relation.table.count().to_pyarrow().as_py() == 3
     assert relation_of(_data(tmp_path / "none").parent) is not None  # Veil's own folders have no _SUCCESS
+
+
+def test_a_job_that_has_not_said_that_it_is_done_is_a_note(tmp_path: Path) -> None:
+    root = tmp_path / "job"
+    _data(root / "day=1", "part-00000-0a1b2c3d-1111-4222-8333-444455556666-c000.snappy.parquet")
+    for place in (root, root / "day=1", f"{root}/*/*.parquet"):
+        (warning,) = _warnings(place)
+        assert "part-00000-0a1b2c3d" in warning
+        assert "has no _SUCCESS" in warning
+    result = CliRunner().invoke(app, ["assess", str(root), "--qi", "age"])
+    assert result.exit_code == 0
+    assert " ".join(result.stderr.split()).count("has no _SUCCESS") == 1
+    (root / "_SUCCESS").touch()
+    _data(tmp_path / "release", "part-00000.parquet")  # as Veil names its own
+    assert [_warnings(place) for place in (root, root / "day=1", tmp_path / "release")] == [[], [], []]
+
+
+def _warnings(place: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        relation_of(place, engine="duckdb")
+    return [str(each.message) for each in caught if issubclass(each.category, UserWarning)]

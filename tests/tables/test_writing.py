@@ -14,8 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import veil
 from veil.errors import InputError, OutputError
 from veil.tables import Csv, Excel, Feather, Format, Parquet, atomic, output_format, read, write
+from veil.tables.text import canonical_text
 
 TABLE = pa.table({"age": [34, None, 27], "zip": ["02139", "", None]})
 NAMES = ["t.csv", "t.csv.gz", "t.tsv", "t.parquet", "t.feather", "t.xlsx"]
@@ -269,3 +271,27 @@ class TestFormats:
         assert output_format(Path("x.xlsx"), Excel("HIV ward", header=False)) == Excel(header=False)
         with pytest.raises(OutputError, match=r"the name has no ending"):
             output_format(Path("x"))
+
+
+@pytest.mark.parametrize("days", [3_000_000, -800_000])
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("s"), pa.timestamp("us")])
+def test_dates_beyond_four_digits_are_released_or_refused_with_a_way_out(
+    days: int, kind: pa.DataType, tmp_path: Path
+) -> None:
+    plain = pa.array([days, 10] * 4, pa.int32()).cast(pa.date32())
+    far, spelled = plain.cast(kind), plain.cast(pa.string()).to_pylist()
+    table = pa.table({"age": [30] * 8, "day": far})
+    release = veil.anonymize(
+        table, quasi_identifiers={"age": "suppression"}, others="keep", models=veil.KAnonymity(2), person=None
+    )
+    for ending in ("parquet", "feather", "xlsx"):
+        release.save(tmp_path / f"a.{ending}")
+        texts = canonical_text(read(tmp_path / f"a.{ending}").table["day"])
+        assert [
+            each[: len(first)] for each, first in zip(sorted(map(str, texts)), sorted(spelled), strict=True)
+        ] == sorted(spelled)
+    with pytest.raises(
+        OutputError, match="column 'day' holds a date in the year .* Write Parquet or Feather, turn"
+    ):
+        release.save(tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()

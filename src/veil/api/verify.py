@@ -18,6 +18,7 @@ from veil.published.flag import find_flag
 from veil.published.people import People
 from veil.published.several import free_label, joined_view
 from veil.published.table import Published
+from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import Format, Source
 from veil.verification.outcome import verify_outcome
 from veil.verification.outside import Input, unjudged_columns, verify_columns, verify_from_outside
@@ -40,7 +41,8 @@ def verify(
     The first line of the result says what was not checked. A model that compares with the input, such as t-closeness, is
     judged if the table shows the sensitive cells of every record, or if the certificate has their distribution. Otherwise
     it is not checked, which means neither kept nor broken. The same applies to promises that count people with several
-    rows, unless the table has pseudonyms of them. A release brings its own plan and its input.
+    rows, unless the table has pseudonyms of them. Where promises count rows, and a column shows that people have several,
+    that is an open question. A release brings its own plan and its input.
 
     A value that has two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be told apart by readers, so the
     promise is broken. What a frame or a file contains besides its cells (metadata, attributes, memory under blank cells,
@@ -174,8 +176,10 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         *forms,
     ]
     judged = [*published.names, *(name for model in plan.models for name in model.attribute_names)]
+    repeats = [] if person is not None else ask_about_repeats(found, plan.identifying, published.names)
     open_questions = [
         *beside,
+        *repeats,
         *unjudged_columns([name for name in columns if name != flag], [*judged, *plan.identifying]),
         *(model.unseen for model in plan.models if model.unseen is not None),
     ]

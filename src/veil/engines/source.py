@@ -40,7 +40,7 @@ from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.cells import POINT, Marks
 from veil.tables.formats import Format, Parquet
-from veil.tables.source import file_digest
+from veil.tables.source import Rows, file_digest
 
 if TYPE_CHECKING:
     import ibis
@@ -72,10 +72,13 @@ class EngineSource(EngineHeld):
     )
 
     @property
-    def files(self) -> list[tuple[Path, Format]]:
+    def files(self) -> list[tuple[Path, Format, Rows]]:
         """The files that the engine reads."""
         scan = self.relation.original.scan
-        return [] if scan is None else [(Path(file), scan.format) for file in scan.files]
+        if scan is None:
+            return []
+        kinds = {name: scan.kinds.get(name, pa.string()) for name in scan.options.get("columns", ())}
+        return [(Path(file), scan.format, kinds) for file in scan.files]
 
     def dictionary(self, name: str) -> pa.Array:
         """The different values of a column as Veil sees them, in the order of the condensed table's codes."""

@@ -25,7 +25,7 @@ from veil.tables.formats import Excel
 from veil.tables.formulas import heed_formulas
 from veil.tables.header import header_below
 from veil.tables.reading import check_readable
-from veil.tables.text import canonical_text
+from veil.tables.text import canonical_text, python_values
 from veil.tables.workbook import MOST_COLUMNS, MOST_ROWS, check_workbook, reading_workbook, rectangle
 
 _MAX_TEXT = 32_767
@@ -229,7 +229,7 @@ def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
 
 
 def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
-    """Return values that Excel can hold; zoned, early and very exact times and long numbers become text."""
+    """Return values that Excel can hold; zoned, early, far and very exact times and long numbers become text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -241,7 +241,7 @@ def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
         column = column.cast(pa.timestamp("us"), safe=False)
         if not column.cast(kind).equals(exact):
             return canonical_text(exact)
-    values: list[Any] = column.to_pylist()
+    values = python_values(column)
     if pa.types.is_temporal(kind) and any(isinstance(value, dt.date) and _early(value) for value in values):
         return canonical_text(column)
     if any(map(_is_too_exact, values)):

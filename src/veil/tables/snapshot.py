@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -19,16 +20,25 @@ _UNLOGGED = re.compile(r"\.(csv|tsv|txt|json|jsonl|xlsx|xlsm|xls|ods)(\.gz)?$", 
 """Names of files that no lake table consists of: whatever lies beside them does not speak of them."""
 _PARTITION = re.compile(r"[^=]+=|.{1,2}$")
 """Folders within a table: those of partitions, and those by which Delta spreads its files."""
+_STAGING = re.compile(r"_temporary$|__magic|\.spark-staging-")
+"""Folders in which Hadoop, its committers for S3 and Spark keep what a job has not committed."""
+_SPARK_PART = re.compile(r"part-([0-9]{5}-[0-9a-f]{8}-|[rm]-[0-9]{5})")
 _UNFINISHED = re.compile(
     r"(\.part|\._copying_|\.inprogress(\..*)?|\.crdownload|\.filepart)$|^\..*\.inprogress\.", re.IGNORECASE
 )
 
 
+class UnfinishedWarning(UserWarning):
+    """A folder looks like that of a job, but nothing says that the job has finished."""
+
+
 def check_snapshot(files: Iterable[Path], folder: Path | None = None) -> None:
     """Refuse files that are not a table by themselves: those of a lake table, or of a job that has not finished.
 
-    `folder` is what was asked for, if it was more than a single file: everything in it should be finished.
+    `folder` is what was asked for, if it was more than a single file: everything in it should be finished. Not all programs
+    say so when they have, so that a missing ``_SUCCESS`` is a warning.
     """
+    files = list(files)
     seen: set[Path] = set()
     for file in files:
         for path in {Path(os.path.abspath(file)), Path(os.path.realpath(file))}:
@@ -39,6 +49,20 @@ def check_snapshot(files: Iterable[Path], folder: Path | None = None) -> None:
     if folder is not None and folder.is_dir():
         for place, folders, names in os.walk(folder):
             _check_job(Path(place), folders, names)
+    if folder is not None and not folder.is_file():
+        _warn_of_no_success(files)
+
+
+def _warn_of_no_success(files: list[Path]) -> None:
+    part = next((file for file in files if _SPARK_PART.match(file.name)), None)
+    # Of a partitioned table it lies in the folder above.
+    if part is not None and not any((place / "_SUCCESS").exists() for place in part.parents):
+        warnings.warn(
+            f"{part}: has no _SUCCESS beside it, which jobs of Spark and Hadoop write when they are done. Make sure that all "
+            "parts are there",
+            UnfinishedWarning,
+            stacklevel=2,
+        )
 
 
 def _check_log(file: Path) -> None:
@@ -106,15 +130,15 @@ def _check_finished(file: Path) -> None:
     siblings = (
         set(os.listdir(file.parent)) if file.name.startswith("part-") and file.parent.is_dir() else set()
     )
-    if "_temporary" in file.parts or _UNFINISHED.search(file.name):
+    if any(map(_STAGING.match, file.parts)) or _UNFINISHED.search(file.name):
         raise _unfinished(file, "is still being written")
-    _check_job(file.parent, siblings & {"_temporary"}, {each for each in siblings if each.startswith("_")})
+    _check_job(file.parent, siblings, {each for each in siblings if each.startswith("_")})
 
 
 def _check_job(place: Path, folders: Iterable[str], names: Iterable[str]) -> None:
     """Refuse a folder with what jobs leave behind that have not finished."""
-    if "_temporary" in folders:
-        raise _unfinished(place, "has a folder _temporary")
+    if staging := sorted(filter(_STAGING.match, folders)):
+        raise _unfinished(place, f"has a folder {staging[0]}")
     begun = {each.removeprefix("_started_") for each in names if each.startswith("_started_")}
     ended = {each.removeprefix("_committed_") for each in names if each.startswith("_committed_")}
     if begun - ended:

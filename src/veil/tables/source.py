@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
+Rows: TypeAlias = pa.Table | Mapping[str, pa.DataType]
+"""The rows of a file, or the types by which to read them."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,9 @@ class Source:
             self.frame.check_index()
 
     @property
-    def files(self) -> list[tuple[Path, Format]]:
-        """The files that the table was read from, with their formats."""
-        return [] if self.path is None or self.format is None else [(self.path, self.format)]
+    def files(self) -> list[tuple[Path, Format, Rows]]:
+        """The files that the table was read from, with their formats and their rows, or the types to read those by."""
+        return [] if self.path is None or self.format is None else [(self.path, self.format, self.table)]
 
     @property
     def records(self) -> int:

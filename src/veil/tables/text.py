@@ -43,7 +43,7 @@ def sorted_places(
     return np.argsort(rank, kind="stable").astype(np.int64)
 
 
-def python_values(array: pa.Array) -> list[Any]:
+def python_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Return values as Python has them; of dates and times beyond its years 1 to 9999, all as text."""
     try:
         values: list[Any] = array.to_pylist()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +30,12 @@ from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
 """Bytes of a CSV file that are looked at together."""
+
+_WRITER = re.compile(
+    r"(parquet-(cpp-arrow|cpp|mr|rs|go|java)|DuckDB|[Pp]olars|fastparquet(-python)?|impala|Trino) (version )?v?[0-9.]+(-[A-Z]+)?"
+    r"( \(build [0-9a-f]*\))?"
+)
+"""How programs that write Parquet sign."""
 
 _SOME = 1 << 10
 """Cells that tell whether those of a column repeat each other."""
@@ -65,25 +73,42 @@ def _in_csv(path: Path, format: Csv, verified: pa.Table) -> Iterator[str]:
         if not is_gzip(path):
             yield from _in_csv_text(file, format, verified)
             return
-        # Flags say what else the head holds: a name, a comment. The time stands behind them.
-        head = file.read(8)
-        if head[3] != 0 or any(head[4:]):
-            yield "a name or a time of its own"
-        file.seek(0)
+        yield from in_gzip(path)
         with gzip.GzipFile(fileobj=file) as unpacked:
             yield from _in_csv_text(unpacked, format, verified)  # type: ignore[arg-type]
 
 
-def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[str]:
+def in_gzip(path: Path) -> Iterator[str]:
+    """Say what a gzip file holds besides one stream: a name, a comment or a time, further streams, or bytes behind them."""
+    with path.open("rb") as file:
+        head = file.read(8)
+        # Flags say what else the head holds. The time stands behind them.
+        if head[3] != 0 or any(head[4:]):
+            yield "a name or a time of its own"
+        file.seek(0)
+        stream = zlib.decompressobj(31)
+        while not stream.eof and (data := file.read(_BLOCK)):
+            while data:
+                stream.decompress(data, _BLOCK)
+                data = stream.unconsumed_tail
+        if stream.unused_data or file.read(1):
+            yield "several streams, or bytes behind them"
+
+
+def csv_batches(
+    file: BinaryIO, format: Csv, names: list[str], *, foreign: bool = False
+) -> pa.RecordBatchReader:
+    """Read the cells of a CSV file as text, piece by piece; a foreign one may have other names and blank lines."""
     from pyarrow import csv
 
-    names = verified.column_names
-    parsed = csv.open_csv(
+    return csv.open_csv(
         file,
         read_options=csv.ReadOptions(
             block_size=_BLOCK,
+            skip_rows=format.skip,
             encoding=format.encoding or "utf8",
-            column_names=None if format.header else names,
+            column_names=names if foreign or not format.header else None,
+            skip_rows_after_names=int(foreign and format.header),
         ),
         parse_options=csv.ParseOptions(
             delimiter=format.separator or ",",
@@ -91,7 +116,7 @@ def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[st
             double_quote=format.quote is not None,
             escape_char=format.escape or False,
             newlines_in_values=True,
-            ignore_empty_lines=False,
+            ignore_empty_lines=foreign and len(names) > 1,
         ),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -100,6 +125,11 @@ def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[st
             quoted_strings_can_be_null=False,
         ),
     )
+
+
+def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[str]:
+    names = verified.column_names
+    parsed = csv_batches(file, format, names)
     spellings: list[dict[str, Any]] = [{} for _ in names]
 
     def look(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
@@ -160,6 +190,8 @@ def _in_parquet(path: Path, verified: pa.Table) -> Iterator[str]:
         head = file.metadata
         if set(head.metadata or {}) - {b"ARROW:schema"} or any(map(has_metadata, file.schema_arrow)):
             yield "metadata"
+        if head.created_by and not _WRITER.fullmatch(head.created_by):
+            yield "a name of its writer that no known one has"
         chunks = [
             head.row_group(group).column(column)
             for group in range(head.num_row_groups)
@@ -191,7 +223,13 @@ def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
 def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
     """Whether statistics name cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
-    bounds = [found.min, found.max]
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(
+        column.type
+    ):  # which Python has for some years only
+        bounds = [found.min_raw, found.max_raw]
+        pieces = [each.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64()) for each in pieces]
+    else:
+        bounds = [found.min, found.max]
     if pa.types.is_float16(column.type):  # of which Arrow tells the bytes, and compares none
         bounds = [float(np.frombuffer(each, "<f2")[0]) for each in bounds]
         pieces = [each.cast(pa.float32()) for each in pieces]
@@ -203,13 +241,32 @@ def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
 
 def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as parsed:
-        if parsed.schema.metadata or any(map(has_metadata, parsed.schema)):
+        if (
+            parsed.schema.metadata
+            or any(map(has_metadata, parsed.schema))
+            or getattr(parsed, "metadata", None)
+        ):
             yield "metadata"
+        if _has_gaps(path):
+            yield "bytes besides its batches"
 
         found = [parsed.get_batch_with_custom_metadata(each) for each in range(parsed.num_record_batches)]
         if any(each.custom_metadata for each in found):
             yield "metadata"
         yield from _batches(parsed.schema.names, (each.batch for each in found), verified, _in_memory)
+
+
+def _has_gaps(path: Path) -> bool:
+    """Whether bytes stand before, between or behind the messages of an Arrow file, where no reader looks."""
+    with pa.OSFile(str(path)) as file:
+        size = file.size()
+        head = file.read(8)
+        file.seek(size - 10)
+        footer = int.from_bytes(file.read(4), "little")
+        file.seek(8)
+        for _ in pa.ipc.MessageReader.open_stream(file):
+            pass
+        return bool(head != b"ARROW1\0\0" or file.tell() != size - 10 - footer)
 
 
 def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:

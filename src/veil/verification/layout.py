@@ -1,60 +1,80 @@
 """The layout of a file: whether the way in which records are written marks one of them.
 
 Cells are one thing, and how they are written another: quotes around one record, another line ending, a blank line before
-it, a row group or a batch of its own. Whoever has two copies, or knows what to look for, finds that record again. Writers
-differ, so that no particular layout is asked for, but one and the same for all records. What is odd is told by the channel,
-and never by what was found in it.
+it, a row group or a batch of its own. Whoever has two copies, or knows what to look for, finds that record again. A CSV file
+is written again, and the bytes are compared. Other programs have other styles: where one of those explains every byte, no
+record is marked by it, and the file just was not written by Veil as it stands. Of other formats the layout is checked by
+rule. What is odd is told by the channel and the place, and never by what was found there.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
+import csv
 import gzip
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from veil.tables import Csv, Excel, Format, Parquet
-from veil.tables.columns import is_number
-from veil.tables.csv.dialect import SEPARATORS
-from veil.tables.csv.reader import read_csv
-from veil.verification.workbook import layout_of_workbook
+from veil.tables.columns import is_text
+from veil.tables.csv import dialect
+from veil.tables.csv.writer import VEIL, Encoded, Style, header_line, write_records
+from veil.tables.formats import is_gzip
+from veil.tables.source import Rows
+from veil.verification.files import csv_batches
+from veil.verification.workbook import layout_of_workbook, other_parts
 
 QUOTES = "quotes around some records only"
 LINE_ENDS = "line endings of several kinds"
 BLANK_LINES = "blank lines between records"
-FIELDS = "records with another number of fields"
-SPELLINGS = "numbers of a column that are spelled in several ways"
+SPELLINGS = "values of a column that are spelled in several ways"
 GROUPS = "row groups of several sizes"
 BATCHES = "batches of several sizes"
 ENCODINGS = "several encodings of a column"
+FOREIGN = "not written by Veil as it stands"
 
-_LARGEST = 1 << 28
-"""Bytes of text that are looked through."""
+_FIRST, _PIECE = 1 << 8, 1 << 16
+"""Rows that are written at a time: few at first, as most styles fail there."""
 
-_NEEDS, _MAY_NEED, _SHOWN = 1, 2, 4
-"""What a field holds: what has to be quoted, what some writers quote, and anything at all."""
+_STYLES = [
+    Style(end, quotes, quotes_missing, point)
+    for end in ("\n", "\r\n", "\r")
+    for quotes in ("cautious", "needed", "texts", "all")
+    for quotes_missing in (False, True)[: 1 + (quotes in ("texts", "all"))]
+    for point in (False, True)
+]
+"""Those of most programs. Veil's own comes first."""
+_WORDS = {
+    "\r\n": "Windows line endings",
+    "\r": "line endings of old Macs",
+    "needed": "quotes only where they have to be",
+    "texts": "quotes around every text",
+    "all": "quotes around every field",
+}
 
 
-def layout_of(path: Path, format: Format) -> Iterator[str]:
-    r"""Say how records of a file are written in more than one way.
+def layout_of(path: Path, format: Format, rows: Rows) -> Iterator[str]:
+    r"""Say how records of a file are written in more than one way, and whether a CSV file is as Veil writes it.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "a.csv")
     >>> _ = file.write_text('age,ill\n20,flu\n30,"flu"\n')
-    >>> list(layout_of(file, Csv()))
-    ['quotes around some records only']
+    >>> list(layout_of(file, Csv(), pa.table({"age": [20, 30], "ill": ["flu", "flu"]})))
+    ["quotes around some records only, first in line 3, column 'ill'"]
     """
     if isinstance(format, Csv):
-        odd = list(_layout_of_csv(_text(path, format), format))
-        yield from odd or _spellings(path, format)
+        yield from _layout_of_csv(path, format, rows)
     elif isinstance(format, Excel):
         yield from layout_of_workbook(path, header=format.header)
+        if parts := list(other_parts(path, rows, format)):
+            yield f"{FOREIGN}: other {', '.join(parts[:3])}{' and others' if parts[3:] else ''}"
     elif isinstance(format, Parquet):
         yield from layout_of_parquet(path)
     else:
@@ -76,134 +96,164 @@ def equal_but_last(sizes: Sequence[int]) -> bool:
 # --- CSV ------------------------------------------------------------------------------------------
 
 
-def _text(path: Path, format: Csv) -> bytes:
-    """Return a file as UTF-8, without the mark and the lines that stand above the table."""
-    if path.stat().st_size > _LARGEST:
-        raise ValueError("too large to be looked through")
-    data = path.read_bytes()
-    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = codecs.lookup(format.encoding or ("utf-16" if wide else "utf-8")).name
-    if encoding != "utf-8":
-        data = data.decode(encoding).encode()
-    return data.removeprefix(codecs.BOM_UTF8)
+def _layout_of_csv(path: Path, format: Csv, rows: Rows) -> Iterator[str]:
+    """Write the file again in the style that gets furthest; Veil's own comes first."""
+    head = _Head.of(path, format)
+    best = _written_again(path, format, rows, head, VEIL)
+    ends = head.above or "\r\n"
+    others = [each for each in _STYLES[1:] if format.quote is not None and each.end in ends]
+    for style in others if best.difference is not None else ():
+        other = _written_again(path, format, rows, head, style)
+        if other.difference is None or other.reach > best.reach:
+            best = other
+        if best.difference is None:
+            break
+    if best.difference is not None:
+        yield best.difference
+    elif any(_has_needless_exponents(each) for each in _texts(_pieces(path, format, rows))):
+        yield SPELLINGS
+    elif words := [*_words(best.style), *best.further]:
+        yield f"{FOREIGN}: {'; '.join(words)}, in all records alike"
 
 
-def _layout_of_csv(data: bytes, format: Csv) -> Iterator[str]:
-    """Look at where fields begin and end: what stands between them has to be the same everywhere."""
-    for _ in range(format.skip):
-        data = data.partition(b"\n")[2]
-    if not data:
+def _words(style: Style) -> Iterator[str]:
+    yield from (_WORDS[each] for each in (style.end, style.quotes) if each in _WORDS)
+    if style.quotes_missing:
+        yield "quotes around missing values"
+    if style.point:
+        yield "a decimal place in whole numbers"
+
+
+class _Differs(Exception):
+    """Something else stands in the file."""
+
+
+class _Comparison:
+    """A file that is not written, but compared with what would be."""
+
+    def __init__(
+        self, file: BinaryIO, encoding: str, format: Csv, style: Style, names: Sequence[str]
+    ) -> None:
+        self._file, self._format, self._names, self.style = file, format, names, style
+        self._encoding = encoding.removesuffix("-sig")
+        self.further: list[str] = []
+        self.difference: str | None = None
+        self.reach = self._lines = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        data = bytes(data)
+        there = self._file.read(len(data))
+        if there == data:
+            self.reach += len(data)
+            self._lines += data.count(self.style.end[-1].encode())
+        elif there == data.removesuffix(self.style.end.encode(self._encoding)) and not self._file.read(1):
+            self.further.append("no line ending after the last record")
+        else:
+            self._differ(data, there)
+
+    def _differ(self, data: bytes, there: bytes) -> None:
+        """Name the kind and the place of the first difference."""
+        size = min(len(data), len(there))
+        other = np.array(list(data[:size])) != np.array(list(there[:size]))
+        at = int(other.argmax()) if other.any() else size
+        self.reach += at
+        same = data[:at].decode(self._encoding, "ignore")
+        ours, theirs = (each.decode(self._encoding, "ignore")[len(same) :] for each in (data, there))
+        options = cast("Any", dialect.options(self._format.separator or ",", self._format))
+        records = list(csv.reader(io.StringIO(same, newline=""), **options))
+        is_start = not same or same.endswith(self.style.end)
+        column = self._names[0 if is_start else min(len(records[-1]), len(self._names)) - 1]
+        line = self._lines + same.count(self.style.end[-1]) + 1
+        quote, ends = self._format.quote or "", ("\r", "\n")
+        if is_start and theirs.startswith(ends):
+            kind = BLANK_LINES
+        elif ours.startswith(ends) and theirs.startswith(ends):
+            kind = LINE_ENDS
+        elif quote and quote in (ours[:1], theirs[:1]):
+            kind = QUOTES
+        else:
+            kind = SPELLINGS
+        self.difference = f"{kind}, first in line {line:,}, column {column!r}"
+        raise _Differs
+
+    def finish(self) -> None:
+        """See that nothing is left."""
+        if left := self._file.read(1 << 10):
+            self._differ(b"", left)
+
+
+class _Head(NamedTuple):
+    """The encoding of a file with the order of its bytes, what stands above the records, and the header in it."""
+
+    encoding: str
+    above: str
+    header: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: Path, format: Csv) -> _Head:
+        with _open(path) as file:
+            data = file.read(1 << 20)
+        encoding = codecs.lookup(format.encoding or dialect.marked_encoding(data) or "utf-8").name
+        if encoding in ("utf-16", "utf-32"):
+            encoding += "-be" if data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)) else "-le"
+        text = codecs.getincrementaldecoder(encoding)().decode(data)
+        below = dialect.without_titles(text.removeprefix("\ufeff").encode(), format.skip, path)
+        header = dialect.read_header(below.decode(), format, path)
+        return cls(encoding, text[: len(text) - len(below[header.body :].decode())], header.fields)
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast("BinaryIO", (gzip.open if is_gzip(path) else open)(path, "rb"))
+
+
+def _written_again(path: Path, format: Csv, rows: Rows, head: _Head, style: Style) -> _Comparison:
+    """Compare a file with what its rows look like in a style."""
+    names = list(rows.column_names if isinstance(rows, pa.Table) else rows)
+    with _open(path) as file:
+        compared = _Comparison(file, head.encoding, format, style, names)
+        out = Encoded(cast("BinaryIO", compared), head.encoding)
+        if format.header and not head.above.endswith(header_line(head.header, format, style)):
+            compared.further.append("a header in a style of its own")
+        with contextlib.suppress(_Differs):
+            out.write(head.above)
+            for piece in _pieces(path, format, rows):
+                write_records(piece, out, format, style)
+            compared.finish()
+    return compared
+
+
+def _pieces(path: Path, format: Csv, rows: Rows) -> Iterator[pa.Table]:
+    """Yield the rows of a file, a small piece first."""
+    if isinstance(rows, pa.Table):
+        yield rows.slice(0, _FIRST)
+        for at in range(_FIRST, rows.num_rows, _PIECE):
+            yield rows.slice(at, _PIECE)
         return
-    text = np.frombuffer(data if data.endswith((b"\n", b"\r")) else data + _first_end(data), np.uint8)
-    outside = _outside_quotes(text, format)
-    separator = ord(format.separator or ",")
-    feed, turn = (text == ord("\n")) & outside, (text == ord("\r")) & outside
-    pairs = np.zeros_like(feed)
-    pairs[1:] = feed[1:] & turn[:-1]
-    single = int(np.count_nonzero(feed)) - int(np.count_nonzero(pairs))
-    lonely = int(np.count_nonzero(turn)) - int(np.count_nonzero(pairs))
-    if np.count_nonzero([single, lonely, int(np.count_nonzero(pairs))]) > 1:
-        yield LINE_ENDS
-        return
-    ends = np.flatnonzero(feed if single or pairs.any() else turn)
-    between = ((text == separator) & outside) | feed | turn
-    cuts = np.flatnonzero(between & ~pairs)  # of a pair the first ends the field
-    fields = np.diff(np.searchsorted(cuts, np.append(-1, ends), side="right"))
-    width = int(fields[0])
-    lines = np.diff(np.append(-1, ends)) - (2 if pairs.any() else 1)
-    if width > 1 and (lines == 0).any():
-        yield BLANK_LINES
-    elif (fields != width).any():
-        yield FIELDS
-    else:
-        starts = np.append(0, cuts[:-1] + 1)
-        if pairs.any():
-            starts[width::width] += 1
-        yield from _quotes(text, between, starts, cuts, width, format)
+    with _open(path) as file:
+        for batch in csv_batches(file, format, list(rows), foreign=True):
+            columns = zip(batch.columns, rows.values(), strict=True)
+            yield pa.table([_typed(text, kind, format) for text, kind in columns], list(rows))
 
 
-def _first_end(data: bytes) -> bytes:
-    """Return the line ending of a file, for its last line, which may go without."""
-    found = [data.find(mark) for mark in (b"\n", b"\r")]
-    return b"\r\n" if b"\r\n" in data else b"\r" if found[0] < 0 <= found[1] else b"\n"
+def _typed(text: pa.Array, kind: pa.DataType, format: Csv) -> pa.Array:
+    if is_text(kind):
+        return text
+    values = pc.if_else(pc.equal(text, ""), None, text)
+    return (pc.replace_substring(values, ",", ".") if format.decimal == "," else values).cast(kind)
 
 
-def _outside_quotes(text: NDArray[np.uint8], format: Csv) -> NDArray[np.bool_]:
-    """Tell of each byte whether it stands outside of quotes and is not meant literally."""
-    literal = np.zeros(text.size, np.bool_)
-    if format.escape is not None:
-        marks = text == ord(format.escape)
-        for at in np.flatnonzero(marks).tolist():
-            if not literal[at] and at + 1 < text.size:
-                literal[at + 1] = True
-    if format.quote is None:
-        return ~literal
-    quotes = (text == ord(format.quote)) & ~literal
-    outside: NDArray[np.bool_] = ~(np.bitwise_xor.accumulate(quotes) | quotes | literal)
-    return outside
+def _texts(pieces: Iterator[pa.Table]) -> Iterator[pa.ChunkedArray]:
+    yield from (each for piece in pieces for each in piece.columns if is_text(each.type))
 
 
-def _quotes(
-    text: NDArray[np.uint8],
-    between: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    width: int,
-    format: Csv,
-) -> Iterator[str]:
-    """Say whether fields that hold the same kind of text are quoted in some records only."""
-    if format.quote is None:
-        return
-    quote, filled = ord(format.quote), ends > starts
-    quoted = filled & (text[np.minimum(starts, text.size - 1)] == quote)
-    kinds = np.full(text.size, _SHOWN, np.uint8)
-    kinds[np.isin(text, [ord(each) for each in SEPARATORS])] |= _MAY_NEED
-    kinds[np.isin(text, [ord(format.separator or ","), quote, 10, 13])] |= _NEEDS
-    kinds[between] = 0
-    kinds[starts[quoted]] = kinds[ends[quoted] - 1] = 0
-    held = np.bitwise_or.reduceat(kinds, starts)
-    spelled = [each.encode() for each in format.missing if each]
-    for at in np.flatnonzero(ends - starts <= max(map(len, spelled), default=-3) + 2).tolist():
-        if text[starts[at] : ends[at]].tobytes().strip(format.quote.encode()) in spelled:
-            held[at] = 0  # a text that looks like a missing value is told from one by its quotes
-    rows = int(format.header)
-    held, quoted = (each.reshape(-1, width)[rows:] for each in (held, quoted))
-    free = (held & (_NEEDS | _SHOWN)) == _SHOWN
-    may_need = (held & _MAY_NEED) > 0
-    some = [quoted[free & may_need]]
-    some += [quoted[:, column][(free & ~may_need)[:, column]] for column in range(width)]
-    if any(each.any() and not each.all() for each in some):
-        yield QUOTES
-
-
-def _spellings(path: Path, format: Csv) -> Iterator[str]:
-    """Say whether numbers of a column are spelled in several ways: 370.0 among whole numbers, 1.50 beside 1.5, 1e2."""
-    typed, read = read_csv(path, format, may_be_empty=True)
-    texts, _ = read_csv(path, read, as_text=True, may_be_empty=True)
-    for name in typed.column_names:
-        values = [each.lower() for each in pc.unique(texts[name]).drop_null().to_pylist()]
-        needless = [_is_needless(each.replace(read.decimal, ".")) for each in values if "e" in each]
-        if needless and all(needless):
-            yield SPELLINGS
-            return
-        if not is_number(typed[name].type):
-            continue
-        fractions = {each.partition(read.decimal)[2] for each in values if "e" not in each}
-        zeros = {each for each in fractions if not each.strip("0")}
-        padded = any(each.strip("0") and each.endswith("0") for each in fractions)
-        uneven = len({len(each) for each in fractions}) > 1 and (padded or len(zeros) > 1)
-        if uneven:
-            yield SPELLINGS
-            return
-
-
-def _is_needless(text: str) -> bool:
-    """Whether a number is of a size that no writer gives an exponent."""
-    try:
-        return 1e-3 <= abs(float(text)) < 1e9
-    except ValueError:
+def _has_needless_exponents(texts: pa.ChunkedArray) -> bool:
+    """Whether texts are numbers, of which some have an exponent that no writer gives to their size: 1e2 beside 10."""
+    values = pc.unique(texts).drop_null()
+    numbers = pc.match_substring_regex(values, r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$")
+    if not len(values) or not pc.all(numbers).as_py():
         return False
+    exponents = values.filter(pc.match_substring_regex(values, "[eE]")).to_pylist()
+    return any(1e-3 <= abs(float(each.replace(",", "."))) < 1e9 for each in exponents)
 
 
 # --- Parquet --------------------------------------------------------------------------------------

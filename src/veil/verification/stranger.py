@@ -21,10 +21,11 @@ from veil.published.finding import Finding
 from veil.tables import Csv, Excel
 from veil.tables.columns import encode_values, is_list
 from veil.tables.csv.reader import read_csv
+from veil.tables.formats import is_gzip
 from veil.tables.source import Source
 from veil.verification.delivered import COMPARED, FORMS, SPELLED_TWICE, in_frame
-from veil.verification.files import in_file
-from veil.verification.layout import layout_of
+from veil.verification.files import in_file, in_gzip
+from veil.verification.layout import FOREIGN, layout_of
 from veil.verification.workbook import forms_in_workbook
 
 
@@ -36,38 +37,40 @@ def look_at(source: Source) -> tuple[list[Finding], list[str]]:
     >>> print(*look_at(read(both))[0])
     BROKEN: every value has one form, by which nobody tells apart what is counted as one (found: missing values of two kinds (column 'pay'))
     """
-    if source.weights is not None:  # of which an engine has condensed the cells
-        marks = _marks(source)
-        return [], [_QUESTION.format("; ".join(marks))] if marks else []
-    found = [each for each in dict.fromkeys(_complaints(source)) if not each.startswith(COMPARED)]
-    forms = [each for each in found if each.startswith(FORMS)]
-    beside = [each for each in found if not each.startswith(FORMS)]
+    marks = _marks(source)
+    is_same = all(each.startswith(FOREIGN) for each in marks)
+    # Of what an engine has condensed, nobody sees the cells.
+    complaints = _complaints(source, is_same) if source.weights is None else []
+    beside = [each for each in dict.fromkeys(complaints) if not each.startswith((*COMPARED, *FORMS))]
+    forms = [each for each in dict.fromkeys(complaints) if each.startswith(FORMS)]
     promise = "every value has one form, by which nobody tells apart what is counted as one"
     what = "frame" if source.path is None else "file"
     open_questions = [f"what else the {what} holds: {'; '.join(beside)}"] if beside else []
-    if marks := _marks(source):
-        open_questions.append(_QUESTION.format("; ".join(marks)))
+    if marks:
+        open_questions.append((_FOREIGN if is_same else _MARKED).format("; ".join(marks)))
     return [Finding(promise, False, "; ".join(forms))] if forms else [], open_questions
 
 
-_QUESTION = "whether a record is marked by the way in which it is written ({}): ask whoever wrote the file, or write the table again"
+_MARKED = "whether a record is marked by the way in which it is written ({}): ask whoever wrote the file, or write the table again"
+_FOREIGN = "who wrote the file: it was {}. A program that opened and saved it may do that"
 
 
 def _marks(source: Source) -> list[str]:
-    """Say in which ways records are written, if in more than one."""
-    found: dict[str, None] = {}
-    for path, format in source.files:
+    """Say in which ways records are written, if in more than one, or not as Veil does."""
+    marks: dict[str, None] = {}
+    for path, format, rows in source.files:
         try:
-            found |= dict.fromkeys(layout_of(path, format))
+            marks |= dict.fromkeys(layout_of(path, format, rows))
         except (pa.ArrowException, VeilError, OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile):
-            found["what cannot be looked through"] = None
-    return list(found)
+            marks["what cannot be looked through"] = None
+    return list(marks)
 
 
-def _complaints(source: Source) -> list[str]:
+def _complaints(source: Source, is_same: bool) -> list[str]:
+    """Say what is odd about a frame or a file; one that was written again and is the same spells each value once."""
     try:
         if source.path is not None:
-            return _in_their_file(source, source.path)
+            return _in_their_file(source, source.path, is_same)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = getattr(source.frame, "frame", None)
@@ -76,10 +79,11 @@ def _complaints(source: Source) -> list[str]:
         return [f"what cannot be looked through ({type(error).__name__})"]
 
 
-def _in_their_file(source: Source, path: Path) -> list[str]:
+def _in_their_file(source: Source, path: Path, is_same: bool) -> list[str]:
     if isinstance(source.format, Csv):
-        above = ["lines above the table"] if source.format.skip else []
-        return [*above, *_spellings(source, path, source.format)]
+        beside = ["lines above the table"] if source.format.skip else []
+        beside += in_gzip(path) if is_gzip(path) else []
+        return [*beside, *([] if is_same else _spellings(source, path, source.format))]
     assert source.format is not None
     found = list(in_file(path, source.format, source.table))
     if isinstance(source.format, Excel):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import io
 import re
 import xml.etree.ElementTree as ET
 import zipfile
@@ -12,8 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.tables.excel import as_doubles
-from veil.tables.text import canonical_text
+from veil.tables.columns import is_text
+from veil.tables.excel import as_doubles, write_excel
+from veil.tables.formats import Excel
+from veil.tables.text import canonical_text, python_values
 
 _SHEET = "xl/worksheets/sheet1.xml"
 _TEXTS = "xl/sharedStrings.xml"
@@ -149,8 +153,10 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
         if len(set(shown)) < len(shown) or {_name(each) for each in listed.iter()} - {"sst", "si", "t"}:
             odd.add("one text in several forms")
         rows: set[frozenset[tuple[str, str]]] = set()
-        looks: dict[int, set[tuple[str, str | None]]] = {}
+        looks: dict[int, set[tuple[str | None, ...]]] = {}
         last = None
+        if _BETWEEN.search(package.read(_SHEET)):
+            odd.add("notes or blanks between cells")
         with package.open(_SHEET) as file:
             for number, found in enumerate(
                 each for _, each in ET.iterparse(file) if each.tag.endswith("}row")
@@ -160,23 +166,77 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
                 last = at
                 if header and number == 0:
                     continue
-                rows.add(frozenset(each for each in found.items() if each[0] not in ("r", "spans")))
+                rows.add(
+                    frozenset(
+                        (name, "" if name == "spans" else value)
+                        for name, value in found.items()
+                        if name != "r"
+                    )
+                )
                 for cell in found:
                     odd |= _oddities(cell, shown, looks)
                 found.clear()
     if len(rows) > 1:
         odd.add("rows that are hidden, high or styled otherwise")
     if any(len(each) > 1 for each in looks.values()):
-        odd.add("cells of a column in several types or styles")
+        odd.add("cells of a column in several types, styles or spellings")
     yield from sorted(odd)
+
+
+def other_parts(path: Path, table: pa.Table, format: Excel) -> Iterator[str]:
+    """Name what this version of Veil writes otherwise around such cells: parts of the package, or the package itself."""
+    columns = [
+        pa.array(["text"]) if is_text(each.type) else each.drop_null().slice(0, 1).combine_chunks()
+        for each in table.columns
+    ]
+    shown = [
+        each if len(each) else pa.array(["text"]) for each in columns
+    ]  # as a row of nothing is not written
+    packed = io.BytesIO()
+    sample = pa.table(shown, table.column_names)
+    write_excel(sample, packed, dataclasses.replace(format, skip=0, formulas="keep"))
+    with zipfile.ZipFile(path) as package, zipfile.ZipFile(packed) as again:
+        if list(map(_entry, package.infolist())) != list(map(_entry, again.infolist())) or _has_gaps(
+            package, path
+        ):
+            yield "times, order or packing of its parts"
+        for name in sorted({*package.namelist(), *again.namelist()}):
+            both = [each.read(name) if name in each.namelist() else b"" for each in (package, again)]
+            if name == _SHEET:
+                both = [_ROWS.sub(b"", each) for each in both]
+            if both[0] != both[1]:
+                yield name
+
+
+_ROWS = re.compile(rb"<sheetData>.*</sheetData>", re.DOTALL)
+_BETWEEN = re.compile(rb"<!--|<\?(?!xml )|[^?]>\s+<(?!/t>)")
+"""What may stand between the cells of a sheet, and no reader shows."""
+
+
+def _entry(part: zipfile.ZipInfo) -> tuple[object, ...]:
+    return (
+        part.filename, part.date_time, part.compress_type, part.create_system, part.flag_bits, part.external_attr,
+        part.comment, part.extra,
+    )  # fmt: skip
+
+
+def _has_gaps(package: zipfile.ZipFile, path: Path) -> bool:
+    """Whether bytes stand before, between or behind the parts of a package and its list."""
+    at = size = 0
+    for part in package.infolist():
+        if part.header_offset != at:
+            return True
+        at += 30 + len(part.filename.encode()) + part.compress_size
+        size += 46 + len(part.filename.encode())
+    return at + size + 22 != path.stat().st_size
 
 
 _AS_TEXT = re.compile(r"-?[0-9]{15,}|[0-9]+-[0-9]{2}-[0-9]{2}.*")
 """Numbers and dates that a workbook cannot hold, so that they are written as text."""
 
 
-def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[str, str | None]]]) -> set[str]:
-    """Say what a cell is besides its value, and remember type and style by column."""
+def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[str | None, ...]]]) -> set[str]:
+    """Say what a cell is besides its value, and remember type and style by column, and how whole numbers are spelled."""
     inside = {_name(each) for each in cell.iter()} - {"c", "v", "is", "t"}
     if inside or set(cell.keys()) - {"r", "s", "t"}:
         return {"formulas or formats inside of cells"}
@@ -185,7 +245,10 @@ def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[st
     if value is None or (isinstance(value, str) and (not value or _AS_TEXT.fullmatch(value))):
         return odd
     looks.setdefault(_place(cell), set()).add((kind, cell.get("s")))
-    if isinstance(value, float) and "".join(cell.itertext()) not in _spellings(value):
+    text = "".join(cell.itertext())
+    if isinstance(value, float) and value.is_integer() and text in (repr(value), repr(value)[:-2]):
+        looks.setdefault(-1 - _place(cell), set()).add((text[-2:] if text.endswith(".0") else None,))
+    elif isinstance(value, float) and text not in _spellings(value):
         odd.add("numbers in a spelling of their own")
     return odd
 
@@ -203,7 +266,7 @@ def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str 
         yield tuple((name, name) for name in verified.column_names)
     for at in range(0, verified.num_rows, 1 << 14):
         piece = verified.slice(at, 1 << 14)
-        columns = [zip(as_doubles(each).to_pylist(), _texts(each), strict=True) for each in piece.columns]
+        columns = [zip(python_values(as_doubles(each)), _texts(each), strict=True) for each in piece.columns]
         yield from zip(*columns, strict=True)
 
 

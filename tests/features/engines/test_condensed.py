@@ -41,7 +41,7 @@ often = settings(max_examples=60, deadline=None, suppress_health_check=list(Heal
 
 OF_THE_TABLE = (
     "rows, as planned",
-    "combinations of cells, as planned",
+    "combinations of cells as planned",
     "every row that stays",
     "columns of the plan",
 )

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veil.engines.write import files
-from veil.tables import Parquet
-from veil.verification.layout import layout_of
+from veil.verification.layout import layout_of_parquet
 
 
 def test_groups_of_several_sizes_are_made_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +18,9 @@ def test_groups_of_several_sizes_are_made_equal(tmp_path: Path, monkeypatch: pyt
     with pq.ParquetWriter(path, table.schema) as writer:
         for at, size in ((0, 10), (10, 1), (11, 20), (31, 9)):
             writer.write_table(table.slice(at, size))
-    assert list(layout_of(path, Parquet())) == ["row groups of several sizes"]
+    assert list(layout_of_parquet(path)) == ["row groups of several sizes"]
     files._make_groups_equal(path)
-    assert list(layout_of(path, Parquet())) == []
+    assert list(layout_of_parquet(path)) == []
     assert pq.read_table(path).equals(table)
     assert [each.name for each in tmp_path.iterdir()] == ["part.parquet"]
     joined = tmp_path / "joined.parquet"

@@ -8,7 +8,6 @@ not been checked yet. Where rows of several parts are shuffled, new parts are ma
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gzip
 import json
 import os
@@ -27,7 +26,7 @@ from veil.engines.scan.files import Files
 from veil.engines.write.locks import put_back, take_place
 from veil.engines.write.target import Target
 from veil.errors import OutputError
-from veil.tables.csv.writer import write_csv
+from veil.tables.csv.writer import Encoded, header_line, heed_dialect, write_records
 from veil.tables.disk import identity, not_written, remove, replaceable, sync, sync_folder
 from veil.tables.formats import Csv, Format, Parquet, is_gzip, output_format
 from veil.tables.journal import Witness, at_path, lock_of
@@ -323,10 +322,13 @@ class FileTarget(FolderTarget):
                 file = stack.enter_context(
                     gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6)
                 )  # type: ignore[assignment]
-            for position, name in enumerate(self.files()):
+            # One writer for all pieces, as some encodings begin with a mark that must not stand in a record.
+            out, files = Encoded(file, format.encoding or "utf-8"), self.files()
+            if format.header and files:
+                out.write(header_line(pq.read_schema(files[0]).names, format))
+            for name in files:
                 with pq.ParquetFile(name) as part:
-                    if position == 0:
-                        write_csv(part.schema_arrow.empty_table(), file, format)
-                        format = dataclasses.replace(format, header=False)
                     for batch in part.iter_batches(_BATCH):
-                        write_csv(pa.Table.from_batches([batch]), file, format)
+                        rows = pa.Table.from_batches([batch])
+                        heed_dialect(rows, format)
+                        write_records(rows, out, format)

@@ -33,6 +33,7 @@ from veil.report.certificate.reading import as_certified
 from veil.report.certificate.several import open_tables, view_of
 from veil.report.certificate.signature import check_signature
 from veil.report.certificate.told_input import read_input
+from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.source import Source
@@ -101,6 +102,8 @@ def _check_table(
     else:
         published = published_table(released.table, promises, released.weights)
         checked, further = _check_promises(promises, stated, published, {None: released})
+        if promises["person"] is None:
+            further += ask_about_repeats(released, promises["identifying"], promises["quasi_identifiers"])
     findings = [*_content(content, released), *checked, _check_roles(promises, content["columns"]), *forms]
     if content["sha256"] is None:
         further.append("whether it is the very table, as a release of an engine has no fingerprint")

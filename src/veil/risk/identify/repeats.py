@@ -42,6 +42,7 @@ from veil.risk.identify.vocabulary import (
     is_person_number,
 )
 from veil.tables.columns import is_text
+from veil.tables.source import Source
 from veil.tables.tally import InMemory, Tallied, Tally
 
 _Kind = Literal["number", "name", "contact", "first name", "last name", "place", "date", "remark"]
@@ -152,6 +153,24 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     found.append(_together(people, table))
     there = [each for each in found if each is not None]
     return tuple(sorted(there, key=lambda each: (len(each.columns), not _is_named(each), each.people)))
+
+
+def ask_about_repeats(
+    released: Source, identifying: Iterable[str], generalized: Collection[str]
+) -> list[str]:
+    """Return the question that a released table leaves open whose promises count rows, if people seem to have several.
+
+    What is generalized is the same for many people, unless it is called like a number of theirs.
+
+    >>> from veil.tables import read
+    >>> print(*ask_about_repeats(read(pa.table({"patient": [1, 1, 2], "age": ["*"] * 3})), [], ["age"]))
+    whether every row is a person, as the promises count rows: column 'patient' has 2 different values in 3 rows, and up to 2 rows share one
+    """
+    relation = getattr(released, "relation", None)
+    table = _tallied(InMemory(released.table, released.weights) if relation is None else relation)
+    listed = [name for name in (*identifying, *_called_so(table.columns)) if name not in generalized]
+    repeats = [each for each in find_repeats(table, dict.fromkeys(listed)) if each.people > 1]
+    return [f"whether every row is a person, as the promises count rows: {each}" for each in repeats[:1]]
 
 
 def _tallied(source: Any) -> Tallied:

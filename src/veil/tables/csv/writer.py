@@ -9,8 +9,10 @@ from __future__ import annotations
 import codecs
 import re
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO
+from dataclasses import dataclass
+from typing import BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,34 +24,73 @@ from veil.tables.csv.text import spell
 from veil.tables.formats import Csv
 from veil.tables.formulas import heed_formulas
 
+_WORTH_THREADS = 1 << 12
 _ROWS = 1 << 14  # rows joined at a time: few enough to stay far below Arrow's 2 GB of text an array
+
+
+@dataclass(frozen=True)
+class Style:
+    """What writers of CSV choose besides the dialect; the defaults are what Veil chooses.
+
+    Attributes
+    ----------
+    end : str
+        The end of a record.
+    quotes : str
+        Which texts are quoted: those that any reader could take for something else, those that have to be, all texts or
+        all fields.
+    quotes_missing : bool
+        Whether quotes stand around nothing where a value is missing.
+    point : bool
+        Whether a float that is a whole number has a decimal place.
+    """
+
+    end: str = "\n"
+    quotes: Literal["cautious", "needed", "texts", "all"] = "cautious"
+    quotes_missing: bool = False
+    point: bool = False
+
+
+VEIL = Style()
 
 
 def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
     """Write a table to an open binary file. What is unknown in the format is written with , and UTF-8."""
-    heed_formulas(table, format.formulas, "Csv")
-    _warn_of_blanks(table)
-    separator = format.separator or ","
-    out = _Encoded(file, format.encoding or "utf-8")
+    heed_dialect(table, format)
+    out = Encoded(file, format.encoding or "utf-8")
     if format.header:
-        header = pa.chunked_array([pa.array(table.column_names, pa.string())])
-        out.write(separator.join(_quote_values(header, "the header", separator, format).to_pylist()) + "\n")
-    missing = "" if "" in format.missing or not format.missing else format.missing[0]
+        out.write(header_line(table.column_names, format))
+    write_records(table, out, format)
+
+
+def header_line(names: Sequence[str], format: Csv, style: Style = VEIL) -> str:
+    """Return the first line of a file."""
+    separator = format.separator or ","
+    header = pa.chunked_array([pa.array(names, pa.string())])
+    return (
+        separator.join(_quote_values(header, "the header", separator, format, style).to_pylist()) + style.end
+    )
+
+
+def write_records(table: pa.Table, out: Encoded, format: Csv, style: Style = VEIL) -> None:
+    """Write the rows of a table."""
+    separator = format.separator or ","
     names = table.column_names
     with ThreadPoolExecutor() as pool:  # Arrow lets other threads run while it computes
-        texts = list(
-            pool.map(lambda name: _field(table.column(name), name, separator, missing, format), names)
-        )
+        each = map if table.num_rows < _WORTH_THREADS else pool.map
+        texts = list(each(lambda name: _field(table.column(name), name, separator, format, style), names))
     fields = pa.table(texts, names=[str(number) for number in range(len(texts))])
     for batch in fields.to_batches(max_chunksize=_ROWS):
-        out.write_rows(pc.binary_join_element_wise(*batch.columns, separator))
+        out.write_rows(pc.binary_join_element_wise(*batch.columns, separator), style.end)
 
 
 class BlankWarning(UserWarning):
     """A CSV file holds empty texts beside missing values, which most programs read as the same."""
 
 
-def _warn_of_blanks(table: pa.Table) -> None:
+def heed_dialect(table: pa.Table, format: Csv) -> None:
+    """Warn of or refuse what other programs take for something else: formulas, and empty texts beside missing values."""
+    heed_formulas(table, format.formulas, "Csv")
     for name in table.column_names:
         column = table[name]
         if column.null_count and is_text(column.type) and pc.any(pc.equal(column, "")).as_py():
@@ -61,7 +102,7 @@ def _warn_of_blanks(table: pa.Table) -> None:
             )
 
 
-class _Encoded:
+class Encoded:
     """Text into a binary file. Encodings with a byte order mark get it once, at the start."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
@@ -78,8 +119,8 @@ class _Encoded:
                 f"{bad!r} cannot be written in {self._encoding.upper()}. Write with encoding='utf-8'"
             ) from None
 
-    def write_rows(self, rows: pa.Array) -> None:
-        lines = pc.binary_join_element_wise(rows, "", "\n")  # the same rows, each with a line end
+    def write_rows(self, rows: pa.Array, end: str) -> None:
+        lines = pc.binary_join_element_wise(rows, "", end)  # the same rows, each with a line end
         _, offsets, data = lines.buffers()
         if data is None:
             return
@@ -91,8 +132,13 @@ class _Encoded:
             self.write(str(text, "utf-8"))
 
 
-def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, format: Csv) -> pa.ChunkedArray:
+def _field(column: pa.ChunkedArray, name: str, separator: str, format: Csv, style: Style) -> pa.ChunkedArray:
+    missing = "" if "" in format.missing or not format.missing else format.missing[0]
+    _check_years(column, name)
     text = spell(column, name, decimal=format.decimal, time_separator=format.time_separator or "T")
+    if style.point and pa.types.is_floating(column.type):
+        texts = [None if each is None else repr(each) for each in column.to_pylist()]
+        text = pc.replace_substring(pa.chunked_array([pa.array(texts, pa.string())]), ".", format.decimal)
     if format.quote is None and column.null_count and pc.any(pc.equal(text, missing)).as_py():
         raise OutputError(
             f"column {name!r} holds the text {missing!r} as well as missing values, which look the same "
@@ -100,18 +146,37 @@ def _field(column: pa.ChunkedArray, name: str, separator: str, missing: str, for
             Say("format", "Csv", quote='"'),
             ", or unify them in the input",
         )
-    return _quote_values(text, f"column {name!r}", separator, format).fill_null(missing)
+    quoted = _quote_values(text, f"column {name!r}", separator, format, style, is_text(column.type))
+    return quoted.fill_null(f"{format.quote}{missing}{format.quote}" if style.quotes_missing else missing)
 
 
-def _quote_values(text: pa.ChunkedArray, where: str, separator: str, format: Csv) -> pa.ChunkedArray:
-    """Quote or escape the values that would not be read back as they are."""
+def _check_years(column: pa.ChunkedArray, name: str) -> None:
+    """Refuse days and times that no reader of CSV takes for such: years have four digits there."""
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return
+    for end in ("min", "max"):
+        day = pc.min_max(column)[end]
+        if day.is_valid and not 0 <= (year := pc.year(day).as_py()) <= 9999:
+            raise OutputError(
+                f"column {name!r} holds a date in the year {year}, and years of four digits are all that is read back from a "
+                "CSV file. Write Parquet or Feather, turn the column into text, generalize it by years, or correct it in the input"
+            )
+
+
+def _quote_values(
+    text: pa.ChunkedArray, where: str, separator: str, format: Csv, style: Style, texts: bool = True
+) -> pa.ChunkedArray:
+    """Quote or escape the values that would not be read back as they are, and what else the style quotes."""
     marks = [mark for mark in (separator, format.quote, format.escape) if mark is not None]
-    if format.quote is not None:
+    is_cautious = format.quote is not None and style.quotes == "cautious"
+    if is_cautious:
         # Whoever reads the file may guess at any of these; a decimal comma stands in every row.
         marks += [mark for mark in SEPARATORS if mark != format.decimal]
     # \ufeff, because at the start of a file it would be taken for a byte order mark.
     special = f"[{re.escape(''.join(marks))}\r\n\0]|^\ufeff"
-    ambiguous = pa.array(["", *format.missing] if format.quote is not None else [], pa.string())
+    if style.quotes == "all" or (texts and style.quotes == "texts"):
+        special = ""  # which is in all of them
+    ambiguous = pa.array(["", *format.missing] if is_cautious else [], pa.string())
     chunks = []
     for chunk in text.chunks:
         needs = pc.or_(pc.match_substring_regex(chunk, special), pc.is_in(chunk, ambiguous)).fill_null(False)

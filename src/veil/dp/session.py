@@ -188,7 +188,7 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._held: Held = hold(source)
+        self._held: Held = hold(source, neighbours, unit)
         if isinstance(self._held, InMemory) and self._held.source is not None:
             accountant.check_data(self._held.source)
         named = [

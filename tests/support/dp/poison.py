@@ -54,3 +54,20 @@ def as_objects() -> dict[str, object]:
         "a dictionary": {"age": 34}, "half a pair": "\ud800", "bytes": b"34", "a complex number": 3j, "True": True,
     }  # fmt: skip
     return {**texts, **others}
+
+LINES: dict[str, bytes] = {
+    "a record": b"B1,34,f",
+    "nothing at all": b"",
+    "blanks": b"  ",
+    "a field too few": b"B1,34",
+    "a field too many": b"B1,34,f,x",
+    "a quote that never closes": b'B1,"34,f',
+    "a quote at the end": b'B1,34,"',
+    "a quote alone": b'"',
+    "text behind a quote": b'B1,"34"x,f',
+    "bytes that are no text": b"\xff\xfe,\x80,f",
+    "bytes of nothing": b"B\x001,3\x004,f",
+    "separators alone": b",,",
+    "signs that other readers split lines at": "B1,3\x0b4\x1c\u2028,f".encode(),
+}
+"""Lines of a file with the columns patient, age and sex, by what they are: each is one record of a person, or of nobody."""

@@ -149,7 +149,7 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    held = hold(table)
+    held = hold(table, hidden.neighbours, unit)
     source = held.source if isinstance(held, InMemory) else None
     if source is not None:
         source.check_index()

@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from support.cli import veil as run
-from support.dp.poison import CELLS, PEOPLE, as_objects
+from support.dp.poison import CELLS, LINES, PEOPLE, as_objects
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.hierarchies import Hierarchy
 from veil.report.private_table import private_facts
@@ -84,6 +84,20 @@ def test_files(tmp_path: Path, method: str, unit: str) -> None:
         (tmp_path / "people.csv").write_bytes(as_csv(*added))
         found[name] = told(of(tmp_path / "people.csv", method, unit))
     assert len(set(found.values())) == 1, found
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "tree"])
+def test_a_line_that_is_changed_stays_a_record(tmp_path: Path, method: str) -> None:
+    """The number of records is public, and what follows from it; it may not tell that a line is none."""
+    found = set()
+    for line in LINES.values():
+        rows = as_csv().splitlines()
+        rows[4] = line
+        (tmp_path / "people.csv").write_bytes(b"\n".join([*rows, b""]))
+        made = of(tmp_path / "people.csv", method, "rows")
+        public = "" if method == "tree, changed" else (made.records, made.proof, made.notes)
+        found.add((told(made), str(public)))
+    assert len(found) == 1, found
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -21,7 +21,7 @@ import pytest
 
 import veil
 from support.cli import veil as run
-from support.dp.poison import CELLS, PEOPLE, as_objects
+from support.dp.poison import CELLS, LINES, PEOPLE, as_objects
 from support.workbench import Client, workbench
 from veil import SafePub
 from veil.errors import PlanError, VeilError
@@ -101,6 +101,40 @@ def test_frames(tmp_path: Path, unit: str) -> None:
     assert_alike(found)
 
 
+@pytest.mark.parametrize("where", ["memory", "duckdb", "folder"])
+def test_lines(tmp_path: Path, where: str) -> None:
+    """Whoever was to read the file: to an engine, a line that is no record is an error of all."""
+    found = {}
+    folder = tmp_path / "people"
+    folder.mkdir()
+    for name, line in LINES.items():
+        for part in ("0.csv", "1.csv"):
+            (folder / part).write_bytes(as_csv() + line + b'\nC1,"33",f\n')
+        source = folder if where == "folder" else folder / "0.csv"
+        engine: Any = "auto" if where == "folder" else where
+        found[name] = outcome(
+            lambda source=source, engine=engine: veil.anonymize(
+                source, engine=engine, **PLAN, **UNITS["rows"]
+            ),
+            tmp_path,
+        )
+    assert_alike(found)
+
+
+def test_an_index_that_a_record_left_a_gap_in(tmp_path: Path) -> None:
+    columns = {name: [row[at] for row in ROWS] for at, name in enumerate(("patient", "age", "sex"))}
+    frame = pd.DataFrame(columns)
+    found = {
+        name: outcome(lambda each=each: veil.anonymize(each, **PLAN, **UNITS["rows"]), tmp_path)
+        for name, each in (
+            ("whole", frame),
+            ("a gap", frame.drop(2)),
+            ("names", frame.set_index(frame["age"])),
+        )
+    }
+    assert_alike(found)
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_engines(tmp_path: Path, unit: str) -> None:
     found = {}
@@ -144,7 +178,8 @@ def test_the_command_line(
     for name, added in [everything[0], *everything[1 + start :: 4]]:
         Path("people.csv").write_bytes(as_csv(*added))
         Path("run.jsonl").unlink(missing_ok=True)
-        ran = run("anonymize", "recipe.yaml", "--overwrite", "--log", "run.jsonl", *options)
+        reader = ["--engine", "duckdb"] if start % 2 else []
+        ran = run("anonymize", "recipe.yaml", "--overwrite", "--log", "run.jsonl", *options, *reader)
         assert ran.code == 0, (name, ran.err)
         files = [Path(each).read_text() for each in ("release.csv", "report.json", "certificate.json")]
         shown = "\n".join([str(ran.code), ran.out, ran.err, *files, Path("run.jsonl").read_text()])

@@ -8,10 +8,9 @@ from veil.api.open import Engine, find_relation
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
 from veil.dp.session import Session
-from veil.engines.questions import HeldByEngine, read_csv_cells
+from veil.engines.questions import HeldByEngine, read_cell_by_cell
 from veil.recipe.asking import AskingRecipe
 from veil.tables import Format
-from veil.tables.source import read_cells
 
 
 def open_session(
@@ -38,7 +37,7 @@ def hold_cells(source: Any, format: Format | None, engine: Engine) -> Any:
     relation = find_relation(source, format, engine, over_neighbours=True)
     if relation is not None:
         return HeldByEngine(relation)
-    return read_csv_cells(source, format) or read_cells(source, format=format)
+    return read_cell_by_cell(source, format)
 
 
 def ask(

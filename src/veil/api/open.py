@@ -14,7 +14,7 @@ from veil.base.paths import usable
 from veil.base.progress import Progress
 from veil.dp.publish import safepub_of
 from veil.engines.database import Database, is_url
-from veil.engines.questions import csv_files, read_csv_cells
+from veil.engines.questions import csv_files, read_cell_by_cell
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
@@ -28,7 +28,6 @@ from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
-from veil.tables.source import read_cells
 
 if TYPE_CHECKING:
     from veil.published.table import Published
@@ -62,7 +61,7 @@ def open_source(
     if relation is not None:
         return condense(relation)
     if over_neighbours:
-        return read_csv_cells(source, format) or read_cells(source, format=format)
+        return read_cell_by_cell(source, format)
     return read(source, format=format, may_be_empty=may_be_empty)
 
 
@@ -74,8 +73,12 @@ def open_for_plan(
     def condense(relation: Relation) -> Source:
         return condense_relation(relation, plan, progress)
 
-    opened = open_source(source, format, engine, condense, over_neighbours=safepub_of(plan) is not None)
-    opened.check_index()
+    private = safepub_of(plan) is not None
+    opened = open_source(source, format, engine, condense, over_neighbours=private)
+    if (
+        not private
+    ):  # whose releases never have one, and whether there is one may follow from a record that was left out
+        opened.check_index()
     if opened.weights is None:
         check_people(opened.table, plan)
     return gathered(opened, plan)

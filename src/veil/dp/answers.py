@@ -60,7 +60,7 @@ class Preview:
 
 def check_confidence(confidence: float) -> float:
     """Refuse what is no probability."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(f"`confidence` should be between 0 and 1, not {confidence!r}")
     return confidence
 

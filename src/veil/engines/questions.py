@@ -55,9 +55,8 @@ def hold_relation(
     source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
 ) -> Held | Source | None:
     """Return a table that an engine holds or is to read, or CSV files; None for what belongs into memory."""
-    texts = read_csv_cells(source, format)
-    if texts is not None:
-        return texts
+    if csv_files(source, format) is not None:
+        return read_cell_by_cell(source, format)
     relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
     return None if relation is None else HeldByEngine(relation)
 
@@ -73,11 +72,11 @@ def csv_files(source: Any, format: Format | None) -> list[Path] | None:
     return files if isinstance(chosen, Csv) else None
 
 
-def read_csv_cells(source: Any, format: Format | None = None) -> Source | None:
-    """Read CSV files line by line, whoever would read them otherwise; None for anything else."""
+def read_cell_by_cell(source: Any, format: Format | None = None) -> Source:
+    """Read a table into memory for a promise over neighbours: also several CSV files, all of them line by line."""
     files = csv_files(source, format)
     if files is None:
-        return None
+        return read_cells(source, format=format)
     if isinstance(source, Files):
         format = source.format
     first, *others = [read_cells(file, format=format) for file in files]

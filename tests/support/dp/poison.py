@@ -55,6 +55,7 @@ def as_objects() -> dict[str, object]:
     }  # fmt: skip
     return {**texts, **others}
 
+
 LINES: dict[str, bytes] = {
     "a record": b"B1,34,f",
     "nothing at all": b"",

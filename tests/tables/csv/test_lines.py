@@ -22,7 +22,23 @@ FORMATS = [
     Csv(quote=None, escape="^"),
     Csv(separator="\t", missing=("NA",)),
 ]
-PIECES = [b'"', b'""', b"'", b",", b";", b"\t", b"\\", b"^", b"a", b"7", b" ", b"\0", b"\xff", b"\xe2\x82", b"NA"]
+PIECES = [
+    b'"',
+    b'""',
+    b"'",
+    b",",
+    b";",
+    b"\t",
+    b"\\",
+    b"^",
+    b"a",
+    b"7",
+    b" ",
+    b"\0",
+    b"\xff",
+    b"\xe2\x82",
+    b"NA",
+]
 LINE = st.lists(st.sampled_from([*PIECES, "\ufeff".encode(), "\u2028\x85\x0b\x1c".encode()]), max_size=7).map(
     b"".join
 )

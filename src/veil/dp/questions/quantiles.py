@@ -107,7 +107,7 @@ def quantiles(
 def _share(value: Any) -> Fraction:
     try:
         share = decimal_fraction(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1 or share.denominator > 10**6:
         raise ParameterError(f"`shares` should be numbers from 0 to 1 with at most six places, not {value!r}")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
 CELLS: dict[str, bytes] = {
     "a number of the domain": b"34",
     "a text among numbers": b"eighty",
@@ -44,6 +50,11 @@ PEOPLE: dict[str, list[str]] = {
     "nobody": ["", "  "],
 }
 """The people of rows that are added to those of A0, A1, and so on."""
+
+
+def some(items: Sequence[Item], start: int, step: int) -> list[Item]:
+    """Return the first, and every so many of the others; with VEIL_FUZZ all. Tests with other starts have the rest."""
+    return list(items) if os.environ.get("VEIL_FUZZ") else [items[0], *items[1 + start % step :: step]]
 
 
 def as_objects() -> dict[str, object]:

@@ -8,10 +8,9 @@ from veil.api.open import Engine, find_relation
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
 from veil.dp.session import Session
-from veil.engines.questions import HeldByEngine, hold_csv
+from veil.engines.questions import HeldByEngine, read_cell_by_cell
 from veil.recipe.asking import AskingRecipe
 from veil.tables import Format
-from veil.tables.source import read_cells
 
 
 def open_session(
@@ -35,11 +34,10 @@ def open_session(
 
 def hold_cells(source: Any, format: Format | None, engine: Engine) -> Any:
     """Return a table for a promise over neighbours, read cell by cell in memory or by an engine."""
-    held = hold_csv(source, format)
-    if held is not None:
-        return held
-    relation = find_relation(source, format, engine, may_be_empty=True)
-    return read_cells(source, format=format) if relation is None else HeldByEngine(relation)
+    relation = find_relation(source, format, engine, over_neighbours=True)
+    if relation is not None:
+        return HeldByEngine(relation)
+    return read_cell_by_cell(source, format)
 
 
 def ask(

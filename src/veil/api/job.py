@@ -10,7 +10,7 @@ from typing import Any
 
 from veil.api.deliver import check_key, refuse_key
 from veil.api.deliver_several import check_tables_target, place_of_tables, release_in
-from veil.api.open import Engine, Place
+from veil.api.open import Engine, Place, find_relation
 from veil.api.targets import check_ending, check_output, check_targets, goes_along, require
 from veil.base.paths import usable
 from veil.engines.database import Database
@@ -157,6 +157,21 @@ def table_of(
             similar_format(input, chosen) if isinstance(input, Path) and not os.path.isdir(input) else None
         )
     return table, chosen
+
+
+def relation_of(job: Job, threads: int | None) -> Relation | None:
+    """Return the table of a job, if an engine holds it or is to read it."""
+    if isinstance(job.input, Mapping):
+        return None
+    models = job.recipe.models if isinstance(job.recipe, Recipe) else ()
+    return find_relation(
+        job.input,
+        job.format,
+        job.engine,
+        threads=threads,
+        output=job.output,
+        over_neighbours=any(model.over_neighbours for model in models),
+    )
 
 
 def check_job(job: Job, relation: Relation | None) -> None:

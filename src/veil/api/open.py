@@ -14,6 +14,7 @@ from veil.base.paths import usable
 from veil.base.progress import Progress
 from veil.dp.publish import safepub_of
 from veil.engines.database import Database, is_url
+from veil.engines.questions import csv_files, read_cell_by_cell
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
@@ -27,7 +28,6 @@ from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
-from veil.tables.source import read_cells
 
 if TYPE_CHECKING:
     from veil.published.table import Published
@@ -57,11 +57,11 @@ def open_source(
     released = outcome_of(source)
     if released is not None:
         return Source(released.table, "pyarrow", weights=released.weights)
-    relation = find_relation(source, format, engine, may_be_empty=over_neighbours)
+    relation = find_relation(source, format, engine, over_neighbours=over_neighbours)
     if relation is not None:
         return condense(relation)
     if over_neighbours:
-        return read_cells(source, format=format)
+        return read_cell_by_cell(source, format)
     return read(source, format=format, may_be_empty=may_be_empty)
 
 
@@ -73,8 +73,12 @@ def open_for_plan(
     def condense(relation: Relation) -> Source:
         return condense_relation(relation, plan, progress)
 
-    opened = open_source(source, format, engine, condense, over_neighbours=safepub_of(plan) is not None)
-    opened.check_index()
+    private = safepub_of(plan) is not None
+    opened = open_source(source, format, engine, condense, over_neighbours=private)
+    if (
+        not private
+    ):  # whose releases never have one, and whether there is one may follow from a record that was left out
+        opened.check_index()
     if opened.weights is None:
         check_people(opened.table, plan)
     return gathered(opened, plan)
@@ -134,12 +138,20 @@ def find_relation(
     *,
     threads: int | None = None,
     output: str | Database | None = None,
-    may_be_empty: bool = False,
+    over_neighbours: bool = False,
 ) -> Relation | None:
     """Return the table that an engine holds or is to read; None if it belongs into memory.
 
-    What goes to an `output` that only an engine can write to is read by one.
+    What goes to an `output` that only an engine can write to is read by one. For a promise over neighbours, CSV files are read
+    line by line, in memory: to an engine, one line that it cannot read is an error of the file. Such a table may be empty.
     """
+    if over_neighbours and csv_files(source, format) is not None:
+        if output is not None and needs_engine(output):
+            raise OutputError(
+                f"{output}: folders and databases are written by an engine, but {source} is read line by line, in memory, so that "
+                "no record changes how others are read. Write a file"
+            )
+        return None
     settings = engine if isinstance(engine, Settings) else Settings()
     name: EngineName = "duckdb" if isinstance(engine, Settings) else engine
     if name == "memory" and isinstance(source, Path) and (source.is_dir() or is_pattern(str(source))):
@@ -152,7 +164,7 @@ def find_relation(
         name = _reader(source, format, name, output)
     if threads is not None and settings.threads is None:
         settings = replace(settings, threads=threads)
-    return relation_of(source, format=format, engine=name, settings=settings, may_be_empty=may_be_empty)
+    return relation_of(source, format=format, engine=name, settings=settings, may_be_empty=over_neighbours)
 
 
 def needs_engine(output: str | Database) -> bool:

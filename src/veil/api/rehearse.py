@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from veil.api.job import Job, check_job
-from veil.api.open import find_relation, open_for_plan, open_tables
+from veil.api.job import Job, check_job, relation_of
+from veil.api.open import open_for_plan, open_tables
 from veil.base.progress import ProgressLike, following
 from veil.dp.safepub import SafePub
 from veil.plan.prepare import prepare
@@ -39,9 +39,7 @@ class Rehearsal:
 def rehearse(job: Job, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
     """Check the targets, read the table, and see whether the plan fits it."""
     assert isinstance(job.recipe, Recipe)
-    relation = None
-    if not isinstance(job.input, Mapping):
-        relation = find_relation(job.input, job.format, job.engine, threads=threads, output=job.output)
+    relation = relation_of(job, threads)
     check_job(job, relation)
     targets = {what: str(path) for what, path in job.targets.items()}
     with job.recipe.own_words(), following(progress) as shown:

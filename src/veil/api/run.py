@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
 from veil.api.deliver import goes_to_engine, make_apart, write_key
-from veil.api.job import Job, check_job, settle, signing_key
-from veil.api.open import Engine, condense_relation, find_relation, place_of, target_place
+from veil.api.job import Job, check_job, relation_of, settle, signing_key
+from veil.api.open import Engine, condense_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.targets import check_target, written_format
 from veil.base.keywords import own_keywords
@@ -138,9 +138,7 @@ def carry_out(
     accountant: Accountant | None = None,
 ) -> Done:
     """Check the targets, do the work, write."""
-    relation = None
-    if not isinstance(job.input, Mapping):
-        relation = find_relation(job.input, job.format, job.engine, threads=threads, output=job.output)
+    relation = relation_of(job, threads)
     check_job(job, relation)
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):

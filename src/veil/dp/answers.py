@@ -58,9 +58,9 @@ class Preview:
         return f"{self.question}: {self.mechanism}, {self.cost}; {self.accuracy(0.95)}"
 
 
-def check_confidence(confidence: float) -> float:
+def check_confidence(confidence: Any) -> float:
     """Refuse what is no probability."""
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(f"`confidence` should be between 0 and 1, not {confidence!r}")
     return confidence
 

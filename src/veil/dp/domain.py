@@ -17,6 +17,7 @@ from veil.hierarchies import Hierarchy
 from veil.tables import Source
 from veil.tables.cells import Marks, plain_form, spelled_cells
 from veil.tables.columns import is_text
+from veil.tables.text import canonical_text
 
 
 def in_domain(source: Source, hierarchies: dict[str, Hierarchy]) -> Source:
@@ -30,6 +31,8 @@ def in_domain(source: Source, hierarchies: dict[str, Hierarchy]) -> Source:
     ['7', '8', None]
     """
     there = {name: each for name, each in hierarchies.items() if name in source.table.column_names}
+    for name in there:  # refuses types that have no text form
+        canonical_text(pa.nulls(0, source.table[name].type), column=name)
     return source.respelled(
         {name: functools.partial(_labels, each, source.cells().marks) for name, each in there.items()}
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from veil.base.provided import TABLE_OF_ENGINE
 from veil.base.randomness import Randomness
+from veil.dp.neighbours import Neighbours
 from veil.dp.unit import Unit
-from veil.errors import InputError, did_you_mean
+from veil.errors import InputError, PlanError, Say, did_you_mean
 from veil.tables.cells import Cells
-from veil.tables.formats import Format
+from veil.tables.formats import Excel, Format
 from veil.tables.source import Source, read_cells
 from veil.tables.text import canonical_text
 
@@ -99,20 +100,28 @@ class OfPeople:
         return selected.take(*self._drawn[columns])
 
 
-def hold(source: Any) -> Held:
+def hold(source: Any, neighbours: Neighbours, unit: Unit) -> Held:
     """Return a table to ask questions of: a frame, a file, or whatever an engine holds.
 
-    Engines know of this room, not the other way round: what they hold is asked for by `TABLE_OF_ENGINE`.
+    Engines know of this room, not the other way round: what they hold is asked for by `TABLE_OF_ENGINE`. Lines of a file that
+    are no records are left out, as if nobody were there; where the number of records is public they are records without a
+    cell, as a line that is changed has to stay one.
     """
+    if not isinstance(source, Held | Source):
+        source = TABLE_OF_ENGINE(source) or read_cells(source)
     if isinstance(source, Held):
         return source
-    if not isinstance(source, Source):
-        found = TABLE_OF_ENGINE(source)
-        if found is not None:
-            return cast("Held", found)
-        source = read_cells(source)
     cells = source.cells()
-    return InMemory(cells.table, source, cells.format)
+    if neighbours == "one more or less":
+        cells = cells.only_records()
+    elif isinstance(cells.format, Excel) and unit.person is None:
+        raise PlanError(
+            'a sheet does not show a blank row at its end, so that its number of records is not public: neighbours="one '
+            'changed" needs a CSV or Parquet file, or a column that tells people apart in ',
+            Say("person"),
+        )
+    several = source.kind == "file" and source.path is None  # which only their place tells from others
+    return InMemory(cells.table, None if several else source, cells.format)
 
 
 def check_names(held: Held, names: Sequence[str]) -> None:

@@ -149,7 +149,7 @@ def publish(
             Say("order"),
             " out",
         )
-    source = source.cells()
+    source = source.cells().only_records()
     there = source.columns or source.table.column_names
     plan.check_columns(there)
     for name in there:

@@ -188,16 +188,11 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._held: Held = hold(source)
+        self._held: Held = hold(source, neighbours, unit)
         if isinstance(self._held, InMemory) and self._held.source is not None:
             accountant.check_data(self._held.source)
-        named = [
-            *(bounds or {}),
-            *(keys or {}),
-            *(missing or {}),
-            *([] if unit.person is None else [unit.person]),
-        ]
-        check_names(self._held, named)
+        person_column = [] if unit.person is None else [unit.person]
+        check_names(self._held, [*(bounds or {}), *(keys or {}), *(missing or {}), *person_column])
         self._steady = steady
         self._randomness = checked_randomness(randomness)
         self._people = OfPeople(self._held, unit, self._randomness)

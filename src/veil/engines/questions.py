@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from veil.dp.held import Held, InMemory, Selected
+from veil.dp.held import Held, Selected
 from veil.engines.relation import Engine, Relation, relation_of
-from veil.engines.scan.files import files_of, format_of_files
+from veil.engines.scan.files import Files, files_of, format_of_files
 from veil.engines.settings import Settings
 from veil.errors import InputError
 from veil.tables.cells import Cells
 from veil.tables.formats import Csv, Format
-from veil.tables.source import read_cells
+from veil.tables.source import Source, read_cells
 
 
 class HeldByEngine:
@@ -50,28 +53,40 @@ class HeldByEngine:
 
 def hold_relation(
     source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
-) -> Held | None:
+) -> Held | Source | None:
     """Return a table that an engine holds or is to read, or CSV files; None for what belongs into memory."""
-    texts = hold_csv(source, format)
-    if texts is not None:
-        return texts
+    if csv_files(source, format) is not None:
+        return read_cell_by_cell(source, format)
     relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
     return None if relation is None else HeldByEngine(relation)
 
 
-def hold_csv(source: Any, format: Format | None = None) -> Held | None:
-    """Return a CSV file, or a folder or pattern of such, read line by line; None for anything else."""
+def csv_files(source: Any, format: Format | None) -> list[Path] | None:
+    """Return the files of a table that is a CSV file, or a folder or pattern of such; None for anything else."""
+    if isinstance(source, Files):
+        source, format = source.path, source.format
     if not isinstance(source, str | os.PathLike) or "://" in str(source):
         return None
     files = files_of(str(source))
     chosen = format if format is not None else format_of_files(files)
-    if not isinstance(chosen, Csv):
-        return None
+    return files if isinstance(chosen, Csv) else None
+
+
+def read_cell_by_cell(source: Any, format: Format | None = None) -> Source:
+    """Read a table into memory for a promise over neighbours: also several CSV files, all of them line by line."""
+    files = csv_files(source, format)
+    if files is None:
+        return read_cells(source, format=format)
+    if isinstance(source, Files):
+        format = source.format
     first, *others = [read_cells(file, format=format) for file in files]
     for file, other in zip(files[1:], others, strict=True):
         if other.table.column_names != first.table.column_names:
             raise InputError(
                 f"{file}: has other columns than {files[0]}. Give files with the same columns in the same order"
             )
-    table = pa.concat_tables([first.table, *(each.table for each in others)])
-    return InMemory(table, None if others else first, first.format)
+    if not others:
+        return first
+    table = pa.concat_tables([each.table for each in (first, *others)])
+    rows = [each.is_record for each in (first, *others) if each.is_record is not None]
+    return replace(first, path=None, table=table, is_record=np.concatenate(rows))

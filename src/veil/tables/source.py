@@ -50,6 +50,8 @@ class Source:
     """What the caller said of the format, without what was found from the content of the file."""
     is_cells: bool = False
     """Whether it was read cell by cell, for a promise about neighbours."""
+    is_record: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which rows are records, of lines that may be none; None if all are."""
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which a release cannot have."""
@@ -100,9 +102,17 @@ class Source:
             return self
         if self.path is not None:
             found = read_cells(self.path, format=self.declared)
-            return replace(self, table=found.table, format=found.format, is_cells=True)
+            return replace(
+                self, table=found.table, format=found.format, is_cells=True, is_record=found.is_record
+            )
         assert isinstance(self.frame, PandasFrame)
         return replace(self, table=normalize(self.frame.cells()), is_cells=True)
+
+    def only_records(self) -> Source:
+        """Leave out rows that are no records."""
+        if self.is_record is None:
+            return self
+        return replace(self, table=self.table.filter(pa.array(self.is_record)), is_record=None)
 
     def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> Source:
         """Return the cells with some columns as what functions make of their different values.
@@ -181,9 +191,9 @@ def read_cells(source: Any, *, format: Format | None = None) -> Source:
     """Read a table for a promise about neighbours: no cell is an error, gets a type from others, or changes how they are read.
 
     Cells of CSV and Excel files and of Python objects are text; a table without rows is one, too (see `veil.tables.cells`).
+    Every line of a CSV file is a row: `is_record` tells which are records.
     """
-    made = _read_cells(source, format)
-    return replace(made, is_cells=True)
+    return replace(_read_cells(source, format), is_cells=True)
 
 
 def _read_cells(source: Any, format: Format | None) -> Source:
@@ -192,8 +202,9 @@ def _read_cells(source: Any, format: Format | None) -> Source:
         chosen = format if format is not None else format_of(path)
         if not isinstance(chosen, Csv):
             return _read_file(path, format, as_text=True, may_be_empty=True)
-        table, chosen = read_lines(path, chosen)
-        return Source(_check_table(table, str(path), True), "file", path, chosen, declared=format)
+        table, is_record, chosen = read_lines(path, chosen)
+        checked = _check_table(table, str(path), True)
+        return Source(checked, "file", path, chosen, declared=format, is_record=is_record)
     found = frame_of(source)
     if found is None or not isinstance(found[1], PandasFrame):
         return read(source, format=format, may_be_empty=True)

@@ -22,12 +22,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.cli import veil
-from support.dp.poison import CELLS, PEOPLE, as_objects
+from support.dp.poison import CELLS, LINES, PEOPLE, as_objects
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Session, steady
 from veil.dp import unit as unit_module
 from veil.dp.questions.totals import sum_reach
-from veil.errors import VeilError
+from veil.errors import PlanError, VeilError
 from veil.tables.cells import Cells
 from veil.tables.source import read_cells
 
@@ -263,6 +263,41 @@ def test_one_record_does_not_make_a_thousand_others_match(tmp_path: Path) -> Non
             source = make([*((f"A{i}", b"1.0") for i in range(1000)), *more], tmp_path)
             counts.append(open_session(source).histogram("age", epsilon=1).value[1])
         assert counts == [1000] * 4
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_that_is_changed_stays_a_record(name: str, tmp_path: Path) -> None:
+    """Where the number of records is public, a mean is a sum divided by it: that of all lines, whatever they hold."""
+    lines = [b"patient,age,sex", b"A,120,f", LINES[name], b'B,"120",m', b"C,120,f", b""]
+    (tmp_path / "people.csv").write_bytes(b"\n".join(lines))
+    numbers = {}
+    for neighbours in ("one changed", "one more or less"):
+        session = Session(
+            tmp_path / "people.csv",
+            Accountant(9, neighbours=neighbours),  # type: ignore[arg-type]
+            neighbours=neighbours,  # type: ignore[arg-type]
+            person=None,
+            bounds={"age": (0, 120)},
+            missing={"age": 0},
+            steady=False,
+            randomness=Truth(),
+        )
+        numbers[neighbours] = session.count(epsilon=1).value
+        if neighbours == "one changed":
+            mean = session.mean("age", epsilon=1).value
+            assert abs(mean * 4 - 360) <= 120
+    assert numbers["one changed"] == 4
+    assert numbers["one more or less"] in (3, 4)
+
+
+def test_a_sheet_has_no_public_number_of_rows(tmp_path: Path) -> None:
+    """A blank row at its end is not seen; of people by their keys it is nobody's."""
+    sheet = as_excel(BASE, tmp_path)
+    given: dict[str, Any] = {"neighbours": "one changed", "steady": False}
+    with pytest.raises(PlanError, match="blank row"):
+        Session(sheet, Accountant(1, neighbours="one changed"), person=None, **given)
+    account = Accountant(1, neighbours="one changed")
+    Session(sheet, account, person="person", rows_per_person=2, **given).count(epsilon=1)
 
 
 # --- the command line -----------------------------------------------------------------------------------

@@ -155,7 +155,9 @@ def test_rows_in_the_order_of_the_input_are_found(person, monkeypatch):
 
 def test_types_that_follow_from_the_data_are_found(person, monkeypatch):
     monkeypatch.setattr(publish, "in_domain", lambda source, hierarchies: source)
-    monkeypatch.setattr("veil.api.open.read_cells", lambda source, **_: replace(read(source), is_cells=True))
+    monkeypatch.setattr(
+        "veil.engines.questions.read_cells", lambda source, **_: replace(read(source), is_cells=True)
+    )
     monkeypatch.setattr(publish, "_built_anew", lambda table: table)
     one, other = (distribution(person, table) for table in (("7", "7", "odd"), ("7", "7")))
     assert worst(one, other) == 1

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
 CELLS: dict[str, bytes] = {
     "a number of the domain": b"34",
     "a text among numbers": b"eighty",
@@ -46,6 +52,11 @@ PEOPLE: dict[str, list[str]] = {
 """The people of rows that are added to those of A0, A1, and so on."""
 
 
+def some(items: Sequence[Item], start: int, step: int) -> list[Item]:
+    """Return the first, and every so many of the others; with VEIL_FUZZ all. Tests with other starts have the rest."""
+    return list(items) if os.environ.get("VEIL_FUZZ") else [items[0], *items[1 + start % step :: step]]
+
+
 def as_objects() -> dict[str, object]:
     """Return cells as Python objects, for frames: those that are text, and what no text is."""
     texts = {name: cell.decode("utf-8", "replace") for name, cell in CELLS.items()}
@@ -54,3 +65,21 @@ def as_objects() -> dict[str, object]:
         "a dictionary": {"age": 34}, "half a pair": "\ud800", "bytes": b"34", "a complex number": 3j, "True": True,
     }  # fmt: skip
     return {**texts, **others}
+
+
+LINES: dict[str, bytes] = {
+    "a record": b"B1,34,f",
+    "nothing at all": b"",
+    "blanks": b"  ",
+    "a field too few": b"B1,34",
+    "a field too many": b"B1,34,f,x",
+    "a quote that never closes": b'B1,"34,f',
+    "a quote at the end": b'B1,34,"',
+    "a quote alone": b'"',
+    "text behind a quote": b'B1,"34"x,f',
+    "bytes that are no text": b"\xff\xfe,\x80,f",
+    "bytes of nothing": b"B\x001,3\x004,f",
+    "separators alone": b",,",
+    "signs that other readers split lines at": "B1,3\x0b4\x1c\u2028,f".encode(),
+}
+"""Lines of a file with the columns patient, age and sex, by what they are: each is one record of a person, or of nobody."""

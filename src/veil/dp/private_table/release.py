@@ -149,10 +149,8 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    held = hold(table)
+    held = hold(table, hidden.neighbours, unit)
     source = held.source if isinstance(held, InMemory) else None
-    if source is not None:
-        source.check_index()
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     names = [name for name in held.names if name != unit.person] if columns is None else list(columns)
     check_names(held, [*names, *([] if unit.person is None else [unit.person])])

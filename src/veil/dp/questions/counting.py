@@ -20,7 +20,7 @@ from veil.dp.declared import Declared
 from veil.dp.held import Selected
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Chosen, Noise, Question, of, refined, whole_numbers
+from veil.dp.questions.question import Chosen, Noise, Question, refined, whole_numbers
 from veil.errors import ParameterError
 
 
@@ -33,14 +33,11 @@ def count(
         return selected.count(chosen)
 
     if isinstance(noise, Prior):
-        mechanism, respond, accuracy = refined(truth, noise, price, "statistical")
+        way = refined(truth, noise, price, "statistical")
     else:
         adding = noise_for(noise, [reach or declared.unit.rows], 1, price)
-        mechanism, (respond, accuracy) = adding.name, whole_numbers(truth, adding, Fraction(1))
-    label = f"count{of(where)}"
-    return Question(
-        label, price, declared.neighbours, mechanism, (), respond, accuracy, where, numbers=declared.bounds
-    )
+        way = whole_numbers(truth, adding, Fraction(1))
+    return Question.about(declared, "count", price, way, (), where)
 
 
 def histogram(
@@ -81,18 +78,8 @@ def histogram(
     def accuracy(confidence: float) -> str:
         return f"{chance_in_words(confidence)} each number is within ± {adding.half_width(0, confidence):.6g}"
 
-    label = f"histogram of {', '.join(names)}{of(where)}"
-    return Question(
-        label,
-        price,
-        declared.neighbours,
-        adding.name,
-        names,
-        respond,
-        accuracy,
-        where,
-        numbers=declared.bounds,
-    )
+    way = (adding.name, respond, accuracy)
+    return Question.about(declared, f"histogram of {', '.join(names)}", price, way, names, where)
 
 
 def cells_together(declared: Declared, cells: Sequence[Any]) -> int:

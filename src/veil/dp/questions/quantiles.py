@@ -22,7 +22,7 @@ from veil.dp.declared import Declared
 from veil.dp.held import Selected
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
-from veil.dp.questions.question import Chosen, Question, of, weights_of
+from veil.dp.questions.question import Chosen, Question, weights_of
 from veil.errors import ParameterError
 
 _CANDIDATES = 2**10
@@ -89,25 +89,17 @@ def quantiles(
         rank = 2 * reach * rows / float(each_price) * math.log(len(places) / (1 - confidence))
         return f"{chance_in_words(confidence)} each is off by at most {rank:.4g} records more than the best of {len(places)} equally spaced numbers"
 
-    label = f"quantiles {', '.join(map(str, shares))} of {column}{of(where)}"
-    return Question(
-        label,
-        price,
-        declared.neighbours,
-        "exponential mechanism",
-        (column,),
-        respond,
-        accuracy,
-        where,
-        bounded,
-        declared.bounds,
+    label, way = (
+        f"quantiles {', '.join(map(str, shares))} of {column}",
+        ("exponential mechanism", respond, accuracy),
     )
+    return Question.about(declared, label, price, way, (column,), where, bounded)
 
 
 def _share(value: Any) -> Fraction:
     try:
         share = decimal_fraction(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1 or share.denominator > 10**6:
         raise ParameterError(f"`shares` should be numbers from 0 to 1 with at most six places, not {value!r}")

@@ -14,7 +14,7 @@ from veil.base.randomness import Randomness
 from veil.dp.adding import Adding
 from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.condition import Condition
-from veil.dp.declared import Bounded
+from veil.dp.declared import Bounded, Declared
 from veil.dp.held import Selected
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
@@ -31,6 +31,8 @@ Noise = str | Prior
 Chosen = NDArray[np.bool_]
 Response = Callable[[Selected, Chosen, Randomness | None], tuple[Any, HalfWidths | None]]
 Truth = Callable[[Selected, Chosen], Any]
+Way = tuple[str, Response, Callable[[float], str]]
+"""How a question is answered: the name of the mechanism, what it does, and how close the answer is with a given probability."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,33 @@ class Question:
     bounded: Bounded | None = None
     numbers: Collection[str] = ()
     """Columns that are declared to hold numbers, so that what is none is missing in them."""
+
+    @classmethod
+    def about(
+        cls,
+        declared: Declared,
+        label: str,
+        price: Price,
+        way: Way,
+        columns: tuple[str, ...],
+        where: str | None,
+        bounded: Bounded | None = None,
+    ) -> Question:
+        """Ask about the records of which a condition is true, for the relation and the columns that are declared."""
+        mechanism, respond, accuracy = way
+        told = label if where is None else f"{label} where {where}"
+        return cls(
+            told,
+            price,
+            declared.neighbours,
+            mechanism,
+            columns,
+            respond,
+            accuracy,
+            where,
+            bounded,
+            declared.bounds,
+        )
 
     @property
     def reads(self) -> list[str]:
@@ -72,7 +101,7 @@ class Question:
         return Condition(self.where, self.numbers).mask(selected)
 
 
-def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> tuple[Response, Callable[[float], str]]:
+def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> Way:
     """Answer with one number: a truth in whole steps, and noise."""
 
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
@@ -87,12 +116,10 @@ def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> tuple[Respons
     def accuracy(confidence: float) -> str:
         return f"{chance_in_words(confidence)} the answer is within ± {adding.half_width(0, confidence) * float(step):.6g}"
 
-    return respond, accuracy
+    return adding.name, respond, accuracy
 
 
-def refined(
-    truth: Truth, prior: Prior, price: Price, about: About
-) -> tuple[str, Response, Callable[[float], str]]:
+def refined(truth: Truth, prior: Prior, price: Price, about: About) -> Way:
     """Answer with one draw from a prior, reweighted towards the truth."""
     if price.rho:
         raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
@@ -106,11 +133,6 @@ def refined(
         return f"with a probability of {chance:.4g} the answer is among the nearest {near:.2%} of what was expected"
 
     return "refinement of a prior", respond, accuracy
-
-
-def of(where: str | None) -> str:
-    """Say in a label what a question is about."""
-    return "" if where is None else f" where {where}"
 
 
 def weights_of(selected: Selected, chosen: Chosen) -> NDArray[np.int64]:

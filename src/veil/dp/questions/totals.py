@@ -24,16 +24,7 @@ from veil.dp.declared import Bounded, Declared
 from veil.dp.held import Selected
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import (
-    Chosen,
-    Noise,
-    Question,
-    Response,
-    of,
-    refined,
-    weights_of,
-    whole_numbers,
-)
+from veil.dp.questions.question import Chosen, Noise, Question, Way, refined, weights_of, whole_numbers
 
 
 def sum_of(
@@ -46,25 +37,13 @@ def sum_of(
         return _total(bounded, selected, chosen)[0]
 
     if isinstance(noise, Prior):
-        mechanism, respond, accuracy = refined(
+        way = refined(
             lambda selected, chosen: truth(selected, chosen) * bounded.step, noise, price, "statistical"
         )
     else:
         adding = noise_for(noise, [reach or sum_reach(declared, bounded, where)], 1, price)
-        mechanism, (respond, accuracy) = adding.name, whole_numbers(truth, adding, bounded.step)
-    label = f"sum of {column}{of(where)}"
-    return Question(
-        label,
-        price,
-        declared.neighbours,
-        mechanism,
-        (column,),
-        respond,
-        accuracy,
-        where,
-        bounded,
-        declared.bounds,
-    )
+        way = whole_numbers(truth, adding, bounded.step)
+    return Question.about(declared, f"sum of {column}", price, way, (column,), where, bounded)
 
 
 def mean_of(declared: Declared, column: str, where: str | None, price: Price, noise: Noise) -> Question:
@@ -73,28 +52,16 @@ def mean_of(declared: Declared, column: str, where: str | None, price: Price, no
     distance = bounded.highest - bounded.lowest
     changed = declared.neighbours == "one changed"
     if isinstance(noise, Prior):
-        mechanism, respond, accuracy = refined(_exact_mean(bounded), noise, price, "statistical")
+        way = refined(_exact_mean(bounded), noise, price, "statistical")
     elif changed and not _leaves_out(declared, bounded, where):
         adding = noise_for(noise, [distance], 1, price)
-        mechanism, (respond, accuracy) = adding.name, _of_public_number(bounded, adding)
+        way = _of_public_number(bounded, adding)
     else:
         middle = (bounded.lowest + bounded.highest) // 2
         reach = distance if changed else bounded.highest - middle
         adding = noise_for(noise, [reach, 1], 2, price, declared.unit.rows)
-        mechanism, (respond, accuracy) = adding.name, _of_noisy_number(bounded, adding, middle)
-    label = f"mean of {column}{of(where)}"
-    return Question(
-        label,
-        price,
-        declared.neighbours,
-        mechanism,
-        (column,),
-        respond,
-        accuracy,
-        where,
-        bounded,
-        declared.bounds,
-    )
+        way = _of_noisy_number(bounded, adding, middle)
+    return Question.about(declared, f"mean of {column}", price, way, (column,), where, bounded)
 
 
 def sum_reach(declared: Declared, bounded: Bounded, where: str | None) -> int:
@@ -129,7 +96,7 @@ def _exact_mean(bounded: Bounded) -> Callable[[Selected, Chosen], Fraction | Non
     return truth
 
 
-def _of_public_number(bounded: Bounded, adding: Adding) -> tuple[Response, Callable[[float], str]]:
+def _of_public_number(bounded: Bounded, adding: Adding) -> Way:
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
         total, number = _total(bounded, selected, chosen)
         noisy = total + adding.draw(randomness)[0]
@@ -147,12 +114,10 @@ def _of_public_number(bounded: Bounded, adding: Adding) -> tuple[Response, Calla
         half = adding.half_width(0, confidence) * float(bounded.step)
         return f"{chance_in_words(confidence)}, of n records, the mean is within ± {half:.6g} / n"
 
-    return respond, accuracy
+    return adding.name, respond, accuracy
 
 
-def _of_noisy_number(
-    bounded: Bounded, adding: Adding, middle: int
-) -> tuple[Response, Callable[[float], str]]:
+def _of_noisy_number(bounded: Bounded, adding: Adding, middle: int) -> Way:
     def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
         total, number = _total(bounded, selected, chosen)
         by = adding.draw(randomness)
@@ -178,7 +143,7 @@ def _of_noisy_number(
             f"records, the mean within about ± {sums:.6g} / n"
         )
 
-    return respond, accuracy
+    return adding.name, respond, accuracy
 
 
 def _each_of_two(confidence: float) -> float:

@@ -11,6 +11,7 @@ Ibis calls the engine; with both names, if they differ.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import re
 import secrets
 import weakref
@@ -194,8 +195,24 @@ class Dialect:
         return set()
 
     def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
-        """The table with columns of which a cell may be of another type than they are declared with as texts."""
-        return table
+        """The table with cells that every reader holds: what is more would be an error of the whole column.
+
+        Decimals are texts, as DuckDB's largest whole numbers and PostgreSQL's `numeric` are decimals to Ibis. Days and times are
+        missing beyond the years 1 to 9999, such as `infinity`.
+        """
+        import ibis
+
+        cells = {}
+        for name, kind in table.schema().items():
+            column = table[name]
+            if kind.is_decimal():
+                cells[name] = column.cast("string")
+            elif kind.is_date() or (kind.is_timestamp() and kind.scale != 9):  # which ends in 2262
+                # A day less for times that are near the ends in another zone.
+                ends = (dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
+                first, last = (ibis.literal(end.date() if kind.is_date() else end, type=kind) for end in ends)
+                cells[name] = ibis.cases((column.between(first, last), column), else_=ibis.null(kind))
+        return table.mutate(**cells) if cells else table
 
     def comparable(self, column: Any) -> Any:
         """What values of a column that is not collated are told apart by."""

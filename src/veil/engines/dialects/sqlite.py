@@ -62,13 +62,18 @@ class SQLite(InFile):
         )
 
     def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
-        """Columns may hold anything, whatever type they are declared with: as texts, truth as true and false."""
+        """Columns may hold anything, whatever type they are declared with: as texts, truth as true and false.
+
+        So may texts: bytes that are none become U+FFFD, as Python would refuse the whole column.
+        """
         import ibis
 
+        self.backend.con.create_function("veil_text", 1, _text, deterministic=True)
+        as_text = ibis.udf.scalar.builtin(_veil_text, name="veil_text")
         cells = {}
         for name, kind in table.schema().items():
             column = table[name]
-            text = column.cast("string")
+            text = as_text(column.cast("string").cast("binary"))
             if kind.is_boolean():
                 text = ibis.cases((text == "0", "false"), (text == "1", "true"), else_=text)
             cells[name] = ibis.cases((column.typeof() == "blob", ibis.null("string")), else_=text)
@@ -141,3 +146,10 @@ def _sha256(text: str) -> str:
 
 
 def _veil_sha256(text: str) -> str: ...  # type: ignore[empty-body]  # Ibis learns its types from this
+
+
+def _text(cell: bytes | None) -> str | None:
+    return None if cell is None else cell.decode("utf-8", "replace")
+
+
+def _veil_text(cell: bytes) -> str: ...  # type: ignore[empty-body]

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from veil.errors import InputError, Say
 from veil.tables.formats import Csv
@@ -49,21 +48,17 @@ def marked_encoding(data: bytes) -> str | None:
     return next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
 
 
-def decode(
-    data: bytes, encoding: str | None, path: Path, *, errors: Literal["strict", "replace"] = "strict"
-) -> tuple[bytes, str]:
+def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
     """Return the file's text as UTF-8 without a byte order mark, and the name of its encoding.
 
-    Text that is UTF-8 already is not checked here (the parser does that as it goes), unless what is no text is to be
-    replaced.
+    Text that is UTF-8 already is not checked here: the parser does that as it goes.
     """
     name = codecs.lookup(encoding).name if encoding is not None else marked_encoding(data) or "utf-8"
     if name in ("utf-8", "utf-8-sig"):
         found = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
-        data = data.removeprefix(codecs.BOM_UTF8)
-        return (data if errors == "strict" else data.decode("utf-8", errors).encode()), found
+        return data.removeprefix(codecs.BOM_UTF8), found
     try:
-        text = data.decode(name, errors)
+        text = data.decode(name)
     except UnicodeDecodeError as error:
         raise wrong_encoding(data, error, name, path) from None
     return text.removeprefix("\ufeff").encode(), name

@@ -1,19 +1,24 @@
 """CSV read line by line: no line changes what another says, and none is an error.
 
 A quote that never closes, a byte that is no text, a field too many would otherwise change how the rest of the file is
-read, or have it refused: an answer about one record that nobody pays for. So a record is a line here. One that does not have
-a field for every column, or a quote that is closed in it, is left out; so are records with a line break in a field. Bytes
-that are no text become U+FFFD. That holds for encodings in which a line break is one byte that means nothing else: UTF-8 and
-those of one byte a character. Separator and names follow from the first line alone.
+read, or have it refused: an answer about one record that nobody pays for. So every line is a row here, also a blank one. One
+that does not have a field for every column, or a quote that is closed in it, or that is longer than a megabyte, is no record:
+all its cells are missing. So are the parts of a record with a line break in a field: whoever has such records should give
+another format. Bytes that are no text become U+FFFD, by the line; separator and names follow from the first line alone.
 """
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from veil.errors import InputError, Say
 from veil.tables.csv import dialect
@@ -21,10 +26,13 @@ from veil.tables.csv.reader import column_names, parse
 from veil.tables.formats import Csv
 from veil.tables.reading import read_bytes
 
+_LONGEST = 1 << 20
+"""Bytes of a record at most, so that every parser holds it in one block."""
 
-def read_lines(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
-    """Read the cells of a CSV file as text, each line by itself; also return the format with what was found filled in."""
-    data, encoding = dialect.decode(read_bytes(path), format.encoding, path, errors="replace")
+
+def read_lines(path: Path, format: Csv) -> tuple[pa.Table, NDArray[np.bool_], Csv]:
+    """Read the cells of a CSV file as text, each line by itself; tell which rows are records, and the format as it was found."""
+    data, encoding = _decode(read_bytes(path), format.encoding)
     data = dialect.without_titles(data.replace(b"\0", "\ufffd".encode()), format.skip, path)
     first = re.compile(rb"[\r\n]*([^\r\n]*)(?:\r\n|\r|\n)?").match(data)
     if not format.header and format.columns is None:
@@ -42,22 +50,49 @@ def read_lines(path: Path, format: Csv) -> tuple[pa.Table, Csv]:
         body = data[first.end() :]
     else:
         names = list(format.columns or ())
-    records = _whole_lines(body, format)
-    if not re.search(b"." if len(names) == 1 else rb"[^\r\n]", records, re.DOTALL):
-        return pa.table({name: pa.array([], pa.string()) for name in names}), format
-    texts = parse(records, len(names), format, path, skip=True)
-    return texts.rename_columns(names), format
+    lines = body.splitlines()
+    if not lines:
+        return pa.table({name: pa.array([], pa.string()) for name in names}), np.ones(0, np.bool_), format
+    is_whole = _whole_record(len(names), format)
+    whole = np.array([is_whole(line) for line in lines], np.bool_)
+    blank = (format.separator or ",").encode() * (len(names) - 1)
+    for at in np.flatnonzero(~whole).tolist():
+        lines[at] = blank
+    lines.append(b"")
+    table = parse(b"\n".join(lines), len(names), format, path).rename_columns(names)
+    if not whole.all():
+        columns = [pc.if_else(pa.array(whole), column, None) for column in table.columns]
+        table = pa.table(columns, names=names)
+    return table, whole, format
 
 
-def _whole_lines(data: bytes, format: Csv) -> bytes:
-    r"""Leave out lines with a quote or an escape that is not closed in them.
+def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str]:
+    r"""Return a text as UTF-8 without a byte order mark, and the name of its encoding; what is no text is replaced.
 
-    >>> _whole_lines(b'1,"a"\n2,"b\n3,c"d\n4,"e""f"\n', Csv(separator=","))
-    b'1,"a"\n3,c"d\n4,"e""f"\n'
+    Some encodings have signs that hold until others come, in the lines that follow: of these, each line is read by itself. One
+    that spells a line break otherwise has none there.
+
+    >>> _decode(b"age\n+\n34\n", "utf-7")[0].decode()
+    'age\n\ufffd\n34'
     """
-    marks = [mark for mark in (format.quote, format.escape) if mark is not None and mark.encode() in data]
-    if not marks:
-        return data
+    name = codecs.lookup(encoding).name if encoding is not None else dialect.marked_encoding(data) or "utf-8"
+    if name in ("utf-8", "utf-8-sig"):
+        name = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+        return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").encode(), name
+    if "\n".encode(name) != b"\n":  # each unit by itself, as in UTF-16
+        return data.decode(name, "replace").removeprefix("\ufeff").encode(), name
+    lines = (line.decode(name, "replace") for line in data.splitlines())
+    text = "\n".join(["\ufffd".join(re.split("[\r\n]", line)) for line in lines])
+    return text.removeprefix("\ufeff").encode(), name
+
+
+def _whole_record(width: int, format: Csv) -> Callable[[bytes], bool]:
+    r"""Return what tells whether a line is a record: a field for every column, and quotes and escapes closed in it.
+
+    >>> is_whole = _whole_record(2, Csv(separator=","))
+    >>> [is_whole(line) for line in (b'1,"a"', b'2,"b', b'3,c"d', b'4,"e""f"', b"5", b"")]
+    [True, False, True, True, False, False]
+    """
     separator, quote, escape = (
         re.escape(mark) if mark else "" for mark in (format.separator, format.quote, format.escape)
     )
@@ -65,12 +100,15 @@ def _whole_lines(data: bytes, format: Csv) -> bytes:
     bare = rf"(?:{escaped}[^{separator}{escape}\r\n])*+"
     quoted = rf"{quote}(?:{escaped}{quote}{quote}|[^{quote}{escape}\r\n])*+{quote}" if quote else ""
     field = rf"(?:{quoted}|(?!{quote}){bare})" if quote else bare
-    record = re.compile(rf"{field}(?:{separator}{field})*+".encode())
-    lines = re.split(rb"(\r\n|\r|\n)", data)
-    suspicious = [mark.encode() for mark in marks]
-    kept = []
-    for at in range(0, len(lines), 2):
-        line = lines[at]
-        if not any(mark in line for mark in suspicious) or record.fullmatch(line):
-            kept += lines[at : at + 2]
-    return b"".join(kept)
+    record = re.compile(rf"{field}(?:{separator}{field}){{{width - 1}}}".encode())
+    plain, marks = (format.separator or ",").encode(), (format.quote or "") + (format.escape or "")
+    special = re.compile(b"[%s]" % re.escape(marks.encode())) if marks else None
+
+    def is_whole(line: bytes) -> bool:
+        if len(line) > _LONGEST:
+            return False
+        if special is None or special.search(line) is None:
+            return line.count(plain) == width - 1
+        return record.fullmatch(line) is not None
+
+    return is_whole

@@ -82,13 +82,8 @@ def check_types(names: list[str], format: Csv, path: Path) -> None:
             )
 
 
-def parse(
-    data: bytes, width: int, format: Csv, path: Path, *, start: int = 0, skip: bool = False
-) -> pa.Table:
-    """Return the fields from byte `start` on as text, null where a missing value stands unquoted.
-
-    A record with more or fewer fields than there are columns is an error, or left out (`skip`).
-    """
+def parse(data: bytes, width: int, format: Csv, path: Path, *, start: int = 0) -> pa.Table:
+    """Return the fields from byte `start` on as text, null where a missing value stands unquoted."""
     quoted = format.quote is not None and format.quote.encode() in data
     body = pa.py_buffer(data).slice(start)
     if data.startswith(codecs.BOM_UTF8, start):
@@ -102,7 +97,6 @@ def parse(
         newlines_in_values=quoted or format.escape is not None,
         # In a table of one column, a blank line is a record: its value is missing.
         ignore_empty_lines=width > 1,
-        invalid_row_handler=(lambda row: "skip") if skip else None,
     )
     names = [str(number) for number in range(width)]
     options = arrow_csv.ConvertOptions(

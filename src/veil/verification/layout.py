@@ -110,7 +110,9 @@ def _layout_of_csv(path: Path, format: Csv, rows: Rows) -> Iterator[str]:
             break
     if best.difference is not None:
         yield best.difference
-    elif any(_has_needless_exponents(each) for each in _texts(_pieces(path, format, rows))):
+    elif any(
+        _has_needless_exponents(each) for piece in _pieces(path, format, rows) for each in piece.columns
+    ):
         yield SPELLINGS
     elif words := [*_words(best.style), *best.further]:
         yield f"{FOREIGN}: {'; '.join(words)}, in all records alike"
@@ -212,7 +214,8 @@ def _written_again(path: Path, format: Csv, rows: Rows, head: _Head, style: Styl
     with _open(path) as file:
         compared = _Comparison(file, head.encoding, format, style, names)
         out = Encoded(cast("BinaryIO", compared), head.encoding)
-        if format.header and not head.above.endswith(header_line(head.header, format, style)):
+        header = header_line(head.header, format, style) if format.header else ""
+        if not format.skip and head.above.removeprefix("\ufeff") != header:
             compared.further.append("a header in a style of its own")
         with contextlib.suppress(_Differs):
             out.write(head.above)
@@ -242,12 +245,10 @@ def _typed(text: pa.Array, kind: pa.DataType, format: Csv) -> pa.Array:
     return (pc.replace_substring(values, ",", ".") if format.decimal == "," else values).cast(kind)
 
 
-def _texts(pieces: Iterator[pa.Table]) -> Iterator[pa.ChunkedArray]:
-    yield from (each for piece in pieces for each in piece.columns if is_text(each.type))
-
-
 def _has_needless_exponents(texts: pa.ChunkedArray) -> bool:
     """Whether texts are numbers, of which some have an exponent that no writer gives to their size: 1e2 beside 10."""
+    if not is_text(texts.type):
+        return False
     values = pc.unique(texts).drop_null()
     numbers = pc.match_substring_regex(values, r"^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$")
     if not len(values) or not pc.all(numbers).as_py():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from support.origins import leaves, tokens
 from support.policies import datum, model, policy
 from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
@@ -95,28 +96,6 @@ CASES = {
     "pseudonyms": Case(lambda: veil.mask(TABLE.select(["who", "ill"]), RandomPseudonyms(["who"])), ""),
     "policies": Case(under_policies, "3"),
 }  # fmt: skip
-
-TOKEN = re.compile(r"[0-9a-f]{16,}|[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
-
-
-def tokens(value: Any) -> set[str]:
-    """The numbers and hashes in a value, as text."""
-    if isinstance(value, bool) or value is None:
-        return set()
-    return {each.removesuffix(".0") for each in TOKEN.findall(str(value))}
-
-
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value in a document, with its path; numbers of places in lists do not count."""
-    if isinstance(tree, dict):
-        for key, each in tree.items():
-            yield f"{path}.{key}".lstrip("."), key  # names may tell as well
-            yield from leaves(each, f"{path}.{key}".lstrip("."))
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from leaves(each, f"{path}[]")
-    else:
-        yield path, tree
 
 
 def leaks(certificate: dict[str, Any], file: Path, case: Case) -> list[str]:

@@ -12,7 +12,7 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,12 +23,12 @@ import pytest
 
 import veil.risk
 from support.cli import veil as run
+from support.origins import leaves, tokens
 from veil.report import content_digest
 from veil.report.certificate.digest import column_digests
 from veil.report.content.measured import grouped_sizes
 from veil.tables import read
 
-TOKEN = re.compile(r"[0-9a-f]{16,}|[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 CLOCK = re.compile(r"date|veil|checksum|.*\.date|.*\.veil|.*\.checksum|files\..*")
 """What the clock, the version, the other places of the document or the person who runs it decide, and no cell."""
 SAFEPUB = "{kind: SafePub, epsilon: 1.25, delta: 1.0e-4, generalization: {age: 1, sex: 0}}"
@@ -55,26 +55,6 @@ def people(folder: Path, number: int, seed: int) -> None:
     ages, sexes = rng.integers(20, 20 + 10 * (1 + seed), number), rng.choice(["f", "m"], number)
     rows = [f"n{seed}{at},{age},{sex}" for at, (age, sex) in enumerate(zip(ages, sexes, strict=True))]
     (folder / "people.csv").write_text("\n".join(["patient,age,sex", *rows, ""]))
-
-
-def tokens(value: Any) -> set[str]:
-    """The numbers and hashes in a value, as text."""
-    if isinstance(value, bool) or value is None:
-        return set()
-    return {each.removesuffix(".0") for each in TOKEN.findall(str(value).replace(",", ""))}
-
-
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value and every name in a document, with its path; places in lists do not count."""
-    if isinstance(tree, dict):
-        for key, each in tree.items():
-            yield f"{path}.{key}".lstrip("."), key
-            yield from leaves(each, f"{path}.{key}".lstrip("."))
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from leaves(each, f"{path}[]")
-    else:
-        yield path, tree
 
 
 def figures(table: pa.Table) -> set[str]:

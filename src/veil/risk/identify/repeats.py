@@ -163,8 +163,9 @@ def ask_about_repeats(
     What is generalized is the same for many people, unless it is called like a number of theirs.
 
     >>> from veil.tables import read
-    >>> print(*ask_about_repeats(read(pa.table({"patient": [1, 1, 2], "age": ["*"] * 3})), [], ["age"]))
-    whether every row is a person, as the promises count rows: column 'patient' has 2 different values in 3 rows, and up to 2 rows share one
+    >>> visits = read(pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "age": ["*"] * 7}))
+    >>> print(*ask_about_repeats(visits, [], ["age"]))
+    whether every row is a person, as the promises count rows: column 'patient' has 6 different values in 7 rows, and up to 2 rows share one
     """
     relation = getattr(released, "relation", None)
     table = _tallied(InMemory(released.table, released.weights) if relation is None else relation)

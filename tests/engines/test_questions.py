@@ -82,3 +82,20 @@ def test_postgres(postgres: Any) -> None:
             return f"{postgres.url()}#t"
 
         check(put, POSTGRES)
+
+
+def test_a_count_of_all_and_then_the_first_column() -> None:
+    """Of no column at all, the combinations of the first one are counted, and kept."""
+    ibis = pytest.importorskip("ibis")
+    table = ibis.duckdb.connect().create_table("t", ibis.memtable({"age": [34, 71, 68]}))
+    session = Session(
+        table,
+        Accountant(2000),
+        neighbours="one more or less",
+        person=None,
+        bounds={"age": (0, 120)},
+        missing={"age": 0},
+        steady=False,
+    )
+    assert session.count(epsilon=900).value == 3
+    assert round(session.sum("age", epsilon=900).value) == 173

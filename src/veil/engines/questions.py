@@ -46,7 +46,7 @@ class HeldByEngine:
         if wanted not in self._known:
             made = condensed_source(self._relation.cell_by_cell(), wanted, may_be_empty=True)
             assert made.weights is not None
-            cells = {name: Cells.of(made.table[name]) for name in names}
+            cells = {name: Cells.of(made.table[name]) for name in wanted}
             self._known[wanted] = Selected(cells, made.table.num_rows, made.weights)
         return self._known[wanted]
 

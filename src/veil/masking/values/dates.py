@@ -110,7 +110,8 @@ def _is_skipped(counts: Days, kind: pa.DataType) -> NDArray[np.bool_]:
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         return np.zeros(counts.size, np.bool_)
     there = pc.local_timestamp(_as_dates(counts, np.zeros(counts.size, np.bool_), kind))
-    return np.array(there.cast(pa.int64()), dtype=np.int64) != counts
+    skipped: NDArray[np.bool_] = np.array(there.cast(pa.int64())) != counts
+    return skipped
 
 
 def _short_days(first: int, last: int, kind: pa.DataType) -> Days:

@@ -100,6 +100,28 @@ def test_times_with_a_zone_are_cut_by_the_clock_on_the_wall(build):
     assert made.labels[1] == ("[2024-05-06, 2024-05-07[",)
 
 
+def test_hours_that_clocks_show_twice_or_never_are_those_on_the_wall(build):
+    times = [datetime(2024, 10, 27, hour, 30, tzinfo=UTC) for hour in (0, 1)]
+    times += [datetime(2024, 3, 31, hour, 30, tzinfo=UTC) for hour in (0, 1)]
+    for builder in (h.intervals(timedelta(hours=1)), h.dates("hour")):
+        made = build(builder, times, type=pa.timestamp("us", "Europe/Vienna"))
+        assert [row[1].strip("[")[:13] for row in made.to_rows()] == [
+            "2024-03-31T01", "2024-03-31T03", "2024-10-27T02", "2024-10-27T02",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", [datetime(2024, 1, 1, tzinfo=UTC), "2024-01-01T00:00Z"])
+def test_a_bound_with_an_offset_is_refused(bound):
+    """A label would say one instant, and values would be cut at another."""
+    for make in (
+        lambda: h.intervals(1, top=bound),
+        lambda: h.intervals(listed=[(bound, date(2025, 1, 1))]),
+        lambda: h.dates("day", bottom=bound),
+    ):
+        with pytest.raises(ParameterError, match=r"\+00:00 has an offset .* such as 2024-01-01T00:00:00"):
+            make()
+
+
 def test_dates_written_as_text(build):
     made = build(h.intervals(1, top=date(2024, 1, 2)), ["2024-01-01", "2024-01-05"])
     assert made.labels[1] == ("[2024-01-01, 2024-01-02[", ">=2024-01-02")

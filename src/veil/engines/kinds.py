@@ -4,6 +4,9 @@ A column has the type that it has in memory, and its values have the text of `ve
 
 - A time with a zone is an instant, shown in the zone that its type names. Types of databases name none, whatever the
   session or the machine is set to: those are shown in UTC.
+- Hours and days of an instant are those that clocks show in that zone, also on the days on which they change; bounds of
+  hierarchies are times on these clocks.
+- Categories are what they stand for, and categories again where they stay as they are.
 - NULL and not-a-number are missing values, and -0.0 is 0.0. An empty text is a value; in a column of numbers, days or
   truth values of a CSV file it is a missing one.
 - Decimals, whole numbers of any width, days and times keep every digit. A type of which an engine would lose some is

@@ -116,6 +116,48 @@ def test_days_of_a_zone_are_the_same_in_memory_and_in_duckdb(tmp_path: Path) -> 
     assert rows["memory"] == rows["duckdb"] == {"2024-07-01": 30, "2024-07-02": 90}
 
 
+def test_rows_that_only_a_kept_column_tells_apart_are_marked_as_in_memory(tmp_path: Path) -> None:
+    """No quasi-identifier shows anything, and of the other columns one row shows nothing either."""
+    table = pa.table({"age": pa.nulls(24, pa.int64()), "ward": [*range(23), None]})
+    pq.write_table(table, tmp_path / "people.parquet")
+    options: dict[str, Any] = {
+        "quasi_identifiers": {"age": h.intervals(10)},
+        "others": "keep",
+        "models": veil.KAnonymity(2),
+    }
+    memory, duckdb = (
+        saved(tmp_path / "people.parquet", options, tmp_path / f"{engine}.parquet", engine=engine)
+        for engine in ("memory", "duckdb")
+    )
+    assert duckdb == memory
+    assert "suppressed" in pq.read_schema(tmp_path / "duckdb.parquet").names
+
+
+def test_categories_are_categories_again(tmp_path: Path) -> None:
+    """Also in several pieces and in a folder; labels are text."""
+    kinds = pa.array(["a", "b", None] * 8).dictionary_encode()
+    pq.write_table(pa.table({"kind": kinds, "sex": kinds}), tmp_path / "people.parquet")
+    options: dict[str, Any] = {
+        "quasi_identifiers": {"sex": h.suppression()},
+        "others": "keep",
+        "models": veil.KAnonymity(2),
+    }
+    release = veil.anonymize(tmp_path / "people.parquet", **options, engine="duckdb")
+    release.save(tmp_path / "one.parquet")
+    release.save(tmp_path / "many", chunk_rows=5)
+    for written in (pq.read_table(tmp_path / "one.parquet"), pq.read_table(tmp_path / "many")):
+        assert [str(each.type).partition("<")[0] for each in written.schema] == ["dictionary", "string"]
+        assert Counter(written["kind"].to_pylist()) == {"a": 8, "b": 8, None: 8}
+
+
+def test_floats_are_floats_in_spark(in_spark: Holder) -> None:
+    table = pa.table({"narrow": pa.array([0.0, -0.0, 0.5, None] * 4, pa.float32())})
+    plan: dict[str, Any] = {"quasi_identifiers": {"narrow": h.suppression()}, "models": veil.KAnonymity(2)}
+    means = Mondrian({"narrow": None}, veil.KAnonymity(16), numbers="means")
+    for work in (plan, means):
+        assert released(in_spark(table), work) == released(table, work)
+
+
 @few(12)
 @given(st.data())
 def test_parquet_files(data: st.DataObject) -> None:

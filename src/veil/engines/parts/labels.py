@@ -110,8 +110,11 @@ class Labelled:
             if j in several:
                 cells[name] = table[f"{tag}_l{j}"]
             else:
+                # Spelled out, a number is a decimal to Spark.
                 kind = "string" if pa.types.is_string(each.labels.type) else "float64"
-                cells[name] = ibis.literal(each.labels[int(each.of_class[0])].as_py(), type=kind)
+                label = each.labels[int(each.of_class[0])].as_py()
+                spelled = label if label is None else str(label)
+                cells[name] = ibis.literal(spelled, type="string").cast(kind)
         for name in names:
             if name not in cells:
                 cells[name] = as_released(table[name])

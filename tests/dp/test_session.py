@@ -18,9 +18,11 @@ from veil.base.randomness import Randomness
 from veil.dp import Accountant, Laplace, Prior, Session, fingerprint, rho_of_epsilon
 from veil.dp import steady as steady_module
 from veil.dp.held import InMemory
+from veil.dp.private_table import MarginalTree, private_table
 from veil.dp.questions.totals import sum_reach
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
+from veil.report.private_table import private_facts
 
 PATIENTS = pa.table(
     {
@@ -408,6 +410,19 @@ def test_of_whoever_has_several_records_one_is_drawn_for_all_questions() -> None
         seen |= answers
         assert session.count(epsilon=50).value == 2  # nobody knows whose the last one is
     assert seen == {"f", "m"}
+
+
+@pytest.mark.parametrize(("person", "people"), [("id", 2), ("id=folded", 2), ("id=as written", 3)])
+def test_spellings_of_people_are_what_is_declared_of_them(person: str, people: int) -> None:
+    visits = pa.table({"id": ["A17", "a17 ", "b", " "], "sex": ["f", "m", "m", "f"]})
+    session = open_session(visits, person=person, rows_per_person=1, bounds={}, missing={})
+    assert session.count(epsilon=50).value == people
+    if people == 3:
+        assert [session.record(who, "sex", epsilon=30).value for who in ("A17", "a17 ")] == ["f", "m"]
+    hidden = {"neighbours": "one more or less", "person": person, "rows_per_person": 1}
+    table = private_table(visits, MarginalTree(), 1, **hidden, domains={"sex": ["f", "m", None]}, delta=1e-6)
+    assert private_facts(table)["person"] == person
+    assert f"told apart by {person!r}" in table.whose
 
 
 def test_records_are_asked_for_by_name_of_people_with_one_each() -> None:

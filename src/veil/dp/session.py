@@ -137,7 +137,8 @@ class Session(Asking[Answer]):
     person, rows_per_person
         Whose rows there are: None if every row is a different person; or the column that tells people apart, and how many
         rows one of them has at most, which is known without the data. Of whoever has more, so many are drawn, once a session,
-        and every answer hides all that one person has. A row without a value in that column is left out. Nothing is said
+        and every answer hides all that one person has. Values that differ in blanks, case or Unicode form only are one person,
+        unless "COLUMN=as written" says otherwise. A row without a value in that column is left out. Nothing is said
         about any of it: a refusal because people repeat would tell of them. See `veil.dp.unit`.
     bounds, keys
         For each column that is added up or counted, between which numbers its values lie, or which values it has: what is

@@ -7,8 +7,9 @@ looks at a cell to question it, as a refusal would be an answer about whoever ha
 The bound is enforced: at most so many rows of each person take part, drawn from theirs, everybody's by themselves. So of two
 tables that differ by a person, what takes part differs by at most so many rows, if all others are drawn alike: the draws of
 others depend neither on that person's rows nor on the order of rows. What is answered from it is as private for people as it
-would be for groups of so many rows. People are told apart by the texts of single cells, up to blanks, case and Unicode form; a
-row whose cell is missing or blank belongs to nobody, and takes no part.
+would be for groups of so many rows. People are told apart by the texts of single cells, up to blanks, case and Unicode form
+unless it is declared that such texts are different people ("patient=as written"); a row whose cell is missing or blank belongs
+to nobody, and takes no part.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.errors import NOTHING, ParameterError, Say
 from veil.plan.plan import ASK
 from veil.tables.cells import Cells
-from veil.tables.spelling import fold_texts
+from veil.tables.spelling import fold_texts, read_person
 
 
 @dataclass(frozen=True)
 class Unit:
     """Whose rows there are: everybody has one, or up to `rows` that have the same text in a column, `person`.
 
-    >>> Unit.declared(None), Unit.declared("patient", 5)
-    (Unit(person=None, rows=1), Unit(person='patient', rows=5))
+    >>> Unit.declared(None), Unit.declared("patient=as written", 5)
+    (Unit(person=None, rows=1), Unit(person='patient=as written', rows=5))
     >>> Unit.declared()
     Traceback (most recent call last):
     ...
@@ -47,6 +49,7 @@ a different person; or name the column that tells people apart in `person`, and 
     @classmethod
     def declared(cls, person: Any = ASK, rows_per_person: Any = None) -> Unit:
         """Read what is declared, and refuse to go on without it."""
+        person = read_person(person)
         if person == ASK:
             raise ParameterError(
                 "say whose rows these are, which nothing is looked at to find out: ",
@@ -78,6 +81,19 @@ a different person; or name the column that tells people apart in `person`, and 
             )
         return cls(person, rows_per_person)
 
+    def identify(self, texts: pa.Array) -> pa.Array:
+        """Return what people are known by: one text for all spellings of it, or each text; empty or null for nobody.
+
+        >>> Unit("patient").identify(pa.array(["A17", "a17 ", " "])).to_pylist()
+        ['a17', 'a17', '']
+        >>> Unit.declared("patient=as written", 1).identify(pa.array(["A17", "a17 ", " "])).to_pylist()
+        ['A17', 'a17 ', '']
+        """
+        folded = fold_texts(texts)
+        if getattr(self.person, "spelling", "folded") == "folded":
+            return folded
+        return pc.if_else(pc.equal(folded, ""), folded, texts)
+
     def draw(
         self, people: Cells, weights: NDArray[np.int64] | None, randomness: Randomness
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
@@ -88,9 +104,9 @@ a different person; or name the column that tells people apart in `person`, and 
         >>> rows.size, 2 in rows, 3 in rows
         (2, True, False)
         """
-        folded = fold_texts(pa.array(people.texts, pa.string())).to_pylist()
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, folded)))}
-        person = np.array([numbers.get(text, -1) for text in folded], np.int32)[people.codes]
+        known = self.identify(pa.array(people.texts, pa.string())).to_pylist()
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, known)))}
+        person = np.array([numbers.get(text, -1) for text in known], np.int32)[people.codes]
         rows = np.flatnonzero(person >= 0)
         if weights is None:
             return rows[draw_rows_of_people(person[rows], self.rows, randomness)], None

@@ -171,7 +171,10 @@ class OverNeighbours(Located):
     neighbours: Annotated[Neighbours, Field(description="what is hidden")]
     person: Annotated[
         str | None,
-        Field(description="the column that tells people apart; null: every row is a different person"),
+        Field(
+            description="the column that tells people apart, up to blanks, case and Unicode form, or COLUMN=as written; null: "
+            "every row is a different person"
+        ),
     ]
     rows_per_person: Annotated[
         int | None,

@@ -17,6 +17,7 @@ from veil.report.pages.blocks import Block, Cell, Grid, Section, Text
 from veil.report.pages.html import page
 from veil.report.pages.pdf import bind
 from veil.tables import atomic
+from veil.tables.spelling import spell_person
 
 TITLE = "Report of a private table"
 NOT_PRIVATE = "NOT PRIVATE"
@@ -50,7 +51,7 @@ def private_facts(made: PrivateTable) -> dict[str, Any]:
         "method": made.method,
         "spent": str(made.spent),
         "neighbours": made.neighbours,
-        "person": made.unit.person,
+        "person": made.unit.person and spell_person(made.unit.person),
         "rows_per_person": made.unit.rows,
         "whose": made.whose,
         "left": made.budget,

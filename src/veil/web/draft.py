@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from veil.base.declare import explain
 from veil.base.references import untrusted
@@ -24,6 +24,7 @@ from veil.recipe import Recipe
 from veil.recipe.about import read_about
 from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe
+from veil.tables.spelling import Person, read_person
 from veil.web.problems import Refused
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "drop"]
@@ -59,6 +60,12 @@ class Draft(BaseModel):
     hierarchies: dict[str, Any] = Field(default_factory=dict)
     levels: dict[str, tuple[int, int | None]] = Field(default_factory=dict)
     person: str | None = ASK
+    spelling: Annotated[
+        Literal["folded", "as written"] | None,
+        Field(
+            description="whether values of that column which differ in blanks, case or Unicode form only are one person"
+        ),
+    ] = None
     knows: Literal["one row", "all rows"] = "one row"
     weights: Annotated[str | None, Field(description="column of sampling weights, for Risk")] = None
     household: Annotated[str | None, Field(description="column that tells who lives together, for Risk")] = (
@@ -87,11 +94,29 @@ class Draft(BaseModel):
     notes: Annotated[str, Field(max_length=100_000)] = ""
     pins: Annotated[list[Pin], Field(max_length=50)] = Field(default_factory=list)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_person(cls, data: Any) -> Any:
+        """Take the column that tells people apart as recipes write it, too: with what was said of spellings."""
+        person = read_person(data.get("person")) if isinstance(data, Mapping) else None
+        return (
+            {**data, "person": str(person), "spelling": person.spelling}
+            if isinstance(person, Person)
+            else data
+        )
+
     @field_validator("about")
     @classmethod
     def _is_known(cls, about: dict[str, Any]) -> dict[str, Any]:
         read_about(about)
         return about
+
+    @property
+    def whom(self) -> str | None:
+        """The column that tells people apart, as recipes write it."""
+        return (
+            self.person if self.person is None or self.spelling is None else f"{self.person}={self.spelling}"
+        )
 
     def columns(self, role: Role) -> list[str]:
         """Return the columns that have a role."""
@@ -155,7 +180,7 @@ class Draft(BaseModel):
         left = [name for name in left if name not in self.pseudonyms]
         return {
             "steps": self.steps(),
-            "person": self.person,
+            "person": self.whom,
             "without": [name for name in left if name != self.person],
             "quasi_identifiers": self.columns("quasi-identifying"),
             "order": self.order,
@@ -188,7 +213,7 @@ class Draft(BaseModel):
             "local_recoding": self.local_recoding,
         }
         if self.person != ASK:
-            made["person"] = self.person
+            made["person"] = self.whom
         if self.person not in (ASK, None) and (self.knows == "all rows" or self.pseudonyms):
             made["knows"] = "all rows"  # pseudonyms tell which rows belong together
         if self.pseudonyms and self.keyed:
@@ -222,6 +247,8 @@ class History:
                 "the plan has changed meanwhile: look at it and change it again",
                 kind="Conflict",
             )
+        if "person" in patch:
+            patch = {"spelling": None, **patch}  # which was about another column
         try:
             made = Draft.model_validate(_merged(self.draft.model_dump(), patch))
         except ValidationError as error:

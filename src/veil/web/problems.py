@@ -13,7 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from veil.errors import InputError, MissingDependencyError, VeilError, what_happened
+from veil.errors import InputError, MissingDependencyError, Say, VeilError, what_happened
+from veil.tables.spelling import Person, read_person
 
 PRIVATE = "veil-workbench-"
 """How the name of the folder begins that the workbench keeps its files in."""
@@ -75,7 +76,11 @@ def problem_of(error: Exception) -> dict[str, Any]:
         status = _STATUS.get(type(error).__name__, HTTPStatus.UNPROCESSABLE_ENTITY)
         said = sentence(error)
         named = re.search(r"column '([^']+)'", said)
-        return problem(status, type(error).__name__, said, column=named and named.group(1))
+        # Whether values are spellings of one is a question that a page can ask.
+        ways = [each.value for each in error.words if isinstance(each, Say) and each.field == "person"]
+        spelled = [each for each in ways if isinstance(read_person(each), Person)]
+        column = named and named.group(1)
+        return problem(status, type(error).__name__, said, column=column, spellings=spelled or None)
     if isinstance(error, MemoryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "MemoryError", f"this {TOO_LARGE}")
     # What it says may hold a value of the table, so that nobody is told more than this.

@@ -38,6 +38,7 @@ from veil.tables.arrow import dictionary_encoded
 from veil.tables.columns import encode_values
 from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
+from veil.tables.spelling import Person, encode_people
 from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, History
 from veil.web.jobs import Job
@@ -112,7 +113,7 @@ class OpenTable:
         """The source whose file this one is read from, too: the file stays as long as it does."""
         self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._holders: dict[tuple[str, str], Holders] = {}
-        self._singled: dict[tuple[frozenset[str], str | None], SingledOut] = {}
+        self._singled: dict[tuple[frozenset[str], str], SingledOut] = {}
         self._orders: dict[tuple[str, bool], NDArray[np.int64]] = {}
         self._uncovered: dict[str, tuple[str, tuple[str, ...]]] = {}
 
@@ -191,19 +192,21 @@ class OpenTable:
         return self._uncovered[name][1]
 
     def holders(self, name: str, person: str) -> Holders:
-        """Tell who has which value of a column, each pair once."""
-        if (name, person) not in self._holders:
+        """Tell who has which value of a column, each pair once; whose spelling nobody has said are told apart."""
+        person = person if isinstance(person, Person) else Person(person, "as written")
+        if (name, repr(person)) not in self._holders:
             _, codes = dictionary_encoded(self.require(name))
-            _, people = dictionary_encoded(self.require(person))
+            _, people = encode_people(self.require(person), person)
             width = int(people.max(initial=0)) + 1
-            self._holders[name, person] = np.divmod(np.unique(codes.astype(np.int64) * width + people), width)
-        return self._holders[name, person]
+            pairs = np.unique(codes.astype(np.int64) * width + people)
+            self._holders[name, repr(person)] = np.divmod(pairs, width)
+        return self._holders[name, repr(person)]
 
     def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
         """Tell how many people some columns single out; each question is answered once."""
         for name in columns if person is None else [*columns, person]:
             self.require(name)
-        asked = (frozenset(columns), person)
+        asked = (frozenset(columns), repr(person))
         if asked not in self._singled:
             if self.held is None:
                 self._singled[asked] = self._singling_out(columns, person=person)

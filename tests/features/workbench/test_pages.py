@@ -539,6 +539,31 @@ def levels_of_job(person, tmp_path):
     return page
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_spellings_of_people_are_said_where_they_are_refused_and_where_the_column_is(
+    browser, address, tmp_path, language
+):
+    person = Person(browser, address, language=language)
+    file = tmp_path / "visits.csv"
+    file.write_text(VISITS.replace("P001", "p001 ", 1))
+    person.page.set_input_files("input[type=file]", file)
+    person.rows()
+    person.press("person.yes")
+    person.open("roles")
+    question = person.page.get_by_label(person.say("spelling.question", column="patient_id"))
+    question.get_by_role("button", name=person.say("spelling.folded")).click()
+    question.wait_for(state="detached")
+    # What a browser itself says of refusals.
+    person.wrong = [each for each in person.wrong if "422" not in each]
+    person.open("table")
+    chosen = person.page.get_by_label(person.say("spelling", column="patient_id"))
+    expect(chosen).to_have_value("folded")
+    chosen.select_option("as written")
+    person.page.get_by_role("button", name=person.say("undo")).first.click()
+    expect(chosen).to_have_value("folded")
+    person.close()
+
+
 def test_groups_of_values_are_made_by_keys_and_by_dragging(person, tmp_path):
     page = levels_of_job(person, tmp_path)
     assert page.locator(".proposals li").count() in (0, 2, 3)

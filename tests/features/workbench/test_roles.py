@@ -220,3 +220,40 @@ def test_another_table_takes_away_what_was_said_of_columns_that_it_has_not(clien
     assert draft["roles"] == {"age": "quasi-identifying", "ill": "sensitive"}
     assert (draft["person"], draft["treatments"], draft["linked"]) == ("ask", {}, {})
     assert (draft["weights"], draft["household"], draft["response"]) == (None, None, "ill")
+
+
+SPELLED = "patient,age,sex\n" + "".join(
+    f"{'Pp'[i % 2]}{i // 4},{30 + i % 5},{'fm'[i % 2]}\n" for i in range(80)
+)
+
+
+def test_spellings_of_people_are_a_question_that_is_answered_once(client):
+    table = client.open(SPELLED)
+    roles = {"patient": "identifying", "age": "quasi-identifying", "sex": "drop"}
+    models = [{"kind": "KAnonymity", "k": 2}]
+    client.change(person="patient", roles=roles, hierarchies={"age": "suppression"}, models=models)
+    job = client.done(client.post("/api/v1/releases", json={}))
+    assert job["problem"]["spellings"] == ["patient=folded", "patient=as written"]
+    asked = {"columns": ["age"], "person": "patient"}
+    refused = client.post(f"/api/v1/tables/{table}/singling-out", json=asked)
+    assert (refused.status_code, refused.json()["spellings"]) == (422, job["problem"]["spellings"])
+    people = {}
+    for spelling in ("folded", "as written"):
+        plan = client.change(spelling=spelling)
+        assert f"person: patient={spelling}" in plan["code"]["recipe"]
+        made = client.result(client.post("/api/v1/releases", json={}))["release"]
+        people[spelling] = client.get(f"/api/v1/releases/{made}").json()["people"]
+        assert client.result(client.post(f"/api/v1/releases/{made}/risk", json={}))
+        asked["person"] = f"patient={spelling}"
+        assert client.post(f"/api/v1/tables/{table}/singling-out", json=asked).status_code == 200
+        hierarchy = {"table": table, "column": "age", "builder": "suppression"}
+        assert client.post("/api/v1/hierarchies/preview", json=hierarchy).status_code == 200
+    assert people == {"folded": 20, "as written": 40}
+    # A recipe says the same as the page, and another column is another question.
+    text = plan["code"]["recipe"].replace("as written", "folded")
+    draft = client.put("/api/v1/plan/recipe", json={"text": text}).json()["draft"]
+    assert (draft["person"], draft["spelling"]) == ("patient", "folded")
+    assert client.change(person="sex")["draft"]["spelling"] is None
+    masks = {"steps": [{"kind": "RankSwapping", "columns": ["age"], "p": 5}], "quasi_identifiers": ["age"]}
+    masks["person"] = "patient=folded"
+    assert client.result(client.post("/api/v1/releases", json={"table": table, "masks": masks}))

@@ -32,7 +32,8 @@ Person = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN|null",
-        help="The column that tells people apart; null if every row is a different person.",
+        help="The column that tells people apart, up to blanks, case and Unicode form, or COLUMN=as written; null if every row "
+        "is a different person.",
         rich_help_panel=DECLARED,
     ),
 ]

@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.dp.declared import Declared, key_text
 from veil.dp.held import Selected
@@ -19,7 +20,6 @@ from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.questions.question import Chosen, Question, refined
 from veil.errors import ParameterError, Say
-from veil.tables.spelling import fold_text
 
 
 def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior | None) -> Question:
@@ -32,7 +32,8 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
             Say("person"),
             ", with rows_per_person=1. Rows have no numbers: who stands above decides what they are",
         )
-    wanted = fold_text(key_text(who) or "")
+    identify = declared.unit.identify
+    wanted = identify(pa.array([key_text(who)], pa.string()))[0].as_py()
     if not wanted:
         raise ParameterError(f"`who` should be somebody's value of {person!r}, not {who!r}")
     expected = _default_prior(declared, column) if prior is None else prior
@@ -42,7 +43,8 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
 
     def truth(selected: Selected, chosen: Chosen) -> Any:
         people, cells = selected.cells[person], selected.cells[column]
-        is_wanted = np.array([text is not None and fold_text(text) == wanted for text in people.texts], bool)
+        known = identify(pa.array(people.texts, pa.string())).to_pylist()
+        is_wanted = np.array([text == wanted for text in known], bool)
         rows = np.flatnonzero(is_wanted[people.codes])
         if not rows.size:
             return None

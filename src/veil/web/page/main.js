@@ -3,6 +3,7 @@
 import { render } from "./vendor/preact.js";
 import { attempt, get, loadRelease, loadTable, follow, onChange, opened, ask, run, running, state, step, stop, translateCatalogues, update } from "./server.js";
 import { copy, go, html, number, percent, phase, Problem, t, useEffect, useRef, useState } from "./parts.js";
+import { SpellingQuestion } from "./pseudonyms.js";
 
 const STEPS = ["table", "roles", "levels", "promises", "search", "explore", "risk", "use", "release"];
 const NEEDS_RELEASE = ["explore", "risk", "use", "release"];
@@ -173,7 +174,7 @@ function Shell() {
   return html`<a class="skip" href="#main">${t("skip")}</a>
     <${Top} /><${Rail} />
     <main id="main" tabindex="-1">
-      <${Problem} message=${state.problem} />
+      <${Problem} message=${state.problem} /><${SpellingQuestion} />
       ${Page ? html`<${Page} key=${state.step} needs=${needs} />` : html`<p class="waiting">…</p>`}
     </main>
     ${state.drawer === "code" ? html`<${Code} />` : state.drawer === "jobs" ? html`<${Jobs} />` : state.drawer === "help" ? html`<${Help} />` : null}

@@ -1,7 +1,28 @@
-// What becomes of columns that name people: removed, blanked, or replaced by pseudonyms with a key that is shown once.
+// Columns that name people: whether spellings of a value are one person, and what becomes of them: removed, blanked, or replaced
+// by pseudonyms with a key that is shown once.
 
 import { ask, attempt, change, columnsOf, get, state, update } from "./server.js";
 import { copy, html, Problem, t, under, useState } from "./parts.js";
+
+const spell = (spelling) => attempt(async () => {
+  await change(`${state.plan.draft.person}: ${t(`spelling.${spelling ?? "ask"}`)}`, { spelling });
+  update({ spellings: null });
+});
+
+/** Whether values that differ in blanks, case or Unicode form only are one person. */
+export function Spelling() {
+  const { person, spelling } = state.plan.draft;
+  return html`<label class="choice">${t("spelling", { column: person })} <select value=${spelling ?? ""} onChange=${(event) => spell(event.target.value || null)}>
+    <option value="">${t("spelling.ask")}</option>${["folded", "as written"].map((each) => html`<option value=${each}>${t(`spelling.${each}`)}</option>`)}</select></label>`;
+}
+
+/** The same as a question, once something was refused because nobody has said so. */
+export function SpellingQuestion() {
+  const person = state.plan?.draft.person;
+  if (!state.spellings?.includes(`${person}=folded`) || state.plan.draft.spelling) return null;
+  return html`<section class="card ask" aria-label=${t("spelling.question", { column: person })}><p><b>${t("spelling.question", { column: person })}</b></p>
+    <p class="row">${["folded", "as written"].map((each) => html`<button onClick=${() => spell(each)}>${t(`spelling.${each}`)}</button>`)}</p></section>`;
+}
 
 /** How an identifying column is treated. In a search, pseudonyms are for the column that tells people apart. */
 export function Treatment({ column }) {

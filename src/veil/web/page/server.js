@@ -13,6 +13,7 @@ export const state = {
   drawer: null, // "code", "jobs" or "help"
   place: null, // the page of the documentation that the help shows, and where in it
   problem: null, // what no page has shown beside its cause
+  spellings: null, // what can be said of spellings of the same people, once it has to be
   words: {},
   language: "en",
   catalogues: {}, // models, qualities, … as they were told once
@@ -41,6 +42,7 @@ export class Refusal extends Error {
   constructor(problem) {
     super(problem.detail);
     this.problem = problem;
+    if (problem.spellings) update({ spellings: problem.spellings }); // which the page asks about, wherever it was noticed
   }
 }
 
@@ -126,6 +128,12 @@ export async function step(direction) {
   update({ plan: await post(`/plan/${direction}`) });
   await loadTable();
   await refreshRelease();
+}
+
+/** The column that tells people apart, with what was said of spellings, as recipes write it; null if none does. */
+export function whom() {
+  const { person, spelling } = state.plan?.draft ?? {};
+  return !person || person === "ask" ? null : spelling ? `${person}=${spelling}` : person;
 }
 
 /** The columns that have a role. */

@@ -23,6 +23,7 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe.as_code import masking_code, python_code
 from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
+from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
 from veil.web.problems import Refused, sentence
@@ -239,7 +240,7 @@ def show(asked: Asked, session: InSession) -> dict[str, Any]:
     """Tell what a hierarchy makes of a column, level by level; values that it does not cover are named, and left out."""
     table, builder = session.table(asked.table), _builder(asked)
     open_ = table.uncovered(asked.column, builder)
-    made = _previewed(table, asked.column, builder, open_, session.history.draft.person)
+    made = _previewed(table, asked.column, builder, open_, read_person(session.history.draft.whom))
     spelled = checked_recipe(_recipe(asked.column, asked.builder)).spell()["quasi_identifiers"][asked.column]
     return {"builder": spelled, **made.to_dict(), "uncovered": list(open_[:MOST_NAMED]), "number": len(open_)}
 

@@ -17,6 +17,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     column: str | None = None
+    spellings: list[str] | None = None
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {

@@ -22,6 +22,7 @@ from veil.synthetic import patients
 from veil.tables import Csv, Excel, Format, Source, read
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
+from veil.tables.spelling import PERSON
 from veil.web.child import CHILDREN
 from veil.web.jobs import Job
 from veil.web.languages import Language, say
@@ -283,7 +284,7 @@ class Columns(Body):
     """Columns that an attacker may know, and the one that tells people apart."""
 
     columns: Annotated[list[Name], Field(min_length=1, max_length=500)]
-    person: Name | None = None
+    person: Annotated[Name | None, *PERSON] = None
 
 
 @router.post("/{id}/singling-out")

@@ -1,6 +1,6 @@
 // Promises: what must hold, and how much may be lost.
 
-import { ask, attempt, catalogue, change, columnsOf, follow, get, run, running, state, stop } from "../server.js";
+import { ask, attempt, catalogue, change, columnsOf, follow, get, run, running, state, stop, whom } from "../server.js";
 import { go, Heading, html, Info, NotYet, number, percent, Problem, Running, t, Typed, under, useEffect, useState } from "../parts.js";
 
 /** The models of a preset for the columns of this table: those of sensitive values once for each sensitive column. */
@@ -197,11 +197,11 @@ export default function Promises() {
   useEffect(() => { for (const name of ["models", "presets", "qualities"]) catalogue(name); }, []);
   const quasi = columnsOf("quasi-identifying");
   const sensitive = columnsOf("sensitive");
-  const person = state.plan?.draft.person;
+  const person = whom();
   useEffect(() => {
     let wanted = true;
     if (quasi.length) {
-      run("/assess", { table: state.table.id, quasi_identifiers: quasi, sensitive, person: person === "ask" ? null : person }).then((told) => wanted && setFound(told.assessment), () => {});
+      run("/assess", { table: state.table.id, quasi_identifiers: quasi, sensitive, person }).then((told) => wanted && setFound(told.assessment), () => {});
     }
     return () => { wanted = false; };
   }, [state.table?.id, quasi.join("\n"), sensitive.join("\n"), person]);

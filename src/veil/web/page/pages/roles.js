@@ -1,8 +1,8 @@
 // Roles: what an attacker may know, and what must be protected.
 
-import { attempt, change, columnsOf, get, post, state } from "../server.js";
+import { attempt, change, columnsOf, get, post, state, whom } from "../server.js";
 import { Gauge, go, Heading, html, NotYet, number, percent, Scrolling, t, under, useEffect, useState } from "../parts.js";
-import { Pseudonyms, Treatment } from "../pseudonyms.js";
+import { Pseudonyms, Spelling, Treatment } from "../pseudonyms.js";
 
 const ROLES = [["identifying", "i"], ["quasi-identifying", "q"], ["sensitive", "s"], ["insensitive", "n"], ["drop", "d"]];
 
@@ -34,6 +34,7 @@ function Further({ column, role }) {
   const others = columnsOf("quasi-identifying").filter((name) => name !== column);
   return html`<fieldset class="further"><legend class="hidden">${t("further", { column })}</legend>
     ${["person", "weights", "household", "response"].map((what) => html`<label class="choice"><input type="checkbox" checked=${draft[what] === column} onChange=${(event) => choose(what, event.target.checked)} /> ${t(`further.${what}`)} <span class="quiet">${t(`further.about.${what}`)}</span></label>`)}
+    ${draft.person === column ? html`<${Spelling} />` : null}
     ${role === "quasi-identifying" || !others.length ? null : html`<label class="choice">${t("further.linked")} <select value=${under(draft.linked, column) ?? ""} onChange=${(event) => link(event.target.value)}><option value="">–</option>${others.map((name) => html`<option value=${name}>${name}</option>`)}</select> <span class="quiet">${t("further.about.linked")}</span></label>`}
   </fieldset>`;
 }
@@ -107,8 +108,7 @@ export default function Roles() {
   const [together, setTogether] = useState(null);
   const [picked, setPicked] = useState(null); // rows from one to another, by keys
   const id = state.table?.id;
-  const person = state.plan?.draft.person;
-  const unit = person && person !== "ask" ? person : null;
+  const unit = whom();
   const quasi = columnsOf("quasi-identifying");
   const single = (columns) => post(`/tables/${id}/singling-out`, { columns, person: unit });
 

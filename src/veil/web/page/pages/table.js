@@ -2,6 +2,7 @@
 
 import { attempt, ask, change, follow, opened, post, run, running, state, stop, update } from "../server.js";
 import { go, Heading, html, number, percent, Problem, Running, Scrolling, Spark, t, Typed, useEffect, useRef, useState } from "../parts.js";
+import { Spelling } from "../pseudonyms.js";
 
 const PAGE = 100;
 
@@ -124,7 +125,8 @@ function Person() {
       : html`<p>${person ? t("person.counted", { column: person }) : t("person.rows")}
           <button onClick=${() => answer("ask", t("person.again"))}>${t("person.again")}</button></p>
           ${person ? html`<p><label>${t("person.knows")} <select value=${state.plan.draft.knows} onChange=${(event) => attempt(() => change(`${t("person.knows")}: ${t(`person.knows.${event.target.value}`)}`, { knows: event.target.value }))}>
-            ${["one row", "all rows"].map((each) => html`<option value=${each}>${t(`person.knows.${each}`)}</option>`)}</select></label></p>` : null}`}
+            ${["one row", "all rows"].map((each) => html`<option value=${each}>${t(`person.knows.${each}`)}</option>`)}</select></label></p>
+            <p><${Spelling} /></p>` : null}`}
   </section>`;
 }
 

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from veil.base.randomness import Randomness
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.declared import Declared
-from veil.dp.held import InMemory
 from veil.dp.price import Price
 from veil.dp.private_table.cells import cut
 from veil.dp.private_table.clusters import clusters
@@ -43,6 +42,7 @@ from veil.dp.private_table.columns import Numbers, read_columns
 from veil.dp.private_table.method import Hidden, block_sizes
 from veil.dp.private_table.published import published_numbers
 from veil.dp.private_table.ranking import blocks_of
+from veil.dp.source import InMemory
 from veil.dp.unit import Unit
 from veil.tables import read
 

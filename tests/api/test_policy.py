@@ -24,6 +24,7 @@ from veil.errors import HierarchyError, ImpossibleError, InputError, NoSolutionE
 from veil.masking import GlobalRecoding, RandomPseudonyms
 from veil.policy import apply
 from veil.policy.chains import Chains
+from veil.policy.combined import terms_of
 from veil.policy.decide import (
     CREDENTIAL,
     NO_PURPOSE,
@@ -34,8 +35,7 @@ from veil.policy.decide import (
     WITHDRAWN,
 )
 from veil.policy.elements import Entity, Policy, PseudonymizationMethod, Retention
-from veil.policy.guarantee import terms_of
-from veil.policy.minimum import lift
+from veil.policy.personal_minimum import lift
 
 PATIENTS = pa.table(
     {

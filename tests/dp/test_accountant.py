@@ -392,7 +392,7 @@ def test_where_nothing_can_be_written_nothing_is_spent(tmp_path):
 def test_a_lock_that_is_not_given_up_ends_in_an_error(file, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
     accountant = Accountant.create(file, 1, fingerprint=DATA)
-    monkeypatch.setattr("veil.base.turns.PATIENCE", 0.05)
+    monkeypatch.setattr("veil.base.locks.PATIENCE", 0.05)
     with (file.parent / f".{file.name}.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(OutputError, match="another process is holding a lock on it"):

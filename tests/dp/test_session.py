@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Laplace, Prior, Session, fingerprint, rho_of_epsilon
-from veil.dp import steady as steady_module
-from veil.dp.held import InMemory
+from veil.dp import constant_time as steady_module
 from veil.dp.private_table import MarginalTree, private_table
 from veil.dp.questions.totals import sum_reach
+from veil.dp.source import InMemory
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.report.private_table import private_facts

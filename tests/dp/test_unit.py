@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Session
-from veil.dp.adding import _Each, noise_for
 from veil.dp.declared import Declared
-from veil.dp.held import InMemory, OfPeople
+from veil.dp.noisy_vector import _Each, noise_for
 from veil.dp.price import Price
 from veil.dp.questions.totals import sum_reach
+from veil.dp.source import InMemory, OfPeople
 from veil.dp.unit import Unit
 from veil.tables.cells import Cells
 

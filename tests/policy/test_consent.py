@@ -42,7 +42,7 @@ from veil.policy.elements import (
     spelled,
 )
 from veil.policy.explain import explain
-from veil.policy.passing_on import check_chain
+from veil.policy.onward_transfer import check_chain
 
 TODAY = date(2026, 6, 1)
 LATER = "2027-01-01"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from support.policies import every_policy, lecture
-from veil.base.hostile import MOST_BYTES
+from veil.base.untrusted import MOST_BYTES
 from veil.errors import InputError, OutputError
 from veil.policy.documents import as_policies, parse, read, read_all, to_json, to_xml, write
 from veil.policy.elements import Policy

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from veil.errors import OutputError
+from veil.tables.atomic import Together
 from veil.tables.journal import Witness, recover
-from veil.tables.together import Together
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 

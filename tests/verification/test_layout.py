@@ -23,8 +23,8 @@ import veil
 from veil import KAnonymity
 from veil.tables import Csv, Excel, Feather, Format, Parquet, read, write
 from veil.tables.csv.writer import write_csv
+from veil.verification.foreign_table import look_at
 from veil.verification.layout import equal_but_last, layout_of
-from veil.verification.stranger import look_at
 
 ROWS = 40
 TABLE = pa.table(

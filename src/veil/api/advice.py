@@ -18,7 +18,7 @@ from veil.base.spell import spell_value
 from veil.errors import NoSolutionError, PlanError, VeilError
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.measures import kept_by_column
-from veil.plan.several import Stacked
+from veil.plan.linked_tables import Stacked
 from veil.recipe.parts import shorten
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from veil.local_recoding.recode import recode
 from veil.models import PrivacyModel
 from veil.outcome.generalize import generalize, search_best
 from veil.outcome.outcome import Outcome
+from veil.plan.linked_tables import Stacked, for_several
 from veil.plan.plan import ASK, Aggregation, Plan, Treatment
 from veil.plan.prepare import prepare
-from veil.plan.several import Stacked, for_several
 from veil.quality import QualityModel
 from veil.tables import Format, Source
 from veil.verification.outcome import verified

@@ -19,12 +19,12 @@ from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
+from veil.plan.owners import number_people
 from veil.plan.parameters import hierarchy_builder
-from veil.plan.people import number_people
 from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
 from veil.population import population_of
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source

@@ -17,8 +17,8 @@ from veil.dp.publish import safepub_of
 from veil.errors import InputError
 from veil.local_recoding import Mode
 from veil.outcome.outcome import Outcome
-from veil.risk.attempts import try_attacks
-from veil.risk.success import TriedAttacks
+from veil.risk.attack_rates import TriedAttacks
+from veil.risk.attacks import try_attacks
 
 FEWEST = 20
 """Records that are needed to hold some of them out."""

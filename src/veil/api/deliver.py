@@ -15,16 +15,16 @@ from veil.api.targets import check_targets, goes_along
 from veil.base.paths import usable
 from veil.base.progress import ProgressLike, following
 from veil.engines.database import Database, is_url
+from veil.engines.engine_rows import EngineHeld
 from veil.engines.fetch import Fetched
-from veil.engines.held import EngineHeld
 from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.recipe.places import is_folder
 from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
+from veil.tables.atomic import Together
 from veil.tables.csv.writer import write_csv
-from veil.tables.together import Together
 from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
 from veil.verification.files import check_file

@@ -13,24 +13,24 @@ import pyarrow as pa
 
 from veil.api.deliver import check_key, files_of, make_apart, places_apart
 from veil.api.targets import check_targets, is_database
+from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
 from veil.base.signals import uninterrupted
-from veil.base.turns import file_lock
 from veil.engines.database import Database, is_url
 from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation
 from veil.engines.write.locks import put_back, take_place
 from veil.errors import OutputError, PlanError, Say
+from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
-from veil.outcome.several import TableOut
 from veil.outcome.written import Written
 from veil.tables import Csv, output_format, write
+from veil.tables.atomic import Together
 from veil.tables.csv.writer import write_csv
 from veil.tables.disk import not_written, remove, sync, sync_folder
 from veil.tables.journal import at_path, lock_of, recover
 from veil.tables.staging import Staging
 from veil.tables.staging import beside as staging_beside
-from veil.tables.together import Together
 from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
@@ -86,7 +86,7 @@ def save_tables(
         if key is not None:
             make_key(outcome, Path(key), files)
         if isinstance(place, Database):
-            from veil.engines.write.several import write_tables  # which needs Ibis
+            from veil.engines.write.linked_tables import write_tables  # which needs Ibis
 
             tables = {name: each.table for name, each in outcome.tables.items()}
             write_tables(place, tables, _relations(outcome), overwrite=overwrite, beside=files)
@@ -152,7 +152,7 @@ def check_tables_target(
                 _recover(real)
         _check_folder(place, overwrite=overwrite)
         return
-    from veil.engines.write.several import check_database  # which needs Ibis
+    from veil.engines.write.linked_tables import check_database  # which needs Ibis
 
     places = [Path(os.path.realpath(each)) for each in beside]
     check_database(place, names, relations, overwrite=overwrite, beside=places)

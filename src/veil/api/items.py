@@ -11,7 +11,7 @@ def gathered(source: Source, plan: Plan) -> Source:
     """Return a source in which everybody has one row, for a plan that generalizes items of people."""
     if not plan.items:
         return source
-    from veil.masking.items.gathering import gathered
+    from veil.masking.items.collect import gathered
 
     return gathered(source, plan)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
-from veil.api.people import Who
+from veil.api.owners import Who
 from veil.api.release import Release
 from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following

@@ -21,9 +21,9 @@ from veil.engines.scan.files import is_pattern
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
-from veil.plan.people import number_people
+from veil.plan.linked_tables import Stacked, stack
+from veil.plan.owners import number_people
 from veil.plan.plan import ASK, Knows, Plan
-from veil.plan.several import Stacked, stack
 from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
@@ -234,7 +234,7 @@ def count_combinations(
     """
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
-    from veil.published.people import People
+    from veil.published.owners import People
     from veil.published.table import Published
 
     repeats.check_people(relation, person)

@@ -30,11 +30,11 @@ from veil.models import KAnonymity
 from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.checks import check_to_run
+from veil.policy.combined import terms_of
 from veil.policy.decide import Request, Verdict, decide_all
 from veil.policy.documents import as_policies
 from veil.policy.elements import Policy
-from veil.policy.guarantee import terms_of
-from veil.policy.passing_on import check_chain
+from veil.policy.onward_transfer import check_chain
 from veil.policy.pseudonyms import Keys
 from veil.policy.retention import as_day, withdrawals
 from veil.risk.difference import differencing

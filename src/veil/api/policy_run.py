@@ -35,16 +35,16 @@ from veil.outcome.outcome import Outcome, without_columns
 from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.audit import refused_cells
-from veil.policy.decide import Request
-from veil.policy.elements import Policy, PseudonymizationMethod
-from veil.policy.guarantee import (
+from veil.policy.combined import (
     Joined,
     Terms,
     join,
     most_demanding,
 )
-from veil.policy.minimum import Column, lift
+from veil.policy.decide import Request
+from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.names import Requirement
+from veil.policy.personal_minimum import Column, lift
 from veil.policy.pseudonyms import Keys, masking_method
 from veil.policy.substitution import Substitution, weakest
 from veil.published.finding import Finding, Verification

@@ -15,10 +15,10 @@ from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import PrivacyModel
 from veil.models.subset import Rows
-from veil.policy.crowd import below, others_of
+from veil.policy.combined import Joined, Terms, join_pseudonyms, strictest_group
 from veil.policy.elements import PseudonymizationMethod
-from veil.policy.guarantee import Joined, Terms, join_pseudonyms, strictest_group
-from veil.policy.minimum import Column
+from veil.policy.personal_minimum import Column
+from veil.policy.population import below, others_of
 from veil.policy.substitution import Distribution
 from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values, is_text, replace_column

@@ -14,7 +14,7 @@ from veil.dp.private_table import PrivateTable, private_table
 from veil.errors import PlanError, Say
 from veil.recipe.private_table import PrivateTableRecipe
 from veil.tables import Format, output_format
-from veil.tables.together import Together
+from veil.tables.atomic import Together
 from veil.tables.writing import write
 
 REPORTS = (".html", ".htm", ".pdf", ".json")

@@ -10,8 +10,8 @@ from veil.api.job import Job, check_job, relation_of
 from veil.api.open import open_for_plan, open_tables
 from veil.base.progress import ProgressLike, following
 from veil.dp.safepub import SafePub
+from veil.plan.linked_tables import Stacked
 from veil.plan.prepare import prepare
-from veil.plan.several import Stacked
 from veil.recipe import Recipe
 from veil.tables import Source
 

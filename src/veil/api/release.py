@@ -18,7 +18,7 @@ from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
-from veil.engines.held import EngineHeld
+from veil.engines.engine_rows import EngineHeld
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from veil.policy.account import Account
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
+    from veil.risk.attack_rates import TriedAttacks
     from veil.risk.concerns.concern import Concern
-    from veil.risk.success import TriedAttacks
     from veil.utility import Utility
     from veil.utility.step import Step
 
@@ -383,7 +383,7 @@ class Release:
     @property
     def concerns(self) -> tuple[Concern, ...]:
         """What no model judges, each with the step that fixes it; what nobody has acknowledged comes first."""
-        from veil.risk.concerns.look import concerns_of
+        from veil.risk.concerns.collect import concerns_of
 
         return concerns_of(self.outcome)
 
@@ -401,7 +401,7 @@ class Release:
         >>> [each.acknowledged for each in release.concerns if each.kind == "no model"]
         [True]
         """
-        from veil.risk.concerns.look import acknowledge
+        from veil.risk.concerns.collect import acknowledge
 
         keys = [each if isinstance(each, str) else each.key for each in concerns]
         return Release(acknowledge(self.outcome, keys))

@@ -21,7 +21,7 @@ from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
-from veil.engines.held import EngineHeld
+from veil.engines.engine_rows import EngineHeld
 from veil.engines.relation import Relation
 from veil.errors import OutputError, Say
 from veil.outcome.written import Written
@@ -32,7 +32,7 @@ from veil.recipe.document import document_text
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.policy import PolicyRecipe
 from veil.tables import Format, Source, read
-from veil.tables.together import Together
+from veil.tables.atomic import Together
 from veil.tables.writing import file_name
 
 AnyPlace = str | os.PathLike[str] | Database

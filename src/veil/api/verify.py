@@ -15,15 +15,15 @@ from veil.outcome.outcome import outcome_of
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.published.flag import find_flag
-from veil.published.people import People
-from veil.published.several import free_label, joined_view
+from veil.published.linked_tables import free_label, joined_view
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import Format, Source
+from veil.verification.foreign_table import look_at
 from veil.verification.outcome import verify_outcome
-from veil.verification.outside import Input, unjudged_columns, verify_columns, verify_from_outside
 from veil.verification.release import verify_roles
-from veil.verification.stranger import look_at
+from veil.verification.without_input import Input, unjudged_columns, verify_columns, verify_from_outside
 
 
 @own_keywords

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.people import Persons, are_rows
+from veil.classes.owners import Persons, are_rows
 from veil.classes.table import ClassTable, Histogram, Workspace, collapse, roll_up
 from veil.errors import PlanError, did_you_mean
 

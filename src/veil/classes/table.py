@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.people import AllRows, OneRow, People, Persons
+from veil.classes.owners import AllRows, OneRow, People, Persons
 
 _NOTHING = np.empty(0, np.int32)
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.views import FillingRule
-from veil.classes.people import Entries
+from veil.classes.owner_sample import Voters, Votes
+from veil.classes.owners import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
-from veil.classes.voters import Voters, Votes
 
 
 class Visible:

@@ -15,11 +15,11 @@ from veil.api.rehearse import rehearse
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, grammar, show
 from veil.cli.budget import account_of
+from veil.cli.json_result import as_json, as_text, told_of
 from veil.cli.log import Log, logging
 from veil.cli.options import fields_of, flag_of
 from veil.cli.places import warn_about_passwords
 from veil.cli.streams import STREAM, Streams, streams
-from veil.cli.told import as_json, as_text, told_of
 from veil.engines.database import Database
 from veil.errors import PlanError
 from veil.recipe import Recipe

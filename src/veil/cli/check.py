@@ -80,7 +80,7 @@ def _against_recipe(
 
     known = Recipe.read(recipe)
     if known.tables is not None:
-        from veil.report.certificate.several import open_tables
+        from veil.report.certificate.linked_tables import open_tables
 
         with known.own_words():
             return verify(open_tables(place, list(known.tables)), known.plan())

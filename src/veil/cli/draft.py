@@ -21,7 +21,7 @@ from veil.recipe.parts import shorten
 from veil.recipe.places import spell_database
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
-from veil.tables.misread import NOTHING_MISREAD, Misread
+from veil.tables.csv.ambiguities import NOTHING_MISREAD, Misread
 
 
 def draft(

@@ -27,11 +27,11 @@ from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.plan.plan import ASK
 from veil.recipe import Recipe
 from veil.tables import Format, Source, read
+from veil.tables.atomic import Together
+from veil.tables.csv.ambiguities import find_misread
+from veil.tables.csv.lenient import Guessed, read_guessing
 from veil.tables.formats import Csv, format_of
-from veil.tables.guessed import Guessed, read_guessing
-from veil.tables.misread import find_misread
 from veil.tables.spelling import read_person
-from veil.tables.together import Together
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -320,7 +320,7 @@ def _look_at(place: Place, format: Format | None) -> tuple[Guessed, Any]:
         path = cast("Path", place)  # databases always have an engine
         found = read_guessing(path) if format is None else Guessed(read(path, format=format))
         return found, found.source.table
-    from veil.engines.glimpse import glimpse  # which needs Ibis
+    from veil.engines.sample_rows import glimpse  # which needs Ibis
 
     seen = glimpse(relation)
     if seen.table.num_rows < seen.total:

@@ -17,7 +17,7 @@ from veil.errors import NOTHING, OutputError, PlanError, without_passwords
 from veil.policy.checks import check
 from veil.policy.documents import read, read_all
 from veil.policy.explain import explain
-from veil.policy.passing_on import check_chain, widened
+from veil.policy.onward_transfer import check_chain, widened
 from veil.policy.retention import due
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from veil.base.hostile import check_json
+from veil.base.locks import take_turn
 from veil.base.paths import usable
-from veil.base.turns import take_turn
+from veil.base.untrusted import check_json
 from veil.dp.composition import Amount, Composition, Entry, amount
 from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
 from veil.dp.symbolic import Readable, Symbolic

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.dp.held import Selected
+from veil.dp.source import Selected
 from veil.errors import PlanError
 from veil.models.query import Query, Token, seconds_of
 from veil.tables.cells import Cells, plain_form
@@ -35,7 +35,7 @@ class _Column(NamedTuple):
 class Condition(Query):
     """A condition on cells; of columns of `numbers`, whatever is no number is missing.
 
-    >>> from veil.dp.held import InMemory
+    >>> from veil.dp.source import InMemory
     >>> ages = InMemory(pa.table({"age": ["70", "eighty", None, "34.50"]})).select(["age"])
     >>> [Condition(each, ()).mask(ages).tolist() for each in ("age > 34.5", "age = 'eighty'", "age is missing")]
     [[True, False, False, False], [False, True, False, False], [False, False, True, False]]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.dp.grid import exact_value
-from veil.dp.held import Selected
 from veil.dp.neighbours import Neighbours, check_neighbours
+from veil.dp.source import Selected
 from veil.dp.unit import Unit
 from veil.errors import ParameterError
 from veil.tables.cells import Cells, plain_form, spell_object

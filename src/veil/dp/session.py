@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, Preview
+from veil.dp.constant_time import STEP, steady
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
-from veil.dp.held import Held, InMemory, OfPeople, check_names, hold
-from veil.dp.joint import Joint
+from veil.dp.joint_query import Joint
 from veil.dp.neighbours import Neighbours, convert_price
 from veil.dp.price import Price
 from veil.dp.priors import Prior
@@ -21,7 +21,7 @@ from veil.dp.questions.individual import record
 from veil.dp.questions.quantiles import quantiles
 from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
-from veil.dp.steady import STEP, steady
+from veil.dp.source import Held, InMemory, OfPeople, check_names, hold
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError

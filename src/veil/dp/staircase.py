@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from veil.base.exact import ball
+from veil.dp.geometric_sums import fall_of, falling_sum
 from veil.dp.grid import exact_value
 from veil.dp.noise import PureNoise
-from veil.dp.series import fall_of, falling_sum
 from veil.dp.symbolic import Readable
 from veil.errors import ParameterError
 

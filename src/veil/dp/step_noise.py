@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from veil.base.randomness import Randomness
 from veil.dp.draws import checked_randomness, draw_at_least, draw_below
+from veil.dp.geometric_sums import fall_of, falling_sum
 from veil.dp.grid import Grid, exact_value, positive
-from veil.dp.series import fall_of, falling_sum
 from veil.dp.symbolic import Readable
 from veil.errors import ParameterError
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.dp.held import Held, Selected
+from veil.dp.source import Held, Selected
 from veil.engines.relation import Engine, Relation, relation_of
 from veil.engines.scan.files import Files, files_of, format_of_files
 from veil.engines.settings import Settings

@@ -21,11 +21,11 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.database import Database
 from veil.engines.dialects import collect
-from veil.engines.draw import draw_rows, store_rows
-from veil.engines.held import EngineHeld
-from veil.engines.order import shuffled
+from veil.engines.engine_rows import EngineHeld
 from veil.engines.pieces import fingerprint
+from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
+from veil.engines.shuffle import shuffled
 from veil.engines.transform import Chosen, Transform
 from veil.engines.verify import verify_output
 from veil.engines.write.writing import write

@@ -28,7 +28,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank
 from veil.published.finding import Finding, Verification
-from veil.published.people import People
+from veil.published.owners import People
 from veil.tables.spelling import renamed
 from veil.verification.release import as_published, verify_links, verify_models, verify_roles
 

@@ -25,8 +25,8 @@ from veil.hierarchies._places import places
 from veil.hierarchies._priority import Priority
 from veil.hierarchies._redaction import Redaction
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.tables.canonical import widened
 from veil.tables.columns import is_text
-from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 Proposal = Suppression | Intervals | Dates | Redaction | Priority

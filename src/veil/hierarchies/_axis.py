@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, TypeAdapter
 
-from veil.base.hostile import MOST_DIGITS
+from veil.base.untrusted import MOST_DIGITS
 from veil.errors import HierarchyError, Say
 from veil.tables.columns import is_text
 from veil.tables.text import canonical_text

@@ -13,10 +13,10 @@ from veil.base.exact import largest_count
 from veil.base.views import View
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.people import OneRow, People, Persons
+from veil.classes.owner_sample import OneValueEach, vote
+from veil.classes.owners import OneRow, People, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.classes.voters import OneValueEach, vote
 from veil.models.base import (
     ClassCriterion,
     Forbidding,

@@ -32,8 +32,8 @@ from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.wording import plural
 from veil.classes.encoding import Levels
-from veil.classes.people import AllRows
-from veil.classes.voters import seen_by
+from veil.classes.owner_sample import seen_by
+from veil.classes.owners import AllRows
 from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from veil.base.views import View
 from veil.base.wording import Direction, round_toward
+from veil.classes.owner_sample import seen_by
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.classes.voters import seen_by
 from veil.published.finding import Finding
 from veil.published.table import Published
 
@@ -180,7 +180,7 @@ class PrivacyModel:
         hold, in words. The class then has the safe answer, and every model its own.
     views
         How it reads a class in which a person has several values of a sensitive attribute, where people may have several
-        rows: see `veil.classes.voters`. A class has to be acceptable as each of these. "one value", which rejects such
+        rows: see `veil.classes.owner_sample`. A class has to be acceptable as each of these. "one value", which rejects such
         classes, is right for every model.
     known_in_part
         Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.

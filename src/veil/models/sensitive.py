@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.base.views import FillingRule
+from veil.classes.owner_sample import Voters
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.classes.visible import Filling, Visible, fill, fillings
-from veil.classes.voters import Voters
 from veil.errors import ImpossibleError, PlanError
 from veil.models.base import ClassCriterion, Keeping, PrivacyModel, Strength
 from veil.published.filling import fill_published

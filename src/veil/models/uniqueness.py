@@ -19,7 +19,7 @@ from veil.errors import ParameterError
 from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
-from veil.population.confirm import confirm_estimate
+from veil.population.exact_check import confirm_estimate
 from veil.population.zayatz import zayatz_between, zayatz_is_at_most
 from veil.published.finding import Finding
 from veil.published.table import Published

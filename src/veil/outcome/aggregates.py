@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
+from veil.tables.canonical import widened
 from veil.tables.columns import Floats, Groups, encode_values, is_ordered, is_quantity, whole_numbers
-from veil.tables.forms import widened
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]

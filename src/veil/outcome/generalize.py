@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
+from veil.classes.owner_sample import seen_by, tell_several_values
 from veil.classes.sample import Sample
-from veil.classes.voters import seen_by, tell_several_values
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum

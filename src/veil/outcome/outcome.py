@@ -22,11 +22,11 @@ from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
-from veil.outcome.several import TableOut
+from veil.outcome.linked_tables import TableOut
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.source import Source
 

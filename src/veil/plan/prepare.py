@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
+from veil.classes.owner_sample import seen_by
 from veil.classes.sample import Attribute, Sample
-from veil.classes.voters import seen_by
 from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.plan.plan import Plan
 from veil.published.blank import shows_no_value
 from veil.tables.arrow import dictionary_encoded, with_one_zero

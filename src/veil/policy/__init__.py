@@ -26,8 +26,6 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.documents import to_xml as to_xml
     from veil.policy.documents import write as write
     from veil.policy.elements import Policy as Policy
-    from veil.policy.leftovers import Unmapped as Unmapped
-    from veil.policy.leftovers import unmapped as unmapped
     from veil.policy.retention import Due as Due
     from veil.policy.retention import due as due
     from veil.policy.schema import json_schema as json_schema
@@ -36,6 +34,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.substitution import Substitution as Substitution
     from veil.policy.substitution import implied as implied
     from veil.policy.substitution import weakest as weakest
+    from veil.policy.unmapped import Unmapped as Unmapped
+    from veil.policy.unmapped import unmapped as unmapped
 
 _HOMES = {
     "account": ("Account",),

@@ -14,11 +14,11 @@ from veil.errors import PlanError, VeilError, did_you_mean
 from veil.policy.consent import is_unprotected, refusals
 from veil.policy.countries import COUNTRIES, ECONOMIC_AREA
 from veil.policy.elements import Data, Entity, Policy, Purpose, once
-from veil.policy.leftovers import unmapped
 from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
 from veil.policy.retention import check_retention
+from veil.policy.unmapped import unmapped
 
 RIGHTS = ("access", "rectification", "erasure", "restriction", "portability", "objection", "intervention")
 LEGAL_BASES = (

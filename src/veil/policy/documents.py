@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from veil.base.hostile import DUMP, MOST_BYTES, parse_json, parse_xml, write_xml
 from veil.base.paths import usable
+from veil.base.untrusted import DUMP, MOST_BYTES, parse_json, parse_xml, write_xml
 from veil.errors import InputError, OutputError
 from veil.policy import linked
 from veil.policy.elements import Policy

@@ -11,7 +11,7 @@ from veil.policy.consent import is_abroad
 from veil.policy.elements import Policy, Purpose
 from veil.policy.levels import levels_of
 from veil.policy.names import requirements, title_of
-from veil.policy.passing_on import check_chain
+from veil.policy.onward_transfer import check_chain
 from veil.policy.pseudonyms import title_of as title_of_method
 from veil.policy.retention import kind_of
 from veil.policy.substitution import weakest

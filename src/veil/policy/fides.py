@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from veil.base.hostile import parse_yaml
+from veil.base.untrusted import parse_yaml
 from veil.errors import InputError
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from veil.base.hostile import TEXT, scalar_text
+from veil.base.untrusted import TEXT, scalar_text
 from veil.errors import InputError
 from veil.policy.elements import ELEMENTS, Policy, Spelled, Text, spelled
 

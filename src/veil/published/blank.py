@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.tables.canonical import widened
 from veil.tables.columns import encode_values, is_list, is_text
-from veil.tables.forms import widened
 
 MARKER = "*"
 """What a suppressed cell of text shows, unless another marker is asked for."""

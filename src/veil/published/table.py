@@ -19,7 +19,7 @@ from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.published.blank import never_blank, shows_no_value, shows_nothing
-from veil.published.people import People, worst_counts
+from veil.published.owners import People, worst_counts
 from veil.tables.columns import (
     Encoded,
     check_comparable,

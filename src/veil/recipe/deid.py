@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from veil.base.hostile import TEXT, parse_xml
+from veil.base.untrusted import TEXT, parse_xml
 from veil.errors import InputError
 from veil.recipe.archive import Archive
 from veil.recipe.project import Attached, Project

@@ -17,9 +17,9 @@ import pydantic
 import yaml
 
 from veil.base.declare import Place, either, follow_location, problems, rule
-from veil.base.hostile import check_digits, compose_yaml
 from veil.base.keywords import hint
 from veil.base.paths import usable
+from veil.base.untrusted import check_digits, compose_yaml
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables import atomic
 

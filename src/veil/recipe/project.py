@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from veil.base.hostile import parse_json
 from veil.base.paths import usable
 from veil.base.references import untrusted
+from veil.base.untrusted import parse_json
 from veil.base.version import __version__
 from veil.errors import InputError, OutputError, PlanError, VeilError
 from veil.recipe.archive import Archive

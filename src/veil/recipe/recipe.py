@@ -18,8 +18,8 @@ from veil.errors import VeilError
 from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.local_recoding.modes import LocalRecoding
+from veil.plan.linked_tables import for_several
 from veil.plan.plan import ASK, Plan, Treatment
-from veil.plan.several import for_several
 from veil.quality import QUALITIES
 from veil.recipe.about import NOTHING, About, AboutSpec, spell_about
 from veil.recipe.base import Located, schema_of, with_file

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
 from veil.risk.before_and_after import risks_of
-from veil.risk.concerns.look import concerns_of
+from veil.risk.concerns.collect import concerns_of
 
 Guide = Literal["WP 216", "NIST SP 800-188"]
 

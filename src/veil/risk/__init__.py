@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from veil.risk.analysis import RiskAnalysis, analyze
+    from veil.risk.attack_rates import SuccessRate, TriedAttack, TriedAttacks
     from veil.risk.attackers import Attack, Attackers, Marketer, attacker_risks
-    from veil.risk.attempts import try_attacks
+    from veil.risk.attacks import try_attacks
     from veil.risk.before_and_after import risks_of
     from veil.risk.column_sets import AttributeRisk, attribute_risks
     from veil.risk.combinations import Certain, Combination, certain_values, riskiest
+    from veil.risk.concerns.collect import concerns_of
     from veil.risk.concerns.concern import Concern
-    from veil.risk.concerns.look import concerns_of
     from veil.risk.difference import Changed, Differencing, differencing
     from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
     from veil.risk.identify.detection import Identifier, detect_identifiers
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from veil.risk.reidentification import Risk, sample_risk
     from veil.risk.singling_out import SingledOut, SinglingOut, singled_out
     from veil.risk.special_uniques import Suda, suda
-    from veil.risk.success import SuccessRate, TriedAttack, TriedAttacks
     from veil.risk.uniques import (
         Estimated,
         PopulationUniques,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.html import html_table
-from veil.engines.held import EngineHeld
+from veil.engines.engine_rows import EngineHeld
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
 from veil.risk.grouping import published_by

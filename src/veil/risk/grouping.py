@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.plan.plan import ASK, Knows
 from veil.published.flag import find_flag
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables import read
 from veil.tables.spelling import read_person

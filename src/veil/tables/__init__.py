@@ -1,7 +1,7 @@
 """Rows in and out: dataframes and files become Arrow tables, and Arrow tables become what came in."""
 
+from veil.tables.csv.bad_cells import Mistakes, find_mistakes
 from veil.tables.formats import Csv, Excel, Feather, Format, Parquet, output_format
-from veil.tables.mistakes import Mistakes, find_mistakes
 from veil.tables.source import Source, read
 from veil.tables.text import canonical_text
 from veil.tables.writing import atomic, write

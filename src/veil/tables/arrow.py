@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
-from veil.tables.forms import copied, one_form, widened
+from veil.tables.canonical import copied, one_form, widened
 
 
 def normalize(table: pa.Table) -> pa.Table:

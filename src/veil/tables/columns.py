@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.tables.arrow import dictionary_encoded, used_categories, with_one_zero
-from veil.tables.forms import widened
+from veil.tables.canonical import widened
 from veil.tables.text import canonical_text
 
 _LONG = 1_000_000

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from veil.errors import InputError
 from veil.tables.arrow import only_used_categories
+from veil.tables.canonical import as_type
 from veil.tables.cells import spell_object
-from veil.tables.forms import as_type
 from veil.tables.objects import from_objects
 
 _LABELS = (int, float, bool, np.int64, np.float64, dt.date, dt.datetime)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from veil.base.turns import PATIENCE, file_lock
+from veil.base.locks import PATIENCE, file_lock
 from veil.errors import OutputError
 from veil.tables.disk import identity, not_written, sync, sync_folder
 from veil.tables.staging import beside, empty, left_behind, taken_over

@@ -14,8 +14,8 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
+from veil.base.locks import is_at, is_busy, lock
 from veil.base.signals import uninterrupted
-from veil.base.turns import is_at, is_busy, lock
 from veil.tables.disk import remove
 
 _LOCK = "lock"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from veil.tables.canonical import widened
 from veil.tables.columns import count_codes, encode_values, is_list, is_text
-from veil.tables.forms import widened
 from veil.tables.spelling import fold_texts, fold_values
 
 PLACEHOLDERS = ("", "-", "?", "*", "n/a", "na", "none", "null", "unknown", "unbekannt", "k.a.")

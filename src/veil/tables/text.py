@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError
-from veil.tables.forms import widened
+from veil.tables.canonical import widened
 
 
 def sorted_places(

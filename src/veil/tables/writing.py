@@ -20,9 +20,9 @@ import pyarrow as pa
 from veil.errors import OutputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import only_used_categories
+from veil.tables.atomic import Together
 from veil.tables.csv.writer import write_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, is_gzip, output_format
-from veil.tables.together import Together
 
 
 def write(table: pa.Table, path: str | os.PathLike[str], *, format: Format | None = None) -> None:

@@ -14,7 +14,7 @@ from veil.utility.comparison import Comparison
 from veil.utility.counts import CountAnswer, count_query
 from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
 from veil.utility.measure import Measured, aggregate
-from veil.utility.numbers_kept import ColumnPreservation, Preservation, preservation
+from veil.utility.numeric import ColumnPreservation, Preservation, preservation
 from veil.utility.performance import ClassPerformance, Performance
 from veil.utility.quality import Quality, quality_measures
 from veil.utility.queries import QueryError, query_error

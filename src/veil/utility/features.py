@@ -21,7 +21,7 @@ from veil.tables.columns import is_number
 from veil.utility.column import number_keys
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import order_values
-from veil.utility.numbers_kept import numbers
+from veil.utility.numeric import numbers
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ from veil.utility.features import (
     sides,
 )
 from veil.utility.forest import Forest
-from veil.utility.numbers_kept import numbers
+from veil.utility.numeric import numbers
 
 Regressor = Literal["linear", "ridge", "forest"]
 REGRESSORS: tuple[Regressor, ...] = get_args(Regressor)

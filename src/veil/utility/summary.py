@@ -17,7 +17,7 @@ from veil.tables.columns import is_number
 from veil.utility.classifiers import Classification, classification
 from veil.utility.comparison import Comparison, sampling_fraction_of
 from veil.utility.distributions import Distribution, Frequencies, distribution
-from veil.utility.numbers_kept import Preservation, preservation
+from veil.utility.numeric import Preservation, preservation
 from veil.utility.quality import Quality, class_sizes, quality_measures
 from veil.utility.queries import QueryError, query_error
 from veil.utility.regressors import Regression, regression

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.errors import VerificationError
+from veil.tables.canonical import widened
 from veil.tables.columns import is_text
-from veil.tables.forms import widened
 from veil.verification.memory import hidden_in
 
 _PLAIN = (str, int, float, bool, bytes, Decimal, dt.date, dt.datetime, dt.time, dt.timedelta, list, dict)

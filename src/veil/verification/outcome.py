@@ -10,12 +10,12 @@ import numpy as np
 from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
+from veil.outcome.linked_tables import taken_apart
 from veil.outcome.outcome import Outcome, without_rows
-from veil.outcome.several import taken_apart
 from veil.published.finding import Verification
+from veil.verification.linked_tables import verify_tables
 from veil.verification.recoded import verify_recoded
 from veil.verification.release import people_of, verify_release
-from veil.verification.several import verify_tables
 from veil.verification.steps.step import verify_step
 
 

@@ -19,7 +19,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.spelling import encode_people

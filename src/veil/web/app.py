@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from veil.base.version import __version__
 from veil.errors import VeilError
 from veil.web import help as documentation
-from veil.web.described import api_page
+from veil.web.api_page import api_page
 from veil.web.guard import Guard
 from veil.web.problems import Refused, refuse, refuse_address, refuse_form
 from veil.web.routes import entrance
@@ -30,8 +30,7 @@ def create_api() -> FastAPI:
     from veil.web.routes import (  # here, so that a server whose sessions are processes starts without them
         budgets,
         catalogue,
-        exploring,
-        handing_over,
+        delivery,
         help,
         jobs,
         plan,
@@ -40,9 +39,10 @@ def create_api() -> FastAPI:
         questions,
         releases,
         risks,
+        search,
         sessions,
         tables,
-        using,
+        utility,
         verify,
     )
 
@@ -59,7 +59,7 @@ def create_api() -> FastAPI:
         verify,
         help,
     )
-    about_releases = (releases, exploring, risks, using, handing_over)
+    about_releases = (releases, search, risks, utility, delivery)
     api = _application()
     for each in (*about_tables, *about_releases):
         api.include_router(each.router, prefix="/api/v1")

@@ -160,7 +160,7 @@ _LATER = (
     *(
         "veil.api.anonymize",
         "numba.np.arraymath",
-        "veil.risk.concerns.look",
+        "veil.risk.concerns.collect",
         "veil.api.mask",
         "veil.api.relax",
     ),

@@ -36,7 +36,7 @@ from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats,
 from veil.tables import Csv, Format, Source
 from veil.tables.arrow import dictionary_encoded
 from veil.tables.columns import encode_values
-from veil.tables.mistakes import Mistakes, find_mistakes
+from veil.tables.csv.bad_cells import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
 from veil.tables.spelling import Person, encode_people
 from veil.tables.text import canonical_text
@@ -444,7 +444,7 @@ class Session:
 
     def open_held(self, relation: Relation, again: Again) -> OpenTable:
         """Look at some rows of a table that an engine holds; all of them stay where they are."""
-        from veil.engines.glimpse import glimpse  # which needs Ibis
+        from veil.engines.sample_rows import glimpse  # which needs Ibis
 
         seen = glimpse(relation)
         return OpenTable(relation.name, Source(seen.table, "pyarrow"), relation, seen.total, again=again)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.cli import veil
-from veil.dp import steady
+from veil.dp import constant_time
 
 RECIPE = """\
 input: people.csv
@@ -28,7 +28,7 @@ questions:
 @pytest.fixture(autouse=True)
 def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(steady.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(constant_time.time, "sleep", lambda seconds: None)
     rows = "\n".join(f"A{i},{'fm'[i % 2]},{20 + i % 60}" for i in range(900))
     Path("people.csv").write_text(f"name,sex,age\n{rows}\n")
     started = veil("budget", "people.csv", "--epsilon", "2")

@@ -24,7 +24,7 @@ from veil.engines import relation_of
 from veil.engines.condense import condense
 from veil.engines.database import Database, connect
 from veil.engines.dialects import collect
-from veil.engines.draw import draw_rows
+from veil.engines.random_sample import draw_rows
 from veil.errors import InputError, OutputError, VeilError
 
 # --- the same answer as from everywhere ---------------------------------------------------------------

@@ -12,7 +12,7 @@ import veil
 from veil import KAnonymity
 from veil.engines.write import files
 from veil.tables import Csv, read
-from veil.verification.stranger import look_at
+from veil.verification.foreign_table import look_at
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])

@@ -24,7 +24,7 @@ import pytest
 from support.cli import veil
 from support.dp.poison import CELLS, LINES, PEOPLE, as_objects
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Session, steady
+from veil.dp import Accountant, Session, constant_time
 from veil.dp import unit as unit_module
 from veil.dp.questions.totals import sum_reach
 from veil.errors import PlanError, VeilError
@@ -78,7 +78,7 @@ def open_session(
         bounds={"age": (-10, 120)},
         keys={"age": [1, 34.5, None, "eighty"]},
         missing={"age": "leave out"},
-        steady=False,
+        constant_time=False,
         randomness=Truth(),
         **options,
     )
@@ -279,7 +279,7 @@ def test_a_line_that_is_changed_stays_a_record(name: str, tmp_path: Path) -> Non
             person=None,
             bounds={"age": (0, 120)},
             missing={"age": 0},
-            steady=False,
+            constant_time=False,
             randomness=Truth(),
         )
         numbers[neighbours] = session.count(epsilon=1).value
@@ -357,7 +357,7 @@ def run(rows: list[Row], make: Callable[..., Any], place: Path) -> tuple[int, st
 def test_exit_codes_messages_and_documents_are_the_same(
     make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steady.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(constant_time.time, "sleep", lambda seconds: None)
     expected = run(BASE, make, tmp_path)
     assert expected[0] == 0, expected
     cells = (

@@ -20,9 +20,9 @@ from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Session, Staircase, StepNoise
 from veil.dp.declared import Declared
-from veil.dp.held import InMemory
-from veil.dp.joint import Joint
+from veil.dp.joint_query import Joint
 from veil.dp.price import Price
+from veil.dp.source import InMemory
 from veil.dp.unit import Unit
 
 Release = Callable[[Table], Hashable]

@@ -23,9 +23,9 @@ from support.dp.stochastic import neighbouring_pairs
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp import Gaussian, StepNoise
-from veil.dp.adding import Adding, _Each, _Together, noise_for
 from veil.dp.mechanisms import Candidate, ExponentialChoice
 from veil.dp.noise import Noise
+from veil.dp.noisy_vector import Adding, _Each, _Together, noise_for
 from veil.dp.questions import counting, quantiles, totals
 from veil.dp.questions.question import Question
 from veil.dp.symbolic import Symbolic

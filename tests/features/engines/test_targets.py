@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veil import tables
-from veil.base.turns import file_lock
+from veil.base.locks import file_lock
 from veil.engines.database import Database
 from veil.engines.dialects import dialect_of
 from veil.engines.relation import Relation, relation_of

@@ -15,8 +15,8 @@ from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
 from veil.base.randomness import Randomness
 from veil.masking.partition.mondrian import Mondrian
+from veil.masking.partition.partitioning import Workpiece
 from veil.masking.partition.specialization import TopDownSpecialization
-from veil.masking.partition.workpiece import Workpiece
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 

@@ -18,7 +18,7 @@ from veil.masking.microaggregation.mdav import (
     variable_maximum_distance_to_average_vector,
 )
 from veil.masking.microaggregation.records import Records, records_of
-from veil.masking.microaggregation.squares import sums_of_squares
+from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import (
     fixed_size,
     from_both_ends,

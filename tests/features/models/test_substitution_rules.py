@@ -40,7 +40,7 @@ from veil.models import PrivacyModel
 from veil.models.subset import Where
 from veil.policy.substitution import Distribution, consequences, implied, weakest
 from veil.policy.substitution.known import RULES, Known
-from veil.policy.substitution.laxer import follows
+from veil.policy.substitution.weaker import follows
 
 SUBSET_OF = Where("released = 'yes'")
 getcontext().prec = 50

@@ -19,7 +19,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.models import PrivacyModel, TCloseness
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.verification.release import verify_model
 

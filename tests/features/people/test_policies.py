@@ -19,8 +19,8 @@ from support.policies import attributes, datum, model, policy
 from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError
 from veil.models import KAnonymity, Profitability
 from veil.policy import apply, check
-from veil.policy.crowd import others_of
 from veil.policy.elements import Entity, Policy, PrivacyModel, PseudonymizationMethod
+from veil.policy.population import others_of
 from veil.policy.substitution import weakest
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab"}

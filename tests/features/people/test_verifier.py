@@ -16,7 +16,7 @@ from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonym
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
-from veil.published.people import People
+from veil.published.owners import People
 from veil.verification.outcome import verified, verify_outcome
 from veil.verification.release import verify_whole
 

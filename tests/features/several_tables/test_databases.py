@@ -22,7 +22,7 @@ from veil import KAnonymity
 from veil import hierarchies as h
 from veil.engines.database import Database, connect
 from veil.engines.dialects import collect, dialect_of
-from veil.engines.write.several import write_tables
+from veil.engines.write.linked_tables import write_tables
 from veil.engines.write.staged import hold
 from veil.errors import OutputError
 
@@ -138,19 +138,19 @@ def test_what_fails_on_the_way_leaves_nothing_behind(
     new_url: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second table cannot be written, or is not what was written."""
-    from veil.engines.write import several
+    from veil.engines.write import linked_tables
 
     url, made = new_url("out"), anonymized(tables())
     old = anonymized(tables())
     old.save(url)
-    right = several.rows_as_texts
+    right = linked_tables.rows_as_texts
     calls: list[int] = []
 
     def other(table: pa.Table) -> pa.Table:
         calls.append(1)
         return right(table).slice(len(calls) == 3)
 
-    monkeypatch.setattr(several, "rows_as_texts", other)
+    monkeypatch.setattr(linked_tables, "rows_as_texts", other)
     with pytest.raises(OutputError, match="table 'visits': the rows in the database differ"):
         made.save(url, overwrite=True)
     assert rows(url) == as_rows(old)

@@ -29,7 +29,7 @@ from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.dp import SafePub
 from veil.errors import InputError, OutputError, PlanError, VerificationError
-from veil.outcome.several import taken_apart
+from veil.outcome.linked_tables import taken_apart
 
 KNOWN = {"patients": ("age", "sex"), "visits": ("ward",), "drugs": ("drug",)}
 
@@ -208,7 +208,7 @@ def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.Monke
 
 
 def test_suppressed_people_who_are_shown_in_one_table_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veil.outcome.several.blank_cells", lambda column, hidden, marker: column)
+    monkeypatch.setattr("veil.outcome.linked_tables.blank_cells", lambda column, hidden, marker: column)
     with pytest.raises(VerificationError, match="table 'visits' shows nothing of suppressed people"):
         veil.anonymize(tables(), **plan())
 

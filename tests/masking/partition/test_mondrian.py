@@ -25,7 +25,7 @@ from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, 
 from veil.masking.partition import mondrian
 from veil.masking.partition.mondrian import Mondrian, partition
 from veil.masking.partition.mondrian_kernels import _median
-from veil.masking.partition.workpiece import Workpiece
+from veil.masking.partition.partitioning import Workpiece
 from veil.models.subset import Rows
 from veil.outcome.outcome import Outcome
 from veil.verification.outcome import verify_outcome

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil.base.hostile import MOST_BYTES
+from veil.base.untrusted import MOST_BYTES
 from veil.errors import InputError, MissingDependencyError
 from veil.policy import parse, read, read_all, unmapped
 from veil.policy.linked import graphs, parse_turtle

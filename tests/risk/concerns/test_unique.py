@@ -15,8 +15,8 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
+from veil.risk.concerns.context import View, whole_groups
 from veil.risk.concerns.unique import NEARLY_UNIQUE, share_together
-from veil.risk.concerns.view import View, whole_groups
 
 CELLS = {
     "a": st.one_of(st.none(), st.integers(0, 3)),

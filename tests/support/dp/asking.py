@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
-from veil.dp.held import InMemory
 from veil.dp.questions.question import Question
 from veil.dp.session import Asking
+from veil.dp.source import InMemory
 from veil.dp.unit import Unit
 
 Table = tuple[int, ...]

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from veil.dp.declared import Declared
-from veil.dp.held import InMemory
 from veil.dp.private_table import columns
 from veil.dp.private_table.columns import Column
+from veil.dp.source import InMemory
 from veil.dp.unit import Unit
 from veil.hierarchies import Hierarchy
 

@@ -11,7 +11,7 @@ from veil.engines.parts.ranked import Marginals, RankRange, entries
 from veil.masking import Mondrian
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import partition
-from veil.masking.partition.workpiece import Workpiece
+from veil.masking.partition.partitioning import Workpiece
 
 
 class Rows:

@@ -20,7 +20,7 @@ from support import oracle, strategies
 from veil import hierarchies as h
 from veil import models as m
 from veil.masking.partition.mondrian import partition
-from veil.masking.partition.workpiece import Workpiece
+from veil.masking.partition.partitioning import Workpiece
 from veil.models.base import PrivacyModel
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

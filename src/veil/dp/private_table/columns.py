@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.dp.declared import Bounded, Declared, key_text
-from veil.dp.held import Selected
+from veil.dp.source import Selected
 from veil.errors import InputError, ParameterError, did_you_mean
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.cells import Cells, plain_form

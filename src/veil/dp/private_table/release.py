@@ -15,11 +15,11 @@ from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.dp.accountant import Accountant
 from veil.dp.declared import Declared
-from veil.dp.held import Held, InMemory, OfPeople, Selected, check_names, hold
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
 from veil.dp.private_table.method import Hidden, Method
+from veil.dp.source import Held, InMemory, OfPeople, Selected, check_names, hold
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError

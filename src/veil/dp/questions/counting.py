@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from veil.base.randomness import Randomness
-from veil.dp.adding import noise_for
 from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.declared import Declared
-from veil.dp.held import Selected
+from veil.dp.noisy_vector import noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.questions.question import Chosen, Noise, Question, refined, whole_numbers
+from veil.dp.source import Selected
 from veil.errors import ParameterError
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from veil.dp.declared import Declared, key_text
-from veil.dp.held import Selected
 from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.questions.question import Chosen, Question, refined
+from veil.dp.source import Selected
 from veil.errors import ParameterError, Say
 
 

@@ -19,10 +19,10 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.dp.answers import chance_in_words
 from veil.dp.declared import Declared
-from veil.dp.held import Selected
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
 from veil.dp.questions.question import Chosen, Question, weights_of
+from veil.dp.source import Selected
 from veil.errors import ParameterError
 
 _CANDIDATES = 2**10

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp.adding import Adding
 from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.condition import Condition
 from veil.dp.declared import Bounded, Declared
-from veil.dp.held import Selected
 from veil.dp.neighbours import Neighbours
+from veil.dp.noisy_vector import Adding
 from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.refinement import About, Refinement
+from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.models.query import Query
 from veil.models.subset import Where

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from veil.base.randomness import Randomness
-from veil.dp.adding import Adding, noise_for
 from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.declared import Bounded, Declared
-from veil.dp.held import Selected
+from veil.dp.noisy_vector import Adding, noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.questions.question import Chosen, Noise, Question, Way, refined, weights_of, whole_numbers
+from veil.dp.source import Selected
 
 
 def sum_of(

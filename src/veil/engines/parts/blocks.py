@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.engines.condense import condense
-from veil.engines.held import EngineHeld
-from veil.engines.order import shuffled
+from veil.engines.engine_rows import EngineHeld
 from veil.engines.parts.check import check_staged, together
 from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.ranked import Numbered
 from veil.engines.settings import available_memory
+from veil.engines.shuffle import shuffled
 from veil.engines.write.writing import Piece, write, write_pieces
 from veil.errors import InputError, ParameterError, VerificationError
-from veil.masking.partition.workpiece import SAME_LABELS
+from veil.masking.partition.partitioning import SAME_LABELS
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome, Pass
 from veil.outcome.written import Written

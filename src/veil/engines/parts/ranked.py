@@ -20,7 +20,7 @@ from veil.engines.relation import Relation, check_columns
 from veil.errors import InputError
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import Mondrian
-from veil.masking.partition.workpiece import Entries, Workpiece
+from veil.masking.partition.partitioning import Entries, Workpiece
 from veil.tables.columns import count_codes
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.people import anonymize_people_in_parts
+from veil.engines.parts.owners import anonymize_people_in_parts
 from veil.engines.parts.ranked import Combinations, Numbered
 from veil.engines.relation import Relation
 from veil.errors import NoSolutionError, PlanError, Say

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from veil.base.turns import file_lock
+from veil.base.locks import file_lock
 from veil.engines.dialects import dialect_of
 from veil.engines.kinds import restored
-from veil.engines.order import shuffled
 from veil.engines.scan.files import Files
+from veil.engines.shuffle import shuffled
 from veil.engines.write.locks import put_back, take_place
 from veil.engines.write.target import Target
 from veil.errors import OutputError

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
-from veil.base.turns import busy, file_lock
+from veil.base.locks import busy, file_lock
 from veil.engines.dialects import Dialect
 
 _LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with what is added

@@ -23,8 +23,8 @@ from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
 from veil.engines.dialects.connections import close_at_the_end, within
 from veil.engines.dialects.quoting import text
-from veil.engines.order import shuffled
 from veil.engines.relation import Relation
+from veil.engines.shuffle import shuffled
 from veil.engines.write.staged import hold, prefix_of, staged_for
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError

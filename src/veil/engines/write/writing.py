@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from veil.base.progress import Progress
 from veil.base.signals import uninterrupted
 from veil.engines.database import Database
-from veil.engines.order import shuffled
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation
+from veil.engines.shuffle import shuffled
 from veil.engines.write.open import target_of
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError, Say, VeilError

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.masking.items.hitting_set import undone
 from veil.masking.items.optimal import raised
 from veil.masking.items.problem import Problem, Recoding
 from veil.masking.items.taxonomy import LEFT_OUT
-from veil.masking.items.undoing import undone
 
 _SMALL = 20_000
 """Items of all different sets together up to which every way is tried to the end."""

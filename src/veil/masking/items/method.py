@@ -25,7 +25,7 @@ from veil.models.base import PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.published.several import blank_rows
+from veil.published.linked_tables import blank_rows
 from veil.tables.columns import column_of, is_text, replace_column
 from veil.tables.spelling import PERSON
 

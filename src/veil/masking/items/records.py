@@ -12,7 +12,7 @@ from veil.errors import PlanError
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.problem import Problem
 from veil.masking.items.taxonomy import Taxonomy
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.published.table import Published
 from veil.tables.columns import column_of, groups
 

@@ -19,8 +19,8 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
-from veil.masking.microaggregation.joining import join_groups
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
+from veil.masking.microaggregation.merging import join_groups
 from veil.masking.microaggregation.methods import Multivariate
 from veil.masking.microaggregation.records import Records
 from veil.outcome.method import Method

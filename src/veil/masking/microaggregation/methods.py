@@ -20,20 +20,20 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.genetic import genetic
-from veil.masking.microaggregation.joining import hold_people
 from veil.masking.microaggregation.mdav import (
     maximum_distance_to_average_vector,
     variable_maximum_distance_to_average_vector,
 )
+from veil.masking.microaggregation.merging import hold_people
 from veil.masking.microaggregation.records import Records, check_size, quantities
-from veil.masking.microaggregation.squares import sums_of_squares
+from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import fixed_size, principal_component, shortest_path
 from veil.masking.microaggregation.ward import k_ward
 from veil.masking.parameters import Columns
 from veil.outcome.aggregates import Aggregate, aggregate_groups
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
 
 

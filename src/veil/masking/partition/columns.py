@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import MISSING_WORD, ROOT, Hierarchy
 from veil.masking.partition.kernels import occurring, same_sets
-from veil.tables.forms import widened
+from veil.tables.canonical import widened
 from veil.tables.text import canonical_text
 
 Style = Literal["intervals", "sets", "means"]

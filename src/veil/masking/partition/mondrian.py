@@ -18,7 +18,7 @@ from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.mondrian_kernels import propose, survey
-from veil.masking.partition.workpiece import SAME_LABELS, Workpiece
+from veil.masking.partition.partitioning import SAME_LABELS, Workpiece
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome

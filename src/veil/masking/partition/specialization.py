@@ -17,8 +17,8 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
 from veil.masking.partition.columns import TreeColumn
 from veil.masking.partition.kernels import arrange, settle
+from veil.masking.partition.partitioning import SAME_LABELS, Workpiece
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
-from veil.masking.partition.workpiece import SAME_LABELS, Workpiece
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome

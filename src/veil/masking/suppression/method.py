@@ -13,10 +13,10 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
 from veil.masking.parameters import Columns
 from veil.masking.suppression.cells import alike_cells, few_cells
-from veil.masking.suppression.people import few_cells_in_people
+from veil.masking.suppression.owners import few_cells_in_people
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.published.matching import Codes
 from veil.tables.columns import column_of, encode_values, replace_column
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from veil.base.hostile import check_json
+from veil.base.untrusted import check_json
 from veil.errors import InputError, PlanError
 from veil.tables import atomic
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
+from veil.base.locks import take_turn
 from veil.base.randomness import Randomness
 from veil.base.references import Reference
-from veil.base.turns import take_turn
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
 from veil.masking.ties.history import History

@@ -16,8 +16,8 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
-from veil.tables.forms import widened
 from veil.tables.text import canonical_text, sorted_places
 
 _LEAST = 3

@@ -18,7 +18,7 @@ from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.plan.people import number_people
+from veil.plan.owners import number_people
 from veil.tables.columns import column_of, is_quantity, replace_column, whole_numbers
 from veil.tables.spelling import PERSON, encode_people, key_text
 from veil.tables.text import canonical_text

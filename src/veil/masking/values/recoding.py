@@ -17,8 +17,8 @@ from veil.hierarchies._labels import Text
 from veil.masking.parameters import OneHierarchy
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
-from veil.tables.forms import widened
 from veil.tables.text import canonical_text
 
 

@@ -17,8 +17,8 @@ from veil.errors import InputError
 from veil.masking.parameters import Columns
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.canonical import widened
 from veil.tables.columns import column_of, numbers, replace_column, require_numbers
-from veil.tables.forms import widened
 
 
 @declared(kind_of=Method)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from veil.base.exact import largest_fraction
+from veil.classes.owner_sample import Voters
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
-from veil.classes.voters import Voters
 from veil.models.closeness.bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness.kernels import (
     Indices,

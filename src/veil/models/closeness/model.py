@@ -13,14 +13,14 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
+from veil.classes.owner_sample import Voters
 from veil.classes.sample import Sample
-from veil.classes.voters import Voters
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
-from veil.models.closeness.people import OrderedOfPeople
+from veil.models.closeness.owners import OrderedOfPeople
 from veil.models.sensitive import Missing, SensitiveModel
 from veil.models.value_counts import count, count_ends
 from veil.published.finding import Finding

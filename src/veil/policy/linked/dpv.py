@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from veil.errors import InputError
 from veil.policy.elements import Label, Policy, Purpose, Retention, SubPurpose
-from veil.policy.leftovers import Unmapped, with_unmapped
 from veil.policy.linked.graphs import Graph, Node
 from veil.policy.linked.reading import Measures, Reading, earliest, names_below
 from veil.policy.linked.terms import (
@@ -25,6 +24,7 @@ from veil.policy.linked.terms import (
     category_of_purpose,
     known_above,
 )
+from veil.policy.unmapped import Unmapped, with_unmapped
 
 _RECIPIENTS = (
     *("dpv:hasRecipient", "dpv:hasRecipientDataController", "dpv:hasRecipientThirdParty"),

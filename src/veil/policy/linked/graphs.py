@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from veil.base.hostile import DEEPEST, check_size, too_deep
+from veil.base.untrusted import DEEPEST, check_size, too_deep
 from veil.errors import InputError, MissingDependencyError
 from veil.policy.linked.contexts import UNKNOWN, resolved
 from veil.policy.linked.terms import local, short
@@ -149,7 +149,7 @@ def parse_turtle(content: bytes, name: str) -> Graph:
 
 
 def parse_json_ld(tree: Any, name: str) -> Graph:
-    """Read JSON-LD from a tree that `veil.base.hostile` has made."""
+    """Read JSON-LD from a tree that `veil.base.untrusted` has made."""
     return _graph(json.dumps(resolved(tree, name)), "json-ld", name, context={"@vocab": UNKNOWN})
 
 

@@ -14,7 +14,6 @@ from datetime import date
 
 from veil.errors import InputError
 from veil.policy.elements import Attribute, Data, Policy, PrivacyModel, Purpose, Retention, SubPurpose
-from veil.policy.leftovers import Unmapped, with_unmapped
 from veil.policy.linked.graphs import Graph, Node
 from veil.policy.linked.reading import Measures, Reading, day_after, earliest, model_of_text, names_below
 from veil.policy.linked.terms import (
@@ -27,6 +26,7 @@ from veil.policy.linked.terms import (
     short,
 )
 from veil.policy.names import needed_parameters, title_of
+from veil.policy.unmapped import Unmapped, with_unmapped
 
 _POLICIES = tuple(
     f"odrl:{each}"

@@ -14,7 +14,6 @@ from datetime import date, timedelta
 from veil.errors import VeilError
 from veil.policy.consent import is_limiting
 from veil.policy.elements import Attribute, Data, Entity, PrivacyModel, PseudonymizationMethod, Retention
-from veil.policy.leftovers import Unmapped
 from veil.policy.linked.graphs import TYPE, Graph, Node
 from veil.policy.linked.terms import (
     ANONYMISATION,
@@ -30,6 +29,7 @@ from veil.policy.linked.terms import (
 )
 from veil.policy.names import title_of
 from veil.policy.retention import day, duration
+from veil.policy.unmapped import Unmapped
 
 BROADER = (TYPE, "skos:broader", "rdfs:subClassOf", "dpv:isSubTypeOf", "skos:broaderTransitive")
 _SENSITIVE = ("SensitivePersonalData", "SpecialCategoryPersonalData")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from veil.base.hostile import DEEPEST, TEXT, check_size, parse_xml, too_deep
+from veil.base.untrusted import DEEPEST, TEXT, check_size, parse_xml, too_deep
 from veil.errors import InputError
 from veil.policy.special.concepts import And, Concept, Named, Nothing, Or, Some, Within
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from veil.models import PrivacyModel
 from veil.policy.substitution import diversity, frequencies, sizes  # noqa: F401  (they enter their rules)
 from veil.policy.substitution.known import RULES, Conclusion, Distribution, Known
-from veil.policy.substitution.laxer import follows
+from veil.policy.substitution.weaker import follows
 
 _ROUNDS = 8
 _ALL_SUBSETS = 12

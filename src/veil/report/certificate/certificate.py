@@ -19,21 +19,21 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.version import __version__
-from veil.engines.held import EngineHeld
+from veil.engines.engine_rows import EngineHeld
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
+from veil.report.certificate.disclosed_input import spell_input, tellable_input
 from veil.report.certificate.keys import AnyKey, PrivateKey
+from veil.report.certificate.linked_tables import certified_tables
 from veil.report.certificate.promises import check_models, published_table, spell_finding
-from veil.report.certificate.several import certified_tables
 from veil.report.certificate.signature import signed
-from veil.report.certificate.told_input import spell_input, tellable_input
 from veil.report.content.withheld import spell_models
-from veil.risk.concerns.look import acknowledged_by
+from veil.risk.concerns.collect import acknowledged_by
 from veil.tables import atomic
 from veil.tables.arrow import normalize
-from veil.verification.outside import Input
 from veil.verification.steps.step import COMPARISONS
+from veil.verification.without_input import Input
 
 FORMAT = 1
 

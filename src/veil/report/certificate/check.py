@@ -26,19 +26,19 @@ from veil.published.blank import is_blank, is_masked
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report.certificate.digest import column_digests, digest_of
+from veil.report.certificate.disclosed_input import read_input
 from veil.report.certificate.form import Form, read_certificate
 from veil.report.certificate.keys import AnyKey, PublicKey
+from veil.report.certificate.linked_tables import open_tables, view_of
 from veil.report.certificate.promises import check_models, published_table, read_model
 from veil.report.certificate.reading import as_certified
-from veil.report.certificate.several import open_tables, view_of
 from veil.report.certificate.signature import check_signature
-from veil.report.certificate.told_input import read_input
 from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.source import Source
-from veil.verification.outside import Input, unjudged_columns
-from veil.verification.stranger import look_at
+from veil.verification.foreign_table import look_at
+from veil.verification.without_input import Input, unjudged_columns
 
 
 def check_certificate(

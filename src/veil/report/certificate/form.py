@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from veil.base.hostile import check_json
 from veil.base.paths import usable
+from veil.base.untrusted import check_json
 from veil.base.version import __version__
 from veil.errors import InputError
 from veil.plan.plan import Knows

@@ -14,9 +14,9 @@ from veil.base.references import untrusted
 from veil.errors import VeilError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
-from veil.verification.outside import Input, verify_from_outside
+from veil.verification.without_input import Input, verify_from_outside
 
 
 def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArray[Any] | None) -> Published:

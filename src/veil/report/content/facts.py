@@ -17,8 +17,8 @@ from veil.models.base import monotonicity
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
-from veil.plan.several import Stacked
 from veil.policy.account import Account
 from veil.published.finding import BY_CONSTRUCTION
 from veil.recipe.about import ABOUT, NOTHING, About
@@ -26,12 +26,12 @@ from veil.recipe.document import document_text
 from veil.report.certificate.certificate import certificate_of, roles_of
 from veil.report.certificate.digest import content_digest, file_digest
 from veil.report.content.disclosure import hides_records
+from veil.report.content.linked_tables import further_columns, output_of, recipe_of, tables_of
 from veil.report.content.measured import Findings
 from veil.report.content.sample import sample_of
-from veil.report.content.several import further_columns, output_of, recipe_of, tables_of
 from veil.report.content.steps import describe_step, spell_step
 from veil.report.content.withheld import spell_models, spell_recipe
-from veil.risk.concerns.look import acknowledged_by, concerns_of
+from veil.risk.concerns.collect import acknowledged_by, concerns_of
 
 MOST_EXAMPLES = 3
 """Released values that show what a level looks like."""

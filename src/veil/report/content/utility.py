@@ -29,7 +29,7 @@ from veil.utility import (
 )
 from veil.utility.attributes import ATTRIBUTE_MEASURES
 from veil.utility.comparison import has_values
-from veil.utility.numbers_kept import ColumnPreservation, numbers
+from veil.utility.numeric import ColumnPreservation, numbers
 from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
 

@@ -10,8 +10,8 @@ from veil.base.wording import plural
 from veil.outcome.outcome import Outcome
 from veil.report.content.facts import MOST_EXAMPLES, treatment_of_columns
 from veil.report.pages.blocks import percent
+from veil.risk.concerns.collect import concerns_of
 from veil.risk.concerns.concern import quoted
-from veil.risk.concerns.look import concerns_of
 from veil.risk.reidentification import sample_risk
 
 HEAD = 5

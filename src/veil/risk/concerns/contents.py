@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.risk.concerns.concern import Concern
-from veil.risk.concerns.view import Column, View
+from veil.risk.concerns.context import Column, View
 from veil.risk.identify.detection import named_by_content
 from veil.tables.columns import is_list, is_text
 

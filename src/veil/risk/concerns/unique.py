@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.risk.concerns.concern import Concern, either, percent, quoted
-from veil.risk.concerns.view import Column, View, count_alone, whole_groups
+from veil.risk.concerns.context import Column, View, count_alone, whole_groups
 from veil.tables.columns import number_rows
 
 NEARLY_UNIQUE = 0.05

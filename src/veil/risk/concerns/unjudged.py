@@ -8,7 +8,7 @@ from veil.base.wording import plural
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
-from veil.risk.concerns.view import View, can_be_compared, count_alone
+from veil.risk.concerns.context import View, can_be_compared, count_alone
 from veil.risk.identify.detection import match_name
 from veil.risk.identify.vocabulary import COLUMN_NAMES
 from veil.tables.columns import encode_values, number_rows

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veil.base.wording import plural
 from veil.published.finding import Finding
-from veil.published.people import People
+from veil.published.owners import People
 from veil.verification.steps.rows import Integers, MaskStep
 
 _DAY = 86_400

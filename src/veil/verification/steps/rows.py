@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.published.people import People
+from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.columns import encode_values
 from veil.tables.text import canonical_text

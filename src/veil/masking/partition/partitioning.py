@@ -1,0 +1,324 @@
+"""What ways of partitioning share: the table as items, the judgement on parts, and the outcome with its measures.
+
+A partition puts every record into one class, and the records of a class get the same labels. Which partition, is
+up to the method; that every class fulfils every privacy model, is decided here, by the criteria that the search of
+the lattice uses too. At the end the models are checked again, on nothing but the cells of the output.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.classes import kernels
+from veil.classes.encoding import Levels
+from veil.classes.owner_sample import OneValueEach, Votes, tell_several_values
+from veil.classes.sample import Sample
+from veil.classes.table import ClassTable, Histogram
+from veil.errors import NoSolutionError, PlanError
+from veil.masking.partition.columns import (
+    Column,
+    LineBuilder,
+    OrderedColumn,
+    Style,
+    TreeColumn,
+    without_surprises,
+)
+from veil.masking.partition.kernels import by_item, histogram
+from veil.masking.partition.owners import HeldByItems
+from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, readings
+from veil.outcome.method import Method
+from veil.outcome.outcome import Outcome
+from veil.plan.plan import Plan
+from veil.plan.prepare import Prepared, prepare
+from veil.published.table import Published
+from veil.quality.figures import quality
+
+# --- judging --------------------------------------------------------------------------------------
+
+
+class Entries(NamedTuple):
+    """Values of a further attribute, item by item: `values[e]` for `counts[e]` records, e from `starts[i]` on."""
+
+    starts: NDArray[np.int64]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    domain: int
+
+
+class _Parts(ClassTable):
+    """Classes that have no place in the lattice: their labels are no values of hierarchies on some level."""
+
+    def __init__(self, records: NDArray[np.int64], histograms: Sequence[Histogram]) -> None:
+        object.__setattr__(self, "measures", (records,))
+        object.__setattr__(self, "histograms", histograms)
+
+    def __len__(self) -> int:
+        return int(self.count.size)
+
+    @property
+    def keys(self) -> kernels.Words:
+        raise _Unlabelled
+
+    @property
+    def levels(self) -> Levels:
+        raise _Unlabelled
+
+
+class _Unlabelled(Exception):
+    """A criterion asked for the labels of a class."""
+
+
+class Judge:
+    """Decides for any classes whether every privacy model accepts them. It can be asked on several threads.
+
+    `smallest` is the size below which no class is accepted.
+    """
+
+    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, entries: tuple[Entries, ...]) -> None:
+        self.smallest = 1
+        # A union of classes may break a model that its parts fulfil, where people have several values.
+        self.monotone = all(
+            model.monotone_generalization and (sample.persons is None or not model.attribute_names)
+            for model in models
+        )
+        self._entries = entries
+        self._sample = sample
+        self._criteria: list[tuple[PrivacyModel, ClassCriterion]] = []
+        for model, view, voters in [(each, *read) for each in models for read in readings(each, sample)]:
+            self.smallest = max(self.smallest, model.minimal_class_size(voters))
+            criterion = model.bind(voters)
+            if isinstance(criterion, SampleCriterion):
+                raise PlanError(
+                    f"{model} judges all classes together, but a partition is made class by class: use a "
+                    "model that judges single classes, such as KAnonymity, or `veil.anonymize`"
+                )
+            if criterion is not None:
+                self._criteria.append((model, criterion))
+                if sample.persons is not None and view == "one value":
+                    self._criteria += [(model, OneValueEach(voters, name)) for name in model.attribute_names]
+
+    def over(self, entries: tuple[Entries, ...]) -> Judge:
+        """Return a judge of other items, by the same models and against the same whole table."""
+        made = copy.copy(self)
+        made._entries = entries
+        return made
+
+    @property
+    def looks_at_values(self) -> bool:
+        """Whether size alone does not decide."""
+        return bool(self._criteria)
+
+    def accept(
+        self,
+        order: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        records: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Tell of each class whether every model accepts it."""
+        table = self._table(order, begins, ends, records)
+        rejected = (table.count < self.smallest).astype(np.uint8)
+        for model, criterion in self._criteria:
+            _reject(model, criterion, table, rejected)
+        accepted: NDArray[np.bool_] = rejected == 0
+        return accepted
+
+    def require_whole(self, order: NDArray[np.int64], records: int) -> None:
+        """Refuse a table that is not acceptable even as one class."""
+        begins, ends = np.zeros(1, np.int64), np.array([order.size], np.int64)
+        table = self._table(order, begins, ends, np.array([records], np.int64))
+        failing: dict[str, PrivacyModel] = {}
+        for model, criterion in self._criteria:
+            rejected = np.zeros(1, np.uint8)
+            _reject(model, criterion, table, rejected)
+            if rejected[0]:
+                failing[str(model)] = model
+        if failing:
+            failing_on = [name for model in failing.values() for name in model.attribute_names]
+            raise NoSolutionError(
+                f"the whole table as one class, which every partition starts from, violates {' and '.join(failing)}: "
+                f"loosen the model{tell_several_values(self._sample, failing_on)}"
+            )
+
+    def _table(
+        self,
+        order: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        records: NDArray[np.int64],
+    ) -> ClassTable:
+        return _Parts(
+            records, tuple(Histogram(*histogram(order, begins, ends, *each)) for each in self._entries)
+        )
+
+
+class JudgeOfPeople(Judge):
+    """Decides in people: each counts once in a class, however many items of theirs it holds."""
+
+    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, held: HeldByItems) -> None:
+        super().__init__(models, sample, ())
+        self._held = held
+
+    @property
+    def looks_at_values(self) -> bool:
+        """Always: the people of a part are not the sum of those of its items."""
+        return True
+
+    def _table(
+        self,
+        order: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        records: NDArray[np.int64],
+    ) -> ClassTable:
+        people = self._held.in_parts(order, begins, ends)
+        return _Parts(people.counts, Votes(people.shown, people.counts, self._held.persons))
+
+
+def _reject(
+    model: PrivacyModel, criterion: ClassCriterion, table: ClassTable, rejected: NDArray[np.uint8]
+) -> None:
+    try:
+        criterion.reject(table, rejected)
+    except _Unlabelled:
+        raise PlanError(
+            f"{model} reads hierarchy labels of classes, but a partition has its own labels: use another "
+            "model, or `veil.anonymize`"
+        ) from None
+
+
+# --- the table as items ---------------------------------------------------------------------------
+
+
+class Workpiece:
+    """A table that is ready to be partitioned.
+
+    Items are what classes are made of: different combinations of quasi-identifiers, with their number of records
+    as weight, or single records if `rows` says so. `weights` tells how many records each row of the table stands for,
+    if not one, and `person` is the column that tells people apart, if they may have several rows.
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        quasi_identifiers: Mapping[str, Any],
+        models: Sequence[PrivacyModel],
+        *,
+        style: Style = "intervals",
+        rows: bool = False,
+        weights: NDArray[np.int64] | None = None,
+        person: str | None = None,
+    ) -> None:
+        self.table, self.models, self.person = table, models, person
+        lines = {name: LineBuilder() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
+        prepared = _prepare_rows(table, {**quasi_identifiers, **lines}, models, weights, person)
+        sample, encoding = prepared.sample, prepared.encoding
+        self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
+        self.columns: list[Column] = []
+        ranks = []
+        for name in quasi_identifiers:
+            j = encoding.names.index(name)
+            hierarchy = encoding.hierarchies[j]
+            column: Column
+            if name in lines:
+                column = OrderedColumn(name, lines[name], hierarchy, style)
+            else:
+                column = TreeColumn(name, hierarchy)
+            self.columns.append(column)
+            ranks.append(column.rank_of[prepared.codes[j] if rows else _codes(sample, j)])
+        self.ranks: NDArray[np.int32] = np.stack(ranks, axis=1)
+        if rows:
+            self.weights, self.item_of_row = np.ones(sample.rows, np.int64), np.arange(sample.rows)
+            places = np.arange(sample.rows + 1)
+            entries = [
+                Entries(places, each.codes, self.weights, len(each.values)) for each in sample.attributes
+            ]
+        else:
+            self.weights, self.item_of_row = sample.table.count, sample.row_class.astype(np.int64)
+            entries = [
+                Entries(*by_item(each.starts, each.classes, each.counts, len(sample.table)), each.domain)
+                for each in sample.table.histograms
+            ]
+        self.held: HeldByItems | None = None
+        self.judge = Judge(models, sample, tuple(entries))
+        if sample.persons is not None:
+            self.held = HeldByItems.of(sample.persons, self.item_of_row, self.weights.size)
+            self.judge = JudgeOfPeople(models, sample, self.held)
+        self.judge.require_whole(np.arange(self.weights.size), self.records)
+
+    @property
+    def voters(self) -> NDArray[np.int64]:
+        """The people of each item: its records, where each is a person."""
+        return self.weights if self.held is None else self.held.people
+
+    def some(
+        self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
+    ) -> Workpiece:
+        """Return a part of the table, given by its items, to be partitioned as it would be within the whole."""
+        made = copy.copy(self)
+        made.ranks, made.weights, made.judge = ranks, weights, self.judge.over(entries)
+        return made
+
+    def outcome(
+        self,
+        method: Method,
+        cells: Mapping[str, pa.Array],
+        covered: Sequence[float],
+        facts: Mapping[str, Any],
+    ) -> Outcome:
+        """Put new cells in place, and measure what is left.
+
+        `covered` is the mean share of its domain that a cell of each quasi-identifier covers.
+        """
+        masked = self.table
+        for name, column in cells.items():
+            masked = masked.set_column(masked.column_names.index(name), name, column)
+        # Nothing is suppressed here: a row whose every label is the root belongs to a class like all others.
+        published = Published(masked, list(cells), untouched=True)
+        domains = [column.domain_size for column in self.columns]
+        measured = quality(published.sizes, covered, domains)
+        return method.outcome(self.table, masked, facts={**measured, **facts})
+
+
+SAME_LABELS = (
+    "Classes that got the labels of another became one with it, which the model does not survive: use relaxed=False, "
+    "intervals or sets instead of means, or hierarchies in which no label occurs on two levels"
+)
+"""What to do about a partition that breaks its models: cut into classes that fulfil them, it can break them in one way."""
+
+
+def _prepare_rows(
+    table: pa.Table,
+    builders: Mapping[str, Any],
+    models: Sequence[PrivacyModel],
+    weights: NDArray[np.int64] | None,
+    person: str | None,
+) -> Prepared:
+    """Check everything against the table, encode it, and collapse equal rows."""
+    for model in models:
+        if model.subset is not None:
+            raise PlanError(
+                f"{model} has a research subset, which partitioning does not support: use `veil.anonymize`, "
+                "or partition only the rows of the subset with a model that needs no population"
+            )
+    for name, builder in builders.items():
+        if isinstance(builder, LineBuilder):
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, without_surprises(table[name], name))
+    attributes = dict.fromkeys(name for model in models for name in model.attribute_names)
+    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep", person=person)
+    return prepare(table, plan, weights)
+
+
+def _codes(sample: Sample, j: int) -> NDArray[np.int32]:
+    """Codes of one quasi-identifier in the different rows."""
+    word, shift, mask = sample.encoding.layout[j].tolist()
+    codes = np.empty(len(sample.table), np.int32)
+    kernels.unpack(sample.table.keys[word], shift, mask, codes)
+    return codes

@@ -1,0 +1,59 @@
+"""The ordered distance where people show several values: of all choices of one value each.
+
+What a view has up to a value j lies between L(j), the people whose last value is at most j, and U(j), those whose first one
+is. So no distance is larger than the sum, over all values, of the larger one of U - P and P - L, which is attained value by
+value, and by one view at once where nobody has a choice. Where that sum is within the limit, every view is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veil.base.compiled import kernel
+from veil.classes.kernels import Entries
+from veil.classes.owner_sample import Voters
+from veil.classes.table import ClassTable
+from veil.models.closeness.criteria import Criterion, Ordered
+from veil.models.closeness.kernels import Integers, Marks
+
+
+class OrderedOfPeople(Ordered):
+    """Rejects classes of which some choice of values may be too far from the table."""
+
+    def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
+        assert isinstance(self.sample, Voters)
+        lowest, highest = (self.sample.read(table, self.attribute, view) for view in ("lowest", "highest"))
+        judge_between(lowest, highest, table.count, aside, bad, self.records, self.limits, self.cumulated)
+
+    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
+        """Leave out the glance at one view, which says nothing of the others."""
+        return Criterion._set_aside(self, table, settled, bad)
+
+
+@kernel
+def judge_between(
+    lowest: Entries,
+    highest: Entries,
+    sizes: Integers,
+    aside: Marks,
+    bad: Marks,
+    records: int,
+    limits: Integers,
+    cumulated: Integers,
+) -> None:
+    """Mark bad classes, going from value to value with the people who are surely, or maybe, up to there."""
+    maybe, surely = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
+    sums = np.zeros(sizes.size, np.int64)
+    for value in range(cumulated.size):
+        for e in range(lowest[0][value], lowest[0][value + 1]):
+            maybe[lowest[1][e]] += lowest[2][e]
+        for e in range(highest[0][value], highest[0][value + 1]):
+            surely[highest[1][e]] += highest[2][e]
+        for i in range(sizes.size):
+            if not aside[i]:
+                expected = sizes[i] * cumulated[value]
+                sums[i] += max(records * maybe[i] - expected, expected - records * surely[i])
+    whole, part, unit = limits
+    for i in range(sizes.size):
+        if not aside[i] and sums[i] > whole * sizes[i] + part * sizes[i] // unit:
+            bad[i] = 1

@@ -1,0 +1,70 @@
+"""What a report tells of several tables, each by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veil.outcome.outcome import Outcome
+from veil.plan.linked_tables import Stacked
+from veil.report.certificate.digest import digest_of
+from veil.report.content.withheld import spell_recipe
+
+_TREATMENTS = {"remove": "removed", "mask": "masked"}
+
+
+def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return of each table how many rows came in and went out, its columns, and the fingerprint of what went out."""
+    return [
+        {
+            "name": name,
+            "file": None if each.source.path is None else each.source.path.name,
+            "rows_in": each.source.table.num_rows,
+            "rows": each.table.num_rows,
+            "columns": each.table.column_names,
+            "sha256": certificate["tables"][name]["sha256"],
+        }
+        for name, each in outcome.tables.items()
+    ]
+
+
+def output_of(certificate: dict[str, Any]) -> dict[str, Any]:
+    """Return what went out, whichever it is: one table, or several."""
+    tables = certificate.get("tables")
+    if tables is None:
+        content = certificate["content"]
+        return {"columns": len(content["columns"]), "sha256": content["sha256"]}
+    rows = sum(each["rows"] for each in tables.values())
+    return {
+        "columns": sum(len(each["columns"]) for each in tables.values()),
+        "sha256": digest_of({name: each["sha256"] for name, each in tables.items()}, rows),
+    }
+
+
+def further_columns(outcome: Outcome) -> list[dict[str, Any]]:
+    """Say what was done to the columns of several tables that no model looks at."""
+    stacked = outcome.source
+    if not isinstance(stacked, Stacked):
+        return []
+    plan, told = stacked.asked, []
+    named = [name for each in stacked.sources.values() for name in each.table.column_names]
+    for name in dict.fromkeys(named):
+        if name not in outcome.columns:
+            role = plan.role_of(name)
+            kept = "removed" if role == "dropped" else "published as it is"
+            told.append(
+                {
+                    "column": name,
+                    "role": role,
+                    "treatment": _TREATMENTS.get(plan.identifying.get(name, ""), kept),
+                }
+            )
+    return told
+
+
+def recipe_of(stacked: Stacked, outcome: Outcome) -> dict[str, Any]:
+    """Return the recipe of several tables without original values; files are named if all of them were."""
+    recipe = spell_recipe(stacked.asked, outcome.table)
+    paths = {name: each.path for name, each in stacked.sources.items()}
+    if all(paths.values()):
+        recipe = {"tables": {name: str(path) for name, path in paths.items()}, **recipe}
+    return recipe

@@ -1,0 +1,388 @@
+"""Attacks that are really tried, on people whose records a release was made of and on people who were held out.
+
+In the spirit of Giomi et al., *A unified framework for quantifying privacy risk in synthetic data* (PoPETs 2023), for
+tables whose cells may be labels. What an attacker reaches with people who are not in the release, they reach by knowing
+people in general; only what they reach beyond that comes from being in it. The attacker knows the `known` columns of a
+target exactly and sees the release.
+
+* **Singling out.** The attacker takes the combinations of known cells that the fewest released rows show, the rarest first,
+  as predicates ("age in [30, 35[ and zip 81***"), and claims that exactly one person fits. Right if exactly one member
+  does, and with outsiders, if exactly one of them does: there are as many of both, so that the two can be compared. A
+  label fits the values that it covers. Sensitive cells are in no predicate: nobody is recognized by what nobody knows
+  (Cohen and Nissim 2020 show what such predicates can do against k-anonymity). The naive attacker puts each predicate
+  together from released labels column by column, regardless of rows.
+* **Linkage.** The attacker has two files about the same people, with half of the known columns each, and wants to put
+  them together: of either half they look up the nearest released row (by the distance of `veil.risk.linkage_experiment`),
+  one of them at random among equals, and claim the entries that lead to the same row. The chance of that is
+  |A ∩ B| / (|A| |B|) for sets A and B of nearest rows. Naive: any two rows, 1 / rows.
+* **Inference.** The attacker looks up the released rows that are nearest by all known columns and guesses the sensitive
+  value that most of them show (1/t if t values do), of a number the median. Right is the same value; of a number, one within
+  5 %, as in the paper. A label of several values is wrong. Naive: the most frequent value, or the median, of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.base.compiled import kernel
+from veil.base.progress import ProgressLike, following
+from veil.errors import InputError
+from veil.hierarchies import Hierarchy
+from veil.plan.plan import ASK
+from veil.risk.attack_rates import SuccessRate, TriedAttack, TriedAttacks
+from veil.risk.distances import SLACK, Floats, Integers, Side, cells_of, distance_of
+from veil.risk.grouping import check_columns, column_names, table_of
+from veil.risk.identify.repeats import check_people
+from veil.risk.nearest import FEWEST, PAIRS
+from veil.tables.columns import as_numbers, column_of, is_measured, texts
+from veil.tables.spelling import encode_people, read_person
+
+ATTEMPTS = 2000
+"""Attempts of each attack, where there are so many people: the interval is then at most 4.4 points wide."""
+
+TOLERANCE = 0.05
+"""How far a guessed number may be off, relative to the right one."""
+
+
+def try_attacks(
+    members: Any,
+    outsiders: Any,
+    released: Any,
+    known: str | Iterable[str],
+    secrets: str | Iterable[str] = (),
+    *,
+    origins: NDArray[np.int64] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    marker: str | None = "*",
+    person: str | None = ASK,
+    files: tuple[Sequence[str], Sequence[str]] | None = None,
+    attempts: int = ATTEMPTS,
+    seed: int = 0,
+    progress: ProgressLike = None,
+) -> TriedAttacks:
+    """Try to single people out, to link their records and to infer their secrets, compared with people who were held out.
+
+    Parameters
+    ----------
+    members, outsiders
+        The input of the release, and as many other records of the same kind that were held out.
+    released
+        The release, without the rows that are suppressed.
+    known
+        What the attacker knows, exactly.
+    secrets
+        What they want to learn.
+    origins
+        For each released row the row of `members` that it comes from; by default the same row.
+    hierarchies, marker
+        What labels cover; see `veil.risk.linkage_experiment`.
+    person
+        The column that tells people apart, if they may have several rows: one person fits, not one row.
+    files
+        What either of two files to be linked has; by default every second known column.
+    attempts
+        Attempts of each attack at most; fewer where all pairs would be too many to compare.
+
+    >>> rng = np.random.default_rng(1)
+    >>> table = pa.table({"age": rng.integers(0, 1000, 400), "zip": rng.integers(0, 1000, 400)})
+    >>> found = try_attacks(table[:200], table[200:], table[:200], ["age", "zip"])  # nothing was done to it
+    >>> found["singling out"].members.share, found["linkage"].is_seen
+    (1.0, True)
+    """
+    inside, outside, shown = table_of(members), table_of(outsiders), table_of(released)
+    check_people(inside, person)
+    person = None if person == ASK else read_person(person)
+    names = column_names(known)
+    wanted = (secrets,) if isinstance(secrets, str) else tuple(secrets)
+    for table in (inside, outside):
+        check_columns(table, (*names, *wanted, *(() if person is None else (person,))))
+    check_columns(shown, (*names, *wanted))
+    if origins is None:
+        _check_labels(
+            pa.concat_tables([inside, outside.cast(inside.schema)]), shown, names, hierarchies or {}, marker
+        )
+    owners = np.arange(shown.num_rows) if origins is None else np.asarray(origins, np.int64)
+    if owners.size != shown.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
+        raise InputError(
+            f"`origins` should give a row of the members for each of the {shown.num_rows} released rows"
+        )
+    if not inside.num_rows or not outside.num_rows:
+        raise InputError("there should be at least one member and one outsider")
+    if not shown.num_rows:
+        nothing = SuccessRate(0, min(attempts, inside.num_rows))
+        empty = [TriedAttack("singling out", None, nothing, nothing, nothing)]
+        return TriedAttacks(names, (), inside.num_rows, outside.num_rows, tuple(empty))
+    order = np.argsort(owners, kind="stable")  # what is drawn does not depend on the order of the release
+    shown, owners = shown.take(pa.array(order)), owners[order]
+    trial = _Trial(inside, outside, shown, owners, hierarchies or {}, marker, attempts, seed)
+    halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
+    with following(progress) as told:
+        told.phase("singling out")
+        found = [trial.single_out(names, _people(inside, outside, person))]
+        if all(halves):
+            told.phase("linking two files")
+            found.append(trial.link(*halves))
+        for name in wanted:
+            told.phase("inferring values")
+            found.append(trial.infer(names, name))
+    used = halves if all(halves) else ()
+    return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(found))
+
+
+def _check_labels(
+    people: pa.Table,
+    shown: pa.Table,
+    names: Iterable[str],
+    hierarchies: Mapping[str, Hierarchy],
+    marker: str | None,
+) -> None:
+    """Refuse labels of which nothing tells what they cover: whoever cannot read them finds nobody, which proves nothing."""
+    for name in names:
+        if is_measured(people[name].type) and is_measured(shown[name].type) and name not in hierarchies:
+            continue
+        known = (
+            {text for level in hierarchies[name].labels for text in level} if name in hierarchies else set()
+        )
+        known |= {None, marker, *texts(people[name], name).to_pylist()}
+        for label in texts(shown[name], name).to_pylist():
+            if label not in known:
+                raise InputError(
+                    f"column {name!r} of the release shows {label!r}, and nothing tells which values that covers: attacks "
+                    "that cannot read labels find nobody, which is no sign of safety. Give the column's hierarchy in "
+                    "`hierarchies` and the rows in `origins`, or use `release.attacks()`, which knows both"
+                )
+
+
+def _people(inside: pa.Table, outside: pa.Table, person: str | None) -> Integers:
+    if person is None:
+        return np.arange(inside.num_rows + outside.num_rows)
+    both = pa.concat_tables([inside.select([person]), outside.select([person])])
+    return encode_people(column_of(both, person, "attack"), person)[1].astype(np.int64)
+
+
+class _Trial:
+    """A release and the people it is tried on: first the members, then the outsiders."""
+
+    def __init__(
+        self,
+        inside: pa.Table,
+        outside: pa.Table,
+        shown: pa.Table,
+        owners: Integers,
+        hierarchies: Mapping[str, Hierarchy],
+        marker: str | None,
+        attempts: int,
+        seed: int,
+    ) -> None:
+        self.people = pa.concat_tables([inside, outside.cast(inside.schema)])
+        self.inside, self.shown, self.owners = inside.num_rows, shown, owners
+        self.hierarchies, self.marker = hierarchies, marker
+        self.attempts, self.seed = attempts, seed
+
+    def _drawn(self, candidates: int) -> tuple[Integers, Integers]:
+        """Draw members and outsiders, as many of both; not a secret, and the same ones for every release."""
+        rng = np.random.default_rng(self.seed)
+        outside = self.people.num_rows - self.inside
+        number = min(self.attempts, self.inside, outside, max(FEWEST, PAIRS // max(1, candidates)))
+        drawn = [rng.choice(size, number, replace=False) for size in (self.inside, outside)]
+        return drawn[0].astype(np.int64), (drawn[1] + self.inside).astype(np.int64)
+
+    def _compared(
+        self, names: tuple[str, ...], more: pa.Table | None = None
+    ) -> tuple[Side, Side, tuple[Any, ...]]:
+        """Return people and released rows, and possibly further rows, as cells that can be compared."""
+        old = Side.of(self.people.select(names), names)
+        rows = self.shown.select(names)
+        new = Side.of(rows if more is None else pa.concat_tables([rows, more]), names)
+        own = old.group[self.owners], new.group[: rows.num_rows]
+        return old, new, cells_of(old, new, own, names, self.hierarchies, self.marker)
+
+    # --- singling out
+
+    def single_out(self, names: tuple[str, ...], persons: Integers) -> TriedAttack:
+        rng = np.random.default_rng(self.seed)
+        rows = self.shown.num_rows
+        mixed = pa.table(
+            {
+                name: self.shown[name].take(pa.array(rng.integers(0, rows, min(self.attempts, rows))))
+                for name in names
+            },
+            schema=self.shown.select(names).schema,
+        )
+        old, new, cells = self._compared(names, mixed)
+        seen = np.bincount(new.group[:rows], minlength=new.counts.size)
+        there = np.flatnonzero(seen)
+        rarest = there[np.lexsort((rng.random(there.size), seen[there]))]
+        number = min(self.attempts, max(FEWEST, PAIRS // max(1, old.counts.size)))
+        predicates, naive = rarest[:number], new.group[rows:][:number]
+        sides = [
+            _rows_by_group(old, np.arange(self.inside)),
+            _rows_by_group(old, np.arange(self.inside, self.people.num_rows)),
+        ]
+        inside, outside = (_people_who_fit(predicates, *side, persons, cells) for side in sides)
+        guessed = _people_who_fit(naive, *sides[0], persons, cells)
+        one, other, naive_one = (
+            SuccessRate(int((fit == 1).sum()), fit.size) for fit in (inside, outside, guessed)
+        )
+        return TriedAttack("singling out", None, one, other, naive_one)
+
+    # --- linkage
+
+    def link(self, first: tuple[str, ...], second: tuple[str, ...]) -> TriedAttack:
+        sides = [self._compared(each) for each in (first, second)]
+        targets = self._drawn(max(new.counts.size for _, new, _ in sides))
+        (_, one, _), (_, other, _) = sides
+        together = _counted(one.group, other.group)
+        found = [float(sum(self._linked(row, sides, together) for row in drawn)) for drawn in targets]
+        attempts = targets[0].size
+        inside, outside = (SuccessRate(each, attempts) for each in found)
+        naive = SuccessRate(attempts / self.shown.num_rows, attempts)
+        return TriedAttack("linkage", None, inside, outside, naive)
+
+    def _linked(
+        self,
+        row: int,
+        sides: list[tuple[Side, Side, tuple[Any, ...]]],
+        together: tuple[Integers, Integers, Integers],
+    ) -> float:
+        near = [_nearest(old.group[row], new.counts, cells) for old, new, cells in sides]
+        sizes = [new.counts[each].sum() for (_, new, _), each in zip(sides, near, strict=True)]
+        firsts, seconds, times = together
+        both = times[near[0][firsts] & near[1][seconds]].sum()
+        return float(both / (sizes[0] * sizes[1]))
+
+    # --- inference
+
+    def infer(self, names: tuple[str, ...], secret: str) -> TriedAttack:
+        old, new, cells = self._compared(names)
+        truth = _Truth(self.people[secret], self.shown[secret], secret)
+        shown = _counted(new.group, truth.shown)
+        guesses: dict[bytes, Floats] = {}  # many people are nearest to the same rows
+
+        def right(row: int) -> float:
+            near = _nearest(old.group[row], new.counts, cells)
+            key = np.packbits(near).tobytes()
+            if key not in guesses:
+                inside = near[shown[0]]
+                guesses[key] = truth.guess(shown[1][inside], shown[2][inside])
+            return truth.right(row, guesses[key])
+
+        targets = [each[truth.is_there[each]] for each in self._drawn(new.counts.size)]
+        inside, outside = (SuccessRate(float(sum(map(right, drawn))), drawn.size) for drawn in targets)
+        usual = truth.guess(shown[1], shown[2])
+        naive = float(sum(truth.right(row, usual) for row in targets[0]))
+        return TriedAttack("inference", secret, inside, outside, SuccessRate(naive, targets[0].size))
+
+
+def _counted(one: Integers, other: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the pairs of numbers that occur in the same row, and how often each does."""
+    width = int(other.max(initial=0)) + 1
+    keys, times = np.unique(one * width + other, return_counts=True)
+    return keys // width, keys % width, times.astype(np.int64)
+
+
+class _Truth:
+    """The values that people really have, what the release shows, and whether a guess from some of that is right."""
+
+    def __init__(self, real: pa.ChunkedArray, shown: pa.ChunkedArray, name: str) -> None:
+        self.is_number = is_measured(real.type) and is_measured(shown.type)
+        if self.is_number:
+            both = np.concatenate([as_numbers(real), as_numbers(shown)])
+        else:
+            written = [texts(each, name).combine_chunks() for each in (real, shown)]
+            coded = pa.chunked_array(written).combine_chunks().dictionary_encode()
+            both = coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        self.values, codes = np.unique(both, return_inverse=True)
+        self.real, self.shown = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
+        self.is_there = np.isfinite(self.values[self.real])
+
+    def guess(self, codes: Integers, times: Integers) -> Floats:
+        """Return the best guesses, of a number one: from values, by their codes, and how often each is shown."""
+        codes, times = codes[np.isfinite(self.values[codes])], times[np.isfinite(self.values[codes])]
+        if not codes.size:
+            return np.empty(0)
+        found = np.bincount(codes, weights=times)
+        if not self.is_number:
+            return self.values[np.flatnonzero(found == found.max())]
+        # Codes are in the order of their values: the median is where half of all are reached.
+        reached = np.cumsum(found)
+        half = reached[-1] / 2
+        low, high = (int(np.searchsorted(reached, half, side)) for side in ("left", "right"))
+        return np.array([(self.values[low] + self.values[min(high, found.size - 1)]) / 2])
+
+    def right(self, row: int, guesses: Floats) -> float:
+        """Return how likely a guess is right."""
+        real = self.values[self.real[row]]
+        if not guesses.size:
+            return 0.0
+        if self.is_number:
+            return float(abs(guesses[0] - real) <= TOLERANCE * abs(real))
+        return float(np.isin(real, guesses) / guesses.size)
+
+
+# --- kernels
+
+
+def _rows_by_group(side: Side, rows: Integers) -> tuple[Integers, Integers]:
+    """Return where the rows of each group begin, and the rows in the order of their groups."""
+    of_row = side.group[rows]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=side.counts.size))])
+    return starts.astype(np.int64), rows[np.argsort(of_row, kind="stable")].astype(np.int64)
+
+
+@kernel
+def _people_who_fit(
+    predicates: Integers, starts: Integers, rows: Integers, persons: Integers, cells: Any
+) -> Integers:
+    """Return how many people each predicate fits: none, one, or 2 for several."""
+    found = np.zeros(predicates.size, np.int64)
+    for at in range(predicates.size):
+        who = -1
+        for group in range(starts.size - 1):
+            if starts[group] == starts[group + 1] or not _fits(group, predicates[at], cells):
+                continue
+            for place in range(starts[group], starts[group + 1]):
+                if found[at] == 0:
+                    who, found[at] = persons[rows[place]], 1
+                elif persons[rows[place]] != who:
+                    found[at] = 2
+                    break
+            if found[at] == 2:
+                break
+    return found
+
+
+@kernel
+def _fits(i: int, j: int, cells: Any) -> bool:
+    """Whether every label of row j covers the value of row i, and every number is the same."""
+    old_numbers, new_numbers, _, old_codes, new_codes, places, labels, _ = cells
+    for c in range(places.shape[0]):
+        start = places[c, 0] + old_codes[i, c] * places[c, 1]
+        covered = False
+        for at in range(start, start + places[c, 1]):
+            if labels[at] == new_codes[j, c]:
+                covered = True
+                break
+        if not covered:
+            return False
+    for c in range(old_numbers.shape[1]):
+        old, new = old_numbers[i, c], new_numbers[j, c]
+        if old != new and (old == old or new == new):
+            return False
+    return True
+
+
+@kernel
+def _nearest(i: int, counts: Integers, cells: Any) -> NDArray[np.bool_]:
+    """Tell which groups of released rows are nearest to a row."""
+    distances = np.empty(counts.size)
+    least = np.inf
+    for j in range(counts.size):
+        distances[j] = distance_of(i, j, cells, least * (1 + SLACK))
+        least = min(least, distances[j])
+    return distances <= least * (1 + SLACK)

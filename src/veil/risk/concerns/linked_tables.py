@@ -1,0 +1,68 @@
+"""Several tables, each seen by itself: what no model judges of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.hierarchies import identity
+from veil.models import KAnonymity
+from veil.outcome.linked_tables import TableOut
+from veil.outcome.outcome import Outcome
+from veil.plan.linked_tables import Stacked
+from veil.plan.plan import Plan
+from veil.risk.concerns.concern import Concern
+from veil.tables.source import Source
+
+
+def each_table(outcome: Outcome) -> dict[str, Outcome]:
+    """Return each of several tables as an outcome of its own, with the part of the plan that speaks of it."""
+    stacked = outcome.source
+    assert isinstance(stacked, Stacked)
+    assert outcome.hidden is not None
+    return {
+        name: _alone(stacked, name, outcome.tables[name], outcome.hidden[span])
+        for name, span in stacked.spans.items()
+    }
+
+
+def _alone(stacked: Stacked, name: str, made: TableOut, hidden: NDArray[np.bool_]) -> Outcome:
+    # From which table a row is, is known of all of them; so every table has something that is.
+    before = made.source.table.append_column(stacked.label, _constant(name, made.source.table.num_rows))
+    after = made.table.append_column(stacked.label, _constant(name, made.table.num_rows))
+    plan = _part_of_plan(stacked, made.source.table.column_names)
+    return Outcome(Source(before, "pyarrow"), plan, after, rows=made.rows, hidden=hidden)
+
+
+def _constant(text: str, number: int) -> pa.Array:
+    return pa.array([text] * number, pa.string())
+
+
+def _part_of_plan(stacked: Stacked, columns: list[str]) -> Plan:
+    plan = stacked.asked
+
+    def here(named: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in named.items() if name in columns}
+
+    models = tuple(model for model in plan.models if set(model.attribute_names) <= set(columns))
+    return dataclasses.replace(
+        plan,
+        quasi_identifiers={stacked.label: identity(), **here(plan.quasi_identifiers)},
+        models=models or (KAnonymity(1),),
+        sensitive=tuple(name for name in plan.sensitive if name in columns),
+        insensitive=tuple(name for name in plan.insensitive if name in columns),
+        identifying=here(plan.identifying),
+        minimum_levels=here(plan.minimum_levels),
+        maximum_levels=here(plan.maximum_levels),
+    )
+
+
+def about(table: str, concern: Concern) -> Concern:
+    """Say of a concern which table it is about."""
+    columns = tuple(f"{table}.{name}" for name in concern.columns) or (table,)
+    return dataclasses.replace(concern, columns=columns, statement=f"Table {table!r}: {concern.statement}")

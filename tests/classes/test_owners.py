@@ -1,0 +1,157 @@
+"""People of classes against sets of them, in plain Python; and what a view of a class may be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import accumulate, product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.oracle.people import worst_view as filled_up
+from veil.classes.owner_sample import count_values, worst_view
+from veil.classes.owners import AllRows, Entries, OneRow, Persons, are_rows
+from veil.classes.table import Histogram
+
+quickly = settings(max_examples=150, deadline=None)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Draw whom each row is about, its class, its value and how many records it stands for."""
+    number = draw(st.integers(1, 30))
+    people = draw(st.lists(st.integers(0, 6), min_size=number, max_size=number))
+    dense = {person: i for i, person in enumerate(dict.fromkeys(people))}
+    classes = draw(st.lists(st.integers(0, 5), min_size=number, max_size=number))
+    met = {group: i for i, group in enumerate(dict.fromkeys(classes))}
+    values = draw(st.lists(st.integers(0, 3), min_size=number, max_size=number))
+    weights = draw(st.lists(st.integers(1, 3), min_size=number, max_size=number))
+    return [dense[person] for person in people], [met[group] for group in classes], values, weights
+
+
+def array(numbers: list[int]) -> np.ndarray:
+    return np.array(numbers, np.int32)
+
+
+def merging(draw: st.DataObject, classes: int) -> list[int]:
+    """Draw which group each class goes to; groups are numbered as they are met."""
+    drawn = draw.draw(st.lists(st.integers(0, 3), min_size=classes, max_size=classes))
+    met = {group: i for i, group in enumerate(dict.fromkeys(drawn))}
+    return [met[group] for group in drawn]
+
+
+@quickly
+@given(rows(), st.integers(1, 5), st.data())
+def test_people_of_merged_classes_are_counted_once(
+    drawn: tuple[list[int], ...], enough: int, data: st.DataObject
+) -> None:
+    people, classes, values, _ = drawn
+    number = max(classes) + 1
+    persons = Persons(array(people), [(array(values), 4)])
+    made = OneRow.of_rows(persons, array(classes), number)
+    assert made.counts.tolist() == [
+        len({p for p, c in zip(people, classes, strict=True) if c == g}) for g in range(number)
+    ]
+    few = made.sufficient(enough)
+    for _ in range(2):
+        to = merging(data, number)
+        classes, number = [to[c] for c in classes], max(to) + 1
+        groups = array(to)
+        made, few = (each.merge(groups, number, each.room()).copy() for each in (made, few))
+        there = [{p for p, c in zip(people, classes, strict=True) if c == g} for g in range(number)]
+        assert made.counts.tolist() == [len(each) for each in there]
+        assert np.minimum(few.counts, enough).tolist() == [min(len(each), enough) for each in there]
+        listed = list(zip(few.entries.things.tolist(), few.entries.classes.tolist(), strict=True))
+        assert sorted(listed) == sorted(
+            (p, g) for g, each in enumerate(there) for p in each if len(each) < enough
+        )
+        rejected = np.array([len(each) < enough for each in there], np.uint8)
+        lost = len(set().union(*(each for each in there if len(each) < enough)))
+        assert made.lost(rejected) == few.lost(rejected) == lost
+        pairs = {(p, v, c) for p, v, c in zip(people, values, classes, strict=True)}
+        counted = Counter((v, c) for _, v, c in pairs)
+        found = Histogram(
+            *count_values(made.shown[0].things, made.shown[0].classes, persons.values[0], 4, number)
+        )
+        assert _as_counter(found) == counted
+
+
+def _as_counter(histogram: Histogram) -> Counter[tuple[int, int]]:
+    return Counter(
+        {
+            (v, int(histogram.classes[e])): int(histogram.counts[e])
+            for v in range(histogram.domain)
+            for e in range(histogram.starts[v], histogram.starts[v + 1])
+        }
+    )
+
+
+@quickly
+@given(rows(), st.booleans(), st.data())
+def test_signatures_are_bags_of_rows(
+    drawn: tuple[list[int], ...], weighted: bool, data: st.DataObject
+) -> None:
+    people, shown, values, weights = drawn
+    weights = weights if weighted else [1] * len(people)
+    persons = Persons(array(people), [(array(values), 4)], np.array(weights), all_rows=True)
+    made, where = AllRows.of_rows(persons, array(shown), np.array(weights) if weighted else None)
+    counts = np.bincount(where, weights=np.array(weights)).astype(np.int64)
+    row_class = where
+    for _ in range(3):
+        assert _signatures(people, shown, weights) == {
+            (int(made.people[made.signatures[c]]), shown[i], people[i])
+            for i, c in enumerate(row_class.tolist())
+        }
+        to = merging(data, max(shown) + 1)
+        # What each class shows, and what it comes to show.
+        groups = np.zeros(made.signatures.size, np.int32)
+        groups[row_class] = [to[s] for s in shown]
+        shown = [to[s] for s in shown]
+        made, moved = made.merge(groups, counts)
+        merged = np.zeros(made.signatures.size, np.int64)
+        np.add.at(merged, moved, counts)
+        counts, row_class = merged, moved[row_class]
+        every = {(p, v) for p, v in zip(people, values, strict=True)}
+        assert made.shown[0].things.size == len(every)
+
+
+def _signatures(people: list[int], shown: list[int], weights: list[int]) -> set[tuple[int, int, int]]:
+    """How many people share the signature of each row's person, with what the row shows."""
+    bags: dict[int, Counter[int]] = {}
+    for person, row, weight in zip(people, shown, weights, strict=True):
+        bags.setdefault(person, Counter())[row] += weight
+    frozen = {person: frozenset(bag.items()) for person, bag in bags.items()}
+    alike = Counter(frozen.values())
+    return {(alike[frozen[person]], row, person) for person, row in zip(people, shown, strict=True)}
+
+
+@quickly
+@given(st.lists(st.sets(st.integers(0, 3), min_size=1), min_size=1, max_size=6))
+def test_no_view_is_less_even_than_the_worst_one(shows: list[set[int]]) -> None:
+    counts = Counter(value for values in shows for value in values)
+    values = sorted(counts)
+    histogram = Histogram(
+        np.searchsorted(values, np.arange(5)).astype(np.int64),
+        np.zeros(len(values), np.int32),
+        np.array([counts[value] for value in values], np.int64),
+    )
+    found = sorted(worst_view(histogram, np.array([len(shows)])).counts.tolist(), reverse=True)
+    assert found == filled_up(list(counts.values()), len(shows))
+    worst = list(accumulate(found + [0] * 4))
+    for view in product(*shows):
+        ranked = sorted(Counter(view).values(), reverse=True)
+        for i, most in enumerate(accumulate(ranked)):
+            assert most <= worst[i]
+        assert len(ranked) >= len(found)
+
+
+def test_people_are_rows_unless_somebody_has_two() -> None:
+    assert are_rows(array([0, 1, 2]), None)
+    assert not are_rows(array([0, 1, 0]), None)
+    assert not are_rows(array([0, 1]), np.array([1, 2]))
+
+
+def test_entries_are_counted_once_in_a_class() -> None:
+    made = Entries.of_rows(array([1, 0, 1, 1]), array([0, 0, 0, 1]), 2)
+    assert (made.things.tolist(), made.classes.tolist()) == ([0, 1, 1], [0, 0, 1])

@@ -39,10 +39,10 @@ from veil.dp.price import Price
 from veil.dp.private_table.cells import cut
 from veil.dp.private_table.clusters import clusters
 from veil.dp.private_table.columns import Numbers, read_columns
-from veil.dp.private_table.method import Hidden, block_sizes
+from veil.dp.private_table.method import Neighbourhood, block_sizes
 from veil.dp.private_table.published import published_numbers
 from veil.dp.private_table.ranking import blocks_of
-from veil.dp.source import InMemory
+from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.tables import read
 
@@ -104,7 +104,7 @@ def _methods() -> Iterator[tuple[str, int | None, Callable[..., tuple[Values, bo
 def _columns(table: pa.Table, bounds: Any, domains: Any) -> Any:
     missing = {name: each[0] for name, each in domains.items()}
     declared = Declared("one changed", Unit(None), bounds, {}, missing)
-    return read_columns(InMemory(table).select(table.column_names), declared, domains)
+    return read_columns(MemorySource(table).select(table.column_names), declared, domains)
 
 
 def _compare(table: pa.Table, runs: int) -> Iterator[tuple[str, int | None, float, Figures]]:
@@ -155,7 +155,7 @@ def _made(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, method: Any
 ) -> tuple[Values, bool]:
     delta = "1e-6" if isinstance(method, MarginalTree) else 0
-    made = method.make(columns, Price.read(epsilon, delta=delta), Hidden("one changed"), source).table
+    made = method.make(columns, Price.read(epsilon, delta=delta), Neighbourhood("one changed"), source).table
     return np.array([np.array(made[name], float) for name in BOUNDS]).T, False
 
 

@@ -16,7 +16,7 @@ import generate
 from veil import hierarchies as h
 from veil.lattice import STRATEGIES
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found, Limits, Search
+from veil.lattice.search import BestNode, Limits, Search
 from veil.models import KAnonymity
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
@@ -32,7 +32,7 @@ def prepared(attributes: int) -> Prepared:
     return prepare(workload.table, Plan(hierarchies, KAnonymity(5), others="keep"))
 
 
-def run(ready: Prepared, limit: float, strategy: str, seconds: float) -> Found:
+def run(ready: Prepared, limit: float, strategy: str, seconds: float) -> BestNode:
     """One search."""
     evaluator = Evaluator(ready.sample, [KAnonymity(5)], Loss(), limit)
     evaluator.evaluate(ready.maximum, ready.sample.table, score=True)
@@ -40,7 +40,7 @@ def run(ready: Prepared, limit: float, strategy: str, seconds: float) -> Found:
     return Search(evaluator, ready.minimum, ready.maximum, limits=limits).run(STRATEGIES[strategy]())
 
 
-def after(found: Found, seconds: float) -> float | None:
+def after(found: BestNode, seconds: float) -> float | None:
     """The best score known after some seconds."""
     known = [score[0] for at, _, score in found.curve if at <= seconds]
     return known[-1] if known else None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.oracle.people import worst_view as filled_up
 from veil.classes.owner_sample import count_values, worst_view
-from veil.classes.owners import AllRows, Entries, OneRow, Persons, are_rows
+from veil.classes.owners import AllRows, ClassMembers, OneRow, Persons, are_rows
 from veil.classes.table import Histogram
 
 quickly = settings(max_examples=150, deadline=None)
@@ -153,5 +153,5 @@ def test_people_are_rows_unless_somebody_has_two() -> None:
 
 
 def test_entries_are_counted_once_in_a_class() -> None:
-    made = Entries.of_rows(array([1, 0, 1, 1]), array([0, 0, 0, 1]), 2)
+    made = ClassMembers.of_rows(array([1, 0, 1, 1]), array([0, 0, 0, 1]), 2)
     assert (made.things.tolist(), made.classes.tolist()) == ([0, 1, 1], [0, 0, 1])

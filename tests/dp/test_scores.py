@@ -19,7 +19,7 @@ from support.dp.stochastic import neighbouring_pairs
 from veil import quality
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
-from veil.dp.scores import Retention, score_function
+from veil.dp.scores import RetentionScore, score_function
 from veil.errors import PlanError
 
 WITHOUT_ROOT = [["a", "x"], ["b", "x"], ["c", "z"]]
@@ -41,7 +41,7 @@ def test_with_a_step_scores_are_those_of_bild_kuhn_and_prasser_definitions_4_to_
     hierarchies, table = problem
     define, larger = DEFINITIONS[name]
     constant = larger(len(table), len(hierarchies))
-    function = function_of(name, encoding_of(hierarchies), Retention.below(k))
+    function = function_of(name, encoding_of(hierarchies), RetentionScore.below(k))
     for levels, score in scores_of(function, table, hierarchies).items():
         assert score == define(table, hierarchies, levels, k) + constant
 
@@ -51,7 +51,7 @@ def test_with_a_step_scores_are_those_of_bild_kuhn_and_prasser_definitions_4_to_
 @given(problem=problems(), low=st.integers(0, 6), width=st.integers(1, 8))
 def test_with_a_slope_scores_are_the_sums_over_classes_that_the_module_states(name, problem, low, width):
     hierarchies, table = problem
-    function = function_of(name, encoding_of(hierarchies), Retention(low, low + width))
+    function = function_of(name, encoding_of(hierarchies), RetentionScore(low, low + width))
     for levels, score in scores_of(function, table, hierarchies).items():
         assert score == sloped(name, table, hierarchies, levels, low, low + width)
 
@@ -62,7 +62,7 @@ UNIVERSES: list[tuple[Hierarchies, int]] = [([THREE], 7), ([TWO, TWO], 5), ([THR
 
 
 @functools.cache
-def changes(name: str, retention: Retention, universe: int) -> list[tuple[Fraction, Fraction]]:
+def changes(name: str, retention: RetentionScore, universe: int) -> list[tuple[Fraction, Fraction]]:
     """The least and the largest change of a score over all schemes, for every pair of neighbours."""
     hierarchies, largest = UNIVERSES[universe]
     function = function_of(name, encoding_of(hierarchies), retention)
@@ -79,7 +79,9 @@ def changes(name: str, retention: Retention, universe: int) -> list[tuple[Fracti
 
 
 @pytest.mark.parametrize(
-    "retention", [Retention.below(k) for k in (1, 2, 3, 4)] + [Retention(1, 3), Retention(0, 4)], ids=str
+    "retention",
+    [RetentionScore.below(k) for k in (1, 2, 3, 4)] + [RetentionScore(1, 3), RetentionScore(0, 4)],
+    ids=str,
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_one_record_changes_no_score_by_more_than_is_proved(name, retention):
@@ -97,11 +99,11 @@ def test_one_record_changes_no_score_by_more_than_is_proved(name, retention):
 def test_one_record_changes_published_scores_by_the_sensitivity_of_theorems_6_to_9(name, k):
     for universe, (hierarchies, _) in enumerate(UNIVERSES):
         m = len(hierarchies)
-        function = function_of(name, encoding_of(hierarchies), Retention.below(k))
+        function = function_of(name, encoding_of(hierarchies), RetentionScore.below(k))
         # Veil's form is larger by a constant for each record.
         constant = DEFINITIONS[name][1](1, m)
         bound = function.published(k, m)
-        for least, most in changes(name, Retention.below(k), universe):
+        for least, most in changes(name, RetentionScore.below(k), universe):
             assert max(abs(least - constant), abs(most - constant)) <= bound
         assert function.spread <= 2 * bound
 
@@ -109,12 +111,12 @@ def test_one_record_changes_published_scores_by_the_sensitivity_of_theorems_6_to
 @pytest.mark.parametrize(
     ("name", "universe", "retention", "attained"),
     [
-        ("GroupSize", 0, Retention.below(3), 1),
-        ("GroupSize", 0, Retention(0, 4), Fraction(1, 4)),
-        ("Classification", 1, Retention.below(3), 3),
-        ("Classification", 1, Retention(1, 3), Fraction(3, 2)),
-        ("Granularity", 1, Retention.below(3), 3),  # of 6: each value covers half of its domain
-        ("Intensity", 1, Retention.below(3), 6),
+        ("GroupSize", 0, RetentionScore.below(3), 1),
+        ("GroupSize", 0, RetentionScore(0, 4), Fraction(1, 4)),
+        ("Classification", 1, RetentionScore.below(3), 3),
+        ("Classification", 1, RetentionScore(1, 3), Fraction(3, 2)),
+        ("Granularity", 1, RetentionScore.below(3), 3),  # of 6: each value covers half of its domain
+        ("Intensity", 1, RetentionScore.below(3), 6),
     ],
 )
 def test_what_is_proved_is_reached(name, universe, retention, attained):
@@ -140,7 +142,9 @@ def test_change_of_discernibility_and_entropy_holds_far_beyond_small_universes(s
     less = [(value,) for value, size in zip(values, sizes, strict=False) for _ in range(size * times)]
     more = [*less, (data.draw(st.sampled_from(values)),)]
     for name in ("Discernibility", "Entropy"):
-        function = function_of(name, encoding_of(hierarchies), Retention(low * times, (low + width) * times))
+        function = function_of(
+            name, encoding_of(hierarchies), RetentionScore(low * times, (low + width) * times)
+        )
         before, after = (scores_of(function, each, hierarchies)[(0,)] for each in (less, more))
         assert function.least <= after - before <= function.most
 
@@ -150,7 +154,7 @@ def test_change_of_discernibility_and_entropy_holds_far_beyond_small_universes(s
 
 @given(st.integers(0, 20), st.integers(1, 30))
 def test_weights_grow_by_nothing_or_from_one_to_the_steepness(low, width):
-    retention = Retention(low, low + width)
+    retention = RetentionScore(low, low + width)
     weights = [retention.weight(size) for size in range(low + width + 5)]
     for size, weight in enumerate(weights):
         assert weight == definitions.weight(size, low, low + width) <= size
@@ -161,7 +165,7 @@ def test_weights_grow_by_nothing_or_from_one_to_the_steepness(low, width):
 
 def test_a_retention_that_falls_is_refused():
     with pytest.raises(ValueError, match="`low` should be from 0"):
-        Retention(3, 3)
+        RetentionScore(3, 3)
 
 
 # --- exactness, choice --------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ def test_sums_are_exact_beyond_64_bits():
     encoding = encoding_of([TWO])
     sizes = np.array([7 * 10**9, 3 * 10**9], np.int64)
     keys = (np.array([0, 1], np.uint64),)
-    retention = Retention(50, 150)
+    retention = RetentionScore(50, 150)
     table = ClassTable((0,), keys, (sizes,), ())
     entropy = function_of("Entropy", encoding, retention).score(table)
     assert entropy == function_of("Discernibility", encoding, retention).score(table) == Fraction(42 * 10**8)
@@ -180,7 +184,7 @@ def test_sums_are_exact_beyond_64_bits():
 
 def test_several_responses_count_alike():
     hierarchies = [TWO, TWO, THREE]
-    encoding, retention = encoding_of(hierarchies), Retention(1, 3)
+    encoding, retention = encoding_of(hierarchies), RetentionScore(1, 3)
     table = [
         ("a", "b", "c"),
         ("a", "b", "a"),
@@ -204,7 +208,7 @@ def test_keys_of_several_words_are_voted_on_alike():
     table = [("0", *(str(v) for v in rng.integers(0, 2, 7))) for _ in range(60)]
     table = [(str(i % 2 + i % 3), *record[1:]) for i, record in enumerate(table)]
     hierarchies = [rows] * 8
-    function = function_of("Classification", encoding_of(hierarchies), Retention(1, 4))
+    function = function_of("Classification", encoding_of(hierarchies), RetentionScore(1, 4))
     assert function.encoding.words == 2
     levels = (0, 0, 1, 1, 0, 1, 1, 1)
     places = [{row[0]: i for i, row in enumerate(rows)} for rows in hierarchies]
@@ -220,26 +224,26 @@ def test_quality_models_without_a_score_function_are_refused_with_those_that_hav
         PlanError,
         match="AverageClassSize, Classification, Discernibility, Loss, NonUniformEntropy, Precision",
     ):
-        score_function(quality.KullbackLeibler(), encoding, Retention.below(2))
+        score_function(quality.KullbackLeibler(), encoding, RetentionScore.below(2))
 
 
 def test_further_parameters_of_a_quality_model_are_refused():
     encoding = encoding_of([TWO])
     with pytest.raises(PlanError, match="take no other parameters: use Loss"):
-        score_function(quality.Loss(factor=0.9), encoding, Retention.below(2))
+        score_function(quality.Loss(factor=0.9), encoding, RetentionScore.below(2))
     with pytest.raises(PlanError, match="take no other parameters: use Classification"):
-        score_function(quality.Classification(["q0"], factor=0.9), encoding, Retention.below(2))
+        score_function(quality.Classification(["q0"], factor=0.9), encoding, RetentionScore.below(2))
 
 
 def test_a_response_that_is_not_published_is_refused():
     with pytest.raises(PlanError, match=r"response 'q7' should be a quasi-identifier.*Choose from: 'q0'"):
-        score_function(quality.Classification(["q7"]), encoding_of([TWO]), Retention.below(2))
+        score_function(quality.Classification(["q7"]), encoding_of([TWO]), RetentionScore.below(2))
 
 
 def test_spreads_in_numbers():
     """For five attributes and k = 100: half of what twice the published sensitivity would be, or close to it."""
     encoding = encoding_of([TWO] * 5)
-    hard, soft = Retention.below(100), Retention(50, 150)
+    hard, soft = RetentionScore.below(100), RetentionScore(50, 150)
     spreads = {
         name: (function_of(name, encoding, hard).spread, function_of(name, encoding, soft).spread)
         for name in NAMES

@@ -19,7 +19,7 @@ from veil.dp import Accountant, Laplace, Prior, Session, fingerprint, rho_of_eps
 from veil.dp import constant_time as steady_module
 from veil.dp.private_table import MarginalTree, private_table
 from veil.dp.questions.totals import sum_reach
-from veil.dp.source import InMemory
+from veil.dp.source import MemorySource
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.report.private_table import private_facts
@@ -91,7 +91,7 @@ def test_two_columns_make_a_table_of_cells() -> None:
 
 
 def test_keys_may_be_of_any_size() -> None:
-    held = InMemory(pa.table({"sex": [str(2**70), "1.0", "1"]}))
+    held = MemorySource(pa.table({"sex": [str(2**70), "1.0", "1"]}))
     session = truths(source=held, bounds={}, missing={}, keys={"sex": [2**70, 1, math.nan]})
     assert list(session.histogram("sex", epsilon=1).value.values()) == [1, 2, 0]
 
@@ -107,7 +107,7 @@ def test_quantiles_are_near_where_they_are() -> None:
 @given(st.lists(st.integers(-5, 15), max_size=12), st.fractions(0, 1, max_denominator=8))
 def test_quantiles_are_scored_as_they_are_defined(values, share) -> None:
     """With a large epsilon the choice is a number that fewest records would have to change sides for."""
-    held = InMemory(pa.table({"x": pa.array(values, pa.int64())}))
+    held = MemorySource(pa.table({"x": pa.array(values, pa.int64())}))
     session = open_session(held, bounds={"x": (0, 10)}, keys={}, missing={"x": 0})
     chosen = session.quantiles("x", [share], epsilon=10**5, candidates=10).value[share]
     clamped = [min(max(each, 0), 10) for each in values]
@@ -167,7 +167,7 @@ def answers(rows: list[Any], neighbours: str, where: str | None, **declared: Any
             "sex": pa.array([row[1] for row in rows], pa.string()),
         }
     )
-    session = truths(source=InMemory(table), neighbours=neighbours, **declared)
+    session = truths(source=MemorySource(table), neighbours=neighbours, **declared)
     bounded = session._declared.bounded("age")
     return {
         "count": session.count(where, epsilon=1).value,
@@ -484,7 +484,7 @@ def test_nothing_is_said_about_values_outside_of_bounds() -> None:
     """The same words, the same type and the same price, whatever the data are."""
     told = set()
     for values in ([50.0], [1e300], [-1e300], [float("inf")], [None], []):
-        held = InMemory(pa.table({"age": pa.array(values, pa.float64())}))
+        held = MemorySource(pa.table({"age": pa.array(values, pa.float64())}))
         session = open_session(
             held, bounds={"age": (0, 120)}, keys={}, missing={"age": 0}, randomness=NoNoise()
         )

@@ -23,7 +23,7 @@ from veil.dp.declared import Declared
 from veil.dp.noisy_vector import _Each, noise_for
 from veil.dp.price import Price
 from veil.dp.questions.totals import sum_reach
-from veil.dp.source import InMemory, OfPeople
+from veil.dp.source import MemorySource, TruncatedOwners
 from veil.dp.unit import Unit
 from veil.tables.cells import Cells
 
@@ -66,7 +66,7 @@ names = st.sampled_from(["a", "A", " a", "b", "ｂ", "c", "", None])
 def test_everybody_takes_part_with_so_many_rows_and_their_own(rows: Any, most: int, random: Any) -> None:
     order = list(range(len(rows)))
     random.shuffle(order)
-    people = OfPeople(InMemory(table(tuple(rows))), Unit("id", most), Order(tuple(order)))
+    people = TruncatedOwners(MemorySource(table(tuple(rows))), Unit("id", most), Order(tuple(order)))
     selected = people.select(["x"])
     assert people.select(["x"]).cells["x"].codes.tolist() == selected.cells["x"].codes.tolist()
     # The slow way: walk through the rows of people in the order drawn.
@@ -119,7 +119,7 @@ def open_session(
     rows: Rows, most: int, randomness: Randomness, neighbours: str = "one more or less"
 ) -> Session:
     return Session(
-        InMemory(table(rows)),
+        MemorySource(table(rows)),
         Accountant(10**6, neighbours=neighbours),  # type: ignore[arg-type]
         neighbours=neighbours,  # type: ignore[arg-type]
         person="id",

@@ -24,7 +24,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import roll_up
 from veil.dp import walk as search
 from veil.dp.parameters import delta_of, parameters
-from veil.dp.scores import Retention
+from veil.dp.scores import RetentionScore
 from veil.dp.symbolic import Symbolic
 from veil.dp.walk import Scorer, Walk, private_search, published_search
 
@@ -125,7 +125,7 @@ def test_a_walk_moves_down_from_the_top_and_never_back(bounds, steps, data):
 
 
 def scores_with(
-    name: str, table: Table, hierarchies: Hierarchies, retention: Retention
+    name: str, table: Table, hierarchies: Hierarchies, retention: RetentionScore
 ) -> dict[Levels, Fraction]:
     return scores_of(function_of(name, encoding_of(hierarchies), retention), table, hierarchies)
 
@@ -138,7 +138,7 @@ def likeliest_ratio(one: dict[Levels, float], other: dict[Levels, float]) -> flo
 def test_no_record_makes_a_choice_likelier_by_more_than_the_budget(name):
     """All neighbours in a small universe, exact probabilities: steps and last choice together."""
     hierarchies, epsilon, worst = [TWO, TWO], 0.7, 1.0
-    for retention in (Retention.below(2), Retention(1, 3)):
+    for retention in (RetentionScore.below(2), RetentionScore(1, 3)):
         spread = function_of(name, encoding_of(hierarchies), retention).spread
         known: dict[Table, dict[Levels, float]] = {}
         for pair in neighbouring_pairs(list(itertools.product("ab", "ab")), 4):
@@ -164,7 +164,7 @@ def test_the_whole_budget_is_needed_where_scores_differ_as_much_as_is_proved():
 @functools.cache
 def groups_of_three(table: Table) -> dict[Levels, Fraction]:
     """Group size with k = 3, for one attribute with two levels."""
-    return scores_with("GroupSize", table, [TWO], Retention.below(3))
+    return scores_with("GroupSize", table, [TWO], RetentionScore.below(3))
 
 
 def published_answer(table: Table, randomness: Randomness) -> Levels:
@@ -239,7 +239,7 @@ def shown_twice(attributes: int, choose: Callable[[dict[Levels, Fraction]], dict
     top = (1,) * attributes
     total = 0.0
     for probability, sample in definitions.samples((record, *partners), BETA):
-        scores = scores_with("GroupSize", sample, hierarchies, Retention.below(2))
+        scores = scores_with("GroupSize", sample, hierarchies, RetentionScore.below(2))
         for levels, chance in choose(scores).items():
             _, rows = definitions.published_table(sample, hierarchies, levels, 2)
             total += probability * chance if levels != top and rows else 0.0
@@ -283,7 +283,7 @@ def test_scores_do_not_depend_on_what_they_are_rolled_up_from(memory, minimum, m
     nodes = [levels for levels in schemes(hierarchies) if all(map(int.__ge__, levels, minimum))]
     rng.shuffle(nodes)
     for name in NAMES:
-        function = function_of(name, encoding, Retention(2, 7))
+        function = function_of(name, encoding, RetentionScore(2, 7))
         scorer = Scorer(sample, function, minimum)
         for levels in map(tuple, nodes):
             direct = function.score(roll_up(encoding, sample.table, levels, sample.workspace()))

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies import AnyBuilder, Builds, Group, Hierarchy, Label
+from veil.hierarchies import AnyBuilder, Builds, Group, Hierarchy, LabelFunction
 
 NUMBERS = st.lists(st.integers(-500, 500), min_size=1, max_size=40, unique=True)
 DECIMALS = st.lists(
@@ -32,7 +32,7 @@ ANY = [
     h.identity(),
     h.ordering(2, 3),
     h.ordering([1, 2], [2, 2], label="interval"),
-    h.ordering(3, order="data", label=Label("prefix", fill="*")),
+    h.ordering(3, order="data", label=LabelFunction("prefix", fill="*")),
     h.redaction(),
     h.redaction(align="right", start="left", padding="_"),
     h.priority(),
@@ -230,10 +230,10 @@ def test_ordering_sorts_numbers_by_size_and_keeps_data_order_if_asked(build):
         ("geometric_mean", "6"),
         ("geometric_mean_of_bounds", "4"),
         ("prefixes", "6-1-3"),
-        (Label("prefixes", length=2), "6-12-3"),
+        (LabelFunction("prefixes", length=2), "6-12-3"),
         ("prefix", ""),
-        (Label("prefix", fill="#"), "##"),
-        (Label("constant", text="all"), "all"),
+        (LabelFunction("prefix", fill="#"), "##"),
+        (LabelFunction("constant", text="all"), "all"),
     ],
 )
 def test_label_functions(build, label, expected):
@@ -255,15 +255,15 @@ def test_means_of_other_types(build):
 
 
 def test_common_prefix(build):
-    made = build(h.ordering(2, label=Label("prefix", fill="*")), ["8010", "8045", "80451"])
+    made = build(h.ordering(2, label=LabelFunction("prefix", fill="*")), ["8010", "8045", "80451"])
     assert made.labels[1] == ("80**", "80451")
 
 
 def test_label_options():
     with pytest.raises(ParameterError, match="`text` of Label"):
-        Label("constant")
+        LabelFunction("constant")
     with pytest.raises(ParameterError, match="`text` of Label"):
-        Label("set", text="x")
+        LabelFunction("set", text="x")
     with pytest.raises(ParameterError, match="not 'sum'"):
         h.ordering(2, label="sum")
     with pytest.raises(ParameterError, match="groups"):

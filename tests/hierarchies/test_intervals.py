@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
-from veil.hierarchies import Bounds, Group, Label
+from veil.hierarchies import Bounds, Group, LabelFunction
 
 
 def column(hierarchy, level):
@@ -170,15 +170,15 @@ def test_levels_end_with_a_single_interval_but_a_missing_value_needs_a_root(buil
     ("label", "expected"),
     [
         ("interval", "[10, 20["),
-        (Label("interval", open="none"), "[10, 20]"),
-        (Label("interval", open="lower"), "]10, 20]"),
-        (Label("interval", open="both"), "]10, 20["),
+        (LabelFunction("interval", open="none"), "[10, 20]"),
+        (LabelFunction("interval", open="lower"), "]10, 20]"),
+        (LabelFunction("interval", open="both"), "]10, 20["),
         ("bounds", "[10, 20]"),
         ("set", "{10, 20}"),
         ("mean", "15"),
         ("geometric_mean", "14"),
         ("prefixes", "1-2"),
-        (Label("constant", text="some"), "some"),
+        (LabelFunction("constant", text="some"), "some"),
     ],
 )
 def test_label_functions_see_the_limits(build, label, expected):

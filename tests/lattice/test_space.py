@@ -7,11 +7,11 @@ import pytest
 from veil.errors import PlanError
 from veil.lattice import space as space_module
 from veil.lattice.space import Box, NodeRecord, Space
-from veil.quality.base import NO_BOUND, Evaluation, Tally
+from veil.quality.base import NO_BOUND, ClassSums, Evaluation
 
 
 def seen(levels, suppressed, score=None, base=(0.5,)):
-    tally = Tally(3, 10 - suppressed, suppressed, 20, 20)
+    tally = ClassSums(3, 10 - suppressed, suppressed, 20, 20)
     return Evaluation(levels, score is not None, tally, score, base, suppressed)
 
 

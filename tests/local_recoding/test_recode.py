@@ -36,7 +36,7 @@ from veil.local_recoding import FastIterative, FromTheStart, Iterative, LocalRec
 from veil.local_recoding.recode import recode
 from veil.outcome.assemble import assemble
 from veil.outcome.generalize import Choice, generalize
-from veil.outcome.outcome import Part
+from veil.outcome.outcome import RecodedPart
 from veil.plan.plan import Plan
 from veil.quality import AverageClassSize, Discernibility, Loss
 from veil.verification.outcome import verified
@@ -455,7 +455,7 @@ def test_a_pass_that_would_break_a_promise_is_not_taken() -> None:
     broken = assemble(
         release.outcome.source,
         release.outcome.prepared,
-        [*release.outcome.parts, Part((1,), np.flatnonzero(release.suppressed_rows))],
+        [*release.outcome.parts, RecodedPart((1,), np.flatnonzero(release.suppressed_rows))],
         np.zeros(release.records, np.bool_),
     )
     findings = verify_recoded(broken, None).findings

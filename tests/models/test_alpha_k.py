@@ -22,7 +22,7 @@ from support.judging import (
 )
 from support.samples import E1, sample_of
 from veil.classes.encoding import Encoding
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample, SampleAttribute
 from veil.hierarchies import Hierarchy
 from veil.models.alpha_k import AlphaKAnonymity
 from veil.published.table import Published
@@ -122,7 +122,7 @@ def test_values_are_named_as_they_are_or_by_their_text(values, asked):
     column = [values[0], values[0], values[1]]
     codes = np.array([0, 0, 1], np.int32)
     encoding = Encoding(["Q"], [Hierarchy.from_rows([["a"]])])
-    sample = Sample(encoding, [np.zeros(3, np.int32)], (Attribute("S", codes, tuple(values)),))
+    sample = Sample(encoding, [np.zeros(3, np.int32)], (SampleAttribute("S", codes, tuple(values)),))
     published = Published(pa.table({"Q": ["a"] * 3, "S": column}), ["Q"])
     for alpha, fine in ((0.5, False), (0.7, True)):
         model = AlphaKAnonymity("S", alpha, 1, asked, missing="a value")

@@ -21,7 +21,7 @@ from support.judging import (
     table_of,
 )
 from support.samples import attribute_of, sample_of
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample, SampleAttribute
 from veil.models import item_sets
 from veil.models.item_sets import KMAnonymity
 from veil.published.table import Published
@@ -180,7 +180,7 @@ def test_the_engine_takes_lists() -> None:
     lists = Sample(
         texts.encoding,
         [np.array([int(row[0]) for row in problem.rows], np.int32)],
-        (Attribute("S", coded.codes, values),),
+        (SampleAttribute("S", coded.codes, values),),
     )
     for k, m in ((2, 1), (3, 2), (4, 2)):
         model = KMAnonymity("S", k, m)

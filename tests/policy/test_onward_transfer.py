@@ -14,7 +14,7 @@ from support.policies import PID, datum, model, policy
 from veil.errors import PlanError
 from veil.policy.elements import Entity, Policy, Retention
 from veil.policy.onward_transfer import check_chain, is_as_strict, widened
-from veil.policy.retention import Due, due, due_day, duration
+from veil.policy.retention import DueData, due, due_day, duration
 
 DATA = (datum("Name", "EI"), datum("age", "QID", ("25", "20-30", "*"), 1, 2), datum("ill", "SD"))
 MODELS = (model("l-Diversity", l=4), model("t-Closeness", t=0.3))
@@ -94,7 +94,7 @@ def test_what_is_due_is_listed() -> None:
     }
     on = date(2026, 12, 31)
     assert due(policies, on - timedelta(days=1)) == []
-    assert due(policies, on) == [Due("Ada", "research", on, "retention over")]
+    assert due(policies, on) == [DueData("Ada", "research", on, "retention over")]
     found = due(policies, on, ended={"research": date(2024, 12, 31)}, withdrawn={"Tom": date(2026, 6, 1)})
     assert [(each.policy, each.reason) for each in found] == [
         ("Ada", "retention over"), ("Bob", "retention over"), ("Tom", "consent withdrawn"),

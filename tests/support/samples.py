@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from support import oracle
 from veil import quality
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample, SampleAttribute
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.lattice.evaluator import Evaluator
@@ -94,11 +94,11 @@ def hierarchy_of(problem: oracle.Problem, j: int) -> Hierarchy:
     return Hierarchy.from_rows(table, shares=shares, domain_size=float(problem.domain_size(j)))
 
 
-def attribute_of(name: str, column: Sequence[str | None]) -> Attribute:
+def attribute_of(name: str, column: Sequence[str | None]) -> SampleAttribute:
     values = sorted(set(column), key=lambda value: (value is None, value or ""))
     hidden = np.array([not oracle.is_value(value) for value in values])
     codes = np.array([values.index(value) for value in column], np.int32)
-    return Attribute(name, codes, tuple(values), hidden if hidden.any() else None)
+    return SampleAttribute(name, codes, tuple(values), hidden if hidden.any() else None)
 
 
 def model_of(asked: oracle.Quality, names: Sequence[str]) -> QualityModel:

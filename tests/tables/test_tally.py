@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veil.tables.tally import PLACEHOLDERS, InMemory
+from veil.tables.tally import PLACEHOLDERS, MemoryTally
 
 _CELLS = st.sampled_from(["Ada Jones", "ada jones", "Bob Smith", "Bob", " x  y ", None, *PLACEHOLDERS, "N/A"])
 _ROWS = st.lists(st.tuples(_CELLS, st.sampled_from([1, 2, None])), min_size=1, max_size=12)
@@ -36,7 +36,9 @@ def _slow(rows: list[tuple[object, ...]]) -> tuple[int, int, int, int]:
 
 @given(_ROWS)
 def test_combinations_are_counted_as_one_by_one(rows: list[tuple[str | None, int | None]]) -> None:
-    table = InMemory(pa.table({"a": pa.array([a for a, _ in rows], pa.string()), "b": [b for _, b in rows]}))
+    table = MemoryTally(
+        pa.table({"a": pa.array([a for a, _ in rows], pa.string()), "b": [b for _, b in rows]})
+    )
     rows = _folded(rows)
     assert table.tally(["a"]) == _slow([(a,) for a, _ in rows if _there(a)])
     assert table.tally(["a", "b"]) == _slow([row for row in rows if all(map(_there, row))])
@@ -45,7 +47,7 @@ def test_combinations_are_counted_as_one_by_one(rows: list[tuple[str | None, int
 
 @given(_ROWS)
 def test_words_are_counted_as_one_by_one(rows: list[tuple[str | None, int | None]]) -> None:
-    table = InMemory(pa.table({"a": pa.array([a for a, _ in rows], pa.string())}))
+    table = MemoryTally(pa.table({"a": pa.array([a for a, _ in rows], pa.string())}))
     texts = [a.strip() for a, _ in _folded(rows) if a is not None and _there(a)]
     last, before = table.words("a")
     assert last == _slow([(text.split()[-1],) for text in texts])
@@ -53,4 +55,4 @@ def test_words_are_counted_as_one_by_one(rows: list[tuple[str | None, int | None
 
 
 def test_not_a_number_is_no_value() -> None:
-    assert InMemory(pa.table({"a": [float("nan"), float("nan"), 1.0]})).tally(["a"]).rows == 1
+    assert MemoryTally(pa.table({"a": [float("nan"), float("nan"), 1.0]})).tally(["a"]).rows == 1

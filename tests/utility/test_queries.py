@@ -21,7 +21,7 @@ from veil.dp import SafePub
 from veil.errors import ParameterError
 from veil.masking import RandomSampling
 from veil.utility import Comparison, compare, query_error
-from veil.utility.queries import Asked, CountQuery
+from veil.utility.queries import CountQuery, QueryComparison
 
 
 def in_order(twin: twins.Attribute) -> list[str | None]:
@@ -49,7 +49,7 @@ def chance(twin: twins.Attribute, i: int, window: list[str | None]) -> Fraction:
 @given(cases(), st.data())
 @settings(max_examples=120)
 def test_counts_and_answers_agree_with_the_slow_twin(case: Case, data):
-    asked = Asked(case.comparison)
+    asked = QueryComparison(case.comparison)
     queries = []
     for _ in range(3):
         names = data.draw(st.lists(st.sampled_from(asked.names), min_size=1, unique=True))
@@ -78,7 +78,7 @@ def test_counts_and_answers_agree_with_the_slow_twin(case: Case, data):
 
 def test_an_answer_by_hand():
     """Ages up to 23, women: five of nine records are 20-29, three of them women; one record may be anybody."""
-    asked = Asked(e1((1, 0, 1)))
+    asked = QueryComparison(e1((1, 0, 1)))
     query = CountQuery((("A", 0, 1), ("G", 0, 0)))
     assert asked.counts([query]).tolist() == [3.0]
     assert asked.answers([query]).tolist() == pytest.approx([3 + 2 / 5 * 1 / 2])
@@ -90,7 +90,7 @@ def test_an_answer_by_hand():
 def test_released_numbers_that_are_no_values_of_the_domain_lie_inside_or_not():
     before = pa.table({"x": [10, 20, 30, 40]})
     after = pa.table({"x": [15.0, 15.0, 35.0, 35.0]})
-    asked = Asked(Comparison(before, after, "x"))
+    asked = QueryComparison(Comparison(before, after, "x"))
     assert asked.answers(
         [CountQuery((("x", 0, 1),)), CountQuery((("x", 1, 2),)), CountQuery((("x", 0, 3),))]
     ).tolist() == [
@@ -103,7 +103,7 @@ def test_released_numbers_that_are_no_values_of_the_domain_lie_inside_or_not():
 @given(cases(max_records=30), st.integers(0, 5), st.integers(1, 3))
 @settings(max_examples=40)
 def test_queries_are_as_they_were_asked_for(case: Case, seed, predicates):
-    asked = Asked(case.comparison)
+    asked = QueryComparison(case.comparison)
     predicates = min(predicates, len(asked.names))
     records = case.comparison.records
     chosen, counts = asked.draw(20, predicates, (0.2, 0.6), np.random.default_rng(seed))
@@ -119,7 +119,7 @@ def test_queries_are_as_they_were_asked_for(case: Case, seed, predicates):
 def test_errors_are_relative_to_the_count_but_not_to_tiny_ones():
     comparison = e1((1, 0, 1))
     found = query_error(comparison, queries=200, predicates=2, selectivity=(0.1, 0.6), seed=3)
-    asked = Asked(comparison)
+    asked = QueryComparison(comparison)
     chosen, counts = asked.draw(200, 2, (0.1, 0.6), np.random.default_rng(3))
     errors = [abs(a - c) / c for a, c in zip(asked.answers(chosen), counts, strict=True)]
     assert found.queries == 200
@@ -176,7 +176,7 @@ def test_counts_of_a_sample_are_divided_by_its_share():
     found = query_error(Comparison(table, sample, "age", rows=kept, sampling_fraction=0.1), queries=200)
     assert found.mean < 0.05
     assert query_error(Comparison(table, sample, "age", rows=kept), queries=200).mean > 0.5
-    asked = Asked(Comparison(table, sample, "age", rows=kept, sampling_fraction=0.1))
+    asked = QueryComparison(Comparison(table, sample, "age", rows=kept, sampling_fraction=0.1))
     within = int(sum(20 <= age <= 24 for age in sample["age"].to_pylist()))
     assert asked.answers([CountQuery((("age", 0, 4),))])[0] == pytest.approx(within / 0.1)
 
@@ -193,7 +193,7 @@ def test_the_share_of_a_private_release_and_of_a_masked_sample_is_known():
     beta = float(SafePub(1.0, 1e-4, generalization={"age": 1}).parameters().beta)
     assert Comparison.of(private).sampling_fraction == beta
     # Random windows cut decades in two, of which any release of decades knows nothing; whole ones it knows.
-    asked = Asked(Comparison.of(private))
+    asked = QueryComparison(Comparison.of(private))
     for first in range(0, 40, 10):
         assert asked.answers([CountQuery((("age", first, first + 9),))])[0] == pytest.approx(5000, rel=0.1)
     assert compare(private, queries=100).queries == query_error(Comparison.of(private), queries=100)

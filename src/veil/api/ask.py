@@ -6,7 +6,7 @@ from typing import Any
 
 from veil.api.open import Engine, find_relation
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer, Preview
+from veil.dp.answers import Answer, CostEstimate
 from veil.dp.session import Session
 from veil.engines.questions import HeldByEngine, read_cell_by_cell
 from veil.recipe.asking import AskingRecipe
@@ -48,7 +48,7 @@ def ask(
     preview: bool = False,
     format: Format | None = None,
     engine: Engine = "auto",
-) -> list[Answer] | list[Preview]:
+) -> list[Answer] | list[CostEstimate]:
     """Ask the questions of a recipe, one after the other; or see what they would cost.
 
     All of them are made before the first is paid for, so that a mistake in the last one costs nothing.
@@ -66,5 +66,5 @@ def ask(
         person=recipe.person,
         rows_per_person=recipe.rows_per_person,
     )
-    previews: list[Preview] = [each.put(session.preview) for each in recipe.questions]
+    previews: list[CostEstimate] = [each.put(session.preview) for each in recipe.questions]
     return previews if preview else [each.put(session) for each in recipe.questions]

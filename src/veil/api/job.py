@@ -27,7 +27,7 @@ from veil.tables.formats import similar_format
 
 
 @dataclass(frozen=True)
-class Job:
+class Run:
     """A recipe with all places settled."""
 
     recipe: Recipe | MaskingRecipe | PolicyRecipe
@@ -86,7 +86,7 @@ def settle(
     acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
-) -> Job:
+) -> Run:
     """Settle all places of a recipe; what is said beside it comes first."""
     is_mask = isinstance(recipe, MaskingRecipe)
     table: Place | Mapping[str, Place]
@@ -115,7 +115,7 @@ def settle(
                 Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
             )
         engine = engine or recipe.reading
-    return Job(
+    return Run(
         recipe,
         table,
         chosen,
@@ -159,7 +159,7 @@ def table_of(
     return table, chosen
 
 
-def relation_of(job: Job, threads: int | None) -> Relation | None:
+def relation_of(job: Run, threads: int | None) -> Relation | None:
     """Return the table of a job, if an engine holds it or is to read it."""
     if isinstance(job.input, Mapping):
         return None
@@ -174,7 +174,7 @@ def relation_of(job: Job, threads: int | None) -> Relation | None:
     )
 
 
-def check_job(job: Job, relation: Relation | None) -> None:
+def check_job(job: Run, relation: Relation | None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on what goes there."""
     targets, release = job.targets, None
     if isinstance(job.input, Mapping):
@@ -260,7 +260,7 @@ def _check_format(output: Path, format: Format | None) -> None:
         raise OutputError(*error.words, folder) from None
 
 
-def _check_apart(job: Job, secret: list[str]) -> None:
+def _check_apart(job: Run, secret: list[str]) -> None:
     """Refuse to keep what turns the work back nowhere, or beside the release."""
     if job.apart is None:
         if secret:
@@ -283,7 +283,7 @@ def _check_apart(job: Job, secret: list[str]) -> None:
         )
 
 
-def signing_key(job: Job) -> Any:
+def signing_key(job: Run) -> Any:
     """Read the key that signs the certificate, if one does."""
     if job.sign is None:
         return None

@@ -29,7 +29,7 @@ from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
 from veil.tables.spelling import read_person
-from veil.utility.step import Step, summarize
+from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
 from veil.verification.steps.step import verify_step
 
@@ -173,7 +173,7 @@ def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
-def _together(steps: list[Step]) -> Verification:
+def _together(steps: list[StepSummary]) -> Verification:
     """Put together what was found of all steps, and say of each promise which step it is of: a later one may undo it."""
     if len(steps) == 1:
         return steps[0].verification
@@ -197,7 +197,7 @@ def _mask(
     source.check_index()
     table = source.table
     rows: NDArray[np.int64] | None = None
-    steps: list[Step] = []
+    steps: list[StepSummary] = []
     apart: dict[str, pa.Table] = {}
     secret: set[str] = set()
     for number, method in enumerate(methods, start=1):
@@ -223,7 +223,7 @@ def _mask(
             raise VerificationError(
                 f"{method}: the output does not keep its promise. {finding}. {method.if_broken}".rstrip(". ")
             )
-        steps.append(Step(method, summary, found, made.facts))
+        steps.append(StepSummary(method, summary, found, made.facts))
         for name, further in made.apart.items():
             unique = unused_name(name, apart)
             apart[unique] = further

@@ -31,7 +31,7 @@ from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.checks import check_to_run
 from veil.policy.combined import terms_of
-from veil.policy.decide import Request, Verdict, decide_all
+from veil.policy.decide import PolicyVerdict, Request, decide_all
 from veil.policy.documents import as_policies
 from veil.policy.elements import Policy
 from veil.policy.onward_transfer import check_chain
@@ -261,7 +261,9 @@ def _link(table: pa.Table, link: str, known: Mapping[str, Policy]) -> Linked:
     return Linked(present, {name: at for at, name in enumerate(present)}, codes.astype(np.int64))
 
 
-def _allowed(linked: Linked, verdicts: Mapping[str, Verdict], reasons: dict[str, int]) -> NDArray[np.bool_]:
+def _allowed(
+    linked: Linked, verdicts: Mapping[str, PolicyVerdict], reasons: dict[str, int]
+) -> NDArray[np.bool_]:
     """Say which rows may be used, and count the others by reason."""
     counts = np.bincount(linked.policy, minlength=len(linked.names))
     fine = np.zeros(len(linked.names), np.bool_)

@@ -44,7 +44,7 @@ from veil.policy.combined import (
 from veil.policy.decide import Request
 from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.names import Requirement
-from veil.policy.personal_minimum import Column, lift
+from veil.policy.personal_minimum import CoarsenedColumn, lift
 from veil.policy.pseudonyms import Keys, masking_method
 from veil.policy.substitution import Substitution, weakest
 from veil.published.finding import Finding, Verification
@@ -223,7 +223,7 @@ class PolicyRun:
         everything: pa.Table,
         roles: Mapping[str, str],
         copies: Mapping[str, str],
-        lifted: Mapping[str, Column],
+        lifted: Mapping[str, CoarsenedColumn],
         models: tuple[PrivacyModel, ...],
         subset: Rows | None,
     ) -> Release:
@@ -270,7 +270,7 @@ class PolicyRun:
         release: Release,
         joined: list[Joined],
         asked: list[PrivacyModel],
-        lifted: Mapping[str, Column],
+        lifted: Mapping[str, CoarsenedColumn],
         spoken: _Spoken,
         owners: NDArray[Any],
     ) -> Release:
@@ -307,7 +307,7 @@ class PolicyRun:
             "no cell is shown that the policy of its record does not allow", not found, f"{told or 0} are"
         )
 
-    def _minimum(self, outcome: Any, lifted: Mapping[str, Column]) -> Finding:
+    def _minimum(self, outcome: Any, lifted: Mapping[str, CoarsenedColumn]) -> Finding:
         """Check on the output that every cell is as coarse as its own policy asks."""
         rows = np.arange(outcome.table.num_rows) if outcome.rows is None else outcome.rows
         hidden = (
@@ -334,7 +334,7 @@ class PolicyRun:
         found: Substitution,
         roles: Mapping[str, str],
         withheld: Mapping[str, int],
-        lifted: Mapping[str, Column],
+        lifted: Mapping[str, CoarsenedColumn],
         notes: list[str],
         release: Release,
         rows: RowNumbers,
@@ -410,7 +410,7 @@ class _Tries:
         return float(score if isinstance(score, int | float) else score[0])
 
 
-def _above_caps(lifted: Mapping[str, Column], roles: Mapping[str, str]) -> list[str]:
+def _above_caps(lifted: Mapping[str, CoarsenedColumn], roles: Mapping[str, str]) -> list[str]:
     return [
         f"column {name!r}: {each.above_cap} records must be coarser than other policies allow: privacy wins"
         for name, each in lifted.items()

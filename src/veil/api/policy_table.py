@@ -17,9 +17,9 @@ from veil.models import PrivacyModel
 from veil.models.subset import Rows
 from veil.policy.combined import Joined, Terms, join_pseudonyms, strictest_group
 from veil.policy.elements import PseudonymizationMethod
-from veil.policy.personal_minimum import Column
+from veil.policy.personal_minimum import CoarsenedColumn
 from veil.policy.population import below, others_of
-from veil.policy.substitution import Distribution
+from veil.policy.substitution import ValueFrequencies
 from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values, is_text, replace_column
 from veil.tables.spelling import encode_people
@@ -145,7 +145,7 @@ def _check_free(table: pa.Table, copies: Mapping[str, str]) -> None:
 
 def with_unambiguous(
     table: pa.Table,
-    lifted: Mapping[str, Column],
+    lifted: Mapping[str, CoarsenedColumn],
     roles: Mapping[str, str],
     joined: list[Joined],
     marker: str | None,
@@ -161,7 +161,7 @@ def with_unambiguous(
     return table, copies
 
 
-def with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:
+def with_columns(table: pa.Table, lifted: Mapping[str, CoarsenedColumn]) -> pa.Table:
     """Put in the cells that are as coarse as each record's policy asks."""
     for name, column in lifted.items():
         if column.values is not None:
@@ -171,7 +171,7 @@ def with_columns(table: pa.Table, lifted: Mapping[str, Column]) -> pa.Table:
 
 def distributions_of(
     table: pa.Table, asked: list[PrivacyModel], records: int, marker: str | None
-) -> dict[str, Distribution]:
+) -> dict[str, ValueFrequencies]:
     """Count the values of sensitive columns before anything is suppressed, of the records that are released."""
     names = {name for model in asked for name in model.attribute_names}
     made = {}
@@ -181,7 +181,7 @@ def distributions_of(
             blank = shows_no_value(values, marker)
             counts = np.bincount(codes, minlength=len(values))[~blank]
             if counts.size:
-                made[name] = Distribution(tuple(counts.tolist()), complete=not blank.any())
+                made[name] = ValueFrequencies(tuple(counts.tolist()), complete=not blank.any())
     return made
 
 

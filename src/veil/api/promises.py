@@ -13,7 +13,7 @@ from veil.base.wording import plural
 from veil.errors import VeilError
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
-from veil.policy.substitution import Step, implied
+from veil.policy.substitution import RuleApplication, implied
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.risk.grouping import check_columns, published_of, table_of
@@ -40,7 +40,7 @@ class Standing:
 
     model: PrivacyModel
     finding: Finding
-    follows: tuple[Step, ...] = ()
+    follows: tuple[RuleApplication, ...] = ()
     impossible: str | None = None
 
     def __str__(self) -> str:
@@ -77,14 +77,14 @@ def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
     )
 
 
-def consequences_among(models: Sequence[PrivacyModel]) -> Iterator[tuple[Step, ...]]:
+def consequences_among(models: Sequence[PrivacyModel]) -> Iterator[tuple[RuleApplication, ...]]:
     """Tell of each model how it follows from the others, if it does; of two that say the same, the later one does."""
-    found: dict[int, tuple[Step, ...]] = {}
+    found: dict[int, tuple[RuleApplication, ...]] = {}
     for at in reversed(range(len(models))):
         others = [model for other, model in enumerate(models) if other != at and other not in found]
         steps = implied(others, models[at]) if others else None
         if steps is not None:
-            found[at] = steps or (Step(TWICE, (models[at],), models[at], TWICE),)
+            found[at] = steps or (RuleApplication(TWICE, (models[at],), models[at], TWICE),)
     return iter([found.get(at, ()) for at in range(len(models))])
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from veil.api.job import Job, check_job, relation_of
+from veil.api.job import Run, check_job, relation_of
 from veil.api.open import open_for_plan, open_tables
 from veil.base.progress import ProgressLike, following
 from veil.dp.safepub import SafePub
@@ -36,7 +36,7 @@ class Rehearsal:
     targets: dict[str, str]
 
 
-def rehearse(job: Job, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
+def rehearse(job: Run, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
     """Check the targets, read the table, and see whether the plan fits it."""
     assert isinstance(job.recipe, Recipe)
     relation = relation_of(job, threads)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from veil.risk.attack_rates import TriedAttacks
     from veil.risk.concerns.concern import Concern
     from veil.utility import Utility
-    from veil.utility.step import Step
+    from veil.utility.step import StepSummary
 
 
 SECONDS_OF_ADVICE = 3.0
@@ -230,7 +230,7 @@ class Release:
         return list(self.outcome.passes)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[StepSummary, ...]:
         """The masking methods that were applied, each with what it cost and still reveals; print one to read it."""
         story = self.outcome.story
         return story if isinstance(story, tuple) else ()

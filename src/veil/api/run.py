@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
 from veil.api.deliver import goes_to_engine, make_apart, write_key
-from veil.api.job import Job, check_job, relation_of, settle, signing_key
+from veil.api.job import Run, check_job, relation_of, settle, signing_key
 from veil.api.open import Engine, condense_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.targets import check_target, written_format
@@ -131,7 +131,7 @@ class Done(NamedTuple):
 
 
 def carry_out(
-    job: Job,
+    job: Run,
     *,
     threads: int | None = None,
     progress: ProgressLike = None,
@@ -153,7 +153,7 @@ def carry_out(
 
 
 def _anonymize(
-    job: Job,
+    job: Run,
     recipe: Recipe,
     relation: Relation | None,
     threads: int | None,
@@ -180,7 +180,7 @@ def _open_relation(relation: Relation, plan: Plan, progress: ProgressLike) -> So
         return condense_relation(relation, plan, shown)
 
 
-def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
+def _mask(job: Run, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
     from veil.api.mask import mask  # only here: a start should not wait for what it does not need
 
     return mask(
@@ -195,7 +195,7 @@ def _mask(job: Job, recipe: MaskingRecipe, progress: ProgressLike, accountant: A
     )
 
 
-def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
+def _by_policies(job: Run, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
     from veil.api.policy import apply
 
     asked = recipe.policy
@@ -220,7 +220,7 @@ def _by_policies(job: Job, recipe: PolicyRecipe, threads: int | None, progress: 
     )
 
 
-def _apart_files(made: Release, job: Job) -> list[Path]:
+def _apart_files(made: Release, job: Run) -> list[Path]:
     """Return where the tables go that do not belong into the release."""
     names = list(made.apart)
     if not names or (job.apart is None and made.plan is not None):
@@ -243,7 +243,7 @@ def _apart_files(made: Release, job: Job) -> list[Path]:
 # Writing
 
 
-def _write(made: Release, job: Job, relation: Relation | None, progress: ProgressLike) -> Done:
+def _write(made: Release, job: Run, relation: Relation | None, progress: ProgressLike) -> Done:
     """Write the table, and with it all else: together or not at all.
 
     The files are put in place in their order here: what turns pseudonyms back is safe before there are any.
@@ -288,7 +288,7 @@ def _write(made: Release, job: Job, relation: Relation | None, progress: Progres
     return Done(made, relation, written, apart)
 
 
-def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -> None:
+def _write_report(made: Release, job: Run, path: Path, progress: ProgressLike) -> None:
     from veil import report
 
     report.write_report(
@@ -303,7 +303,7 @@ def _write_report(made: Release, job: Job, path: Path, progress: ProgressLike) -
     )
 
 
-def _recipe_of(job: Job) -> Recipe:
+def _recipe_of(job: Run) -> Recipe:
     """Write down what is done, seen from here."""
     assert isinstance(job.recipe, Recipe)
     return Recipe.of(

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.api.items import with_items
-from veil.base.html import Listed
+from veil.base.html import TableList
 from veil.base.progress import ProgressLike, following
 from veil.classes.encoding import Levels
 from veil.dp.publish import PrivateChoice
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Price:
+class LevelCost:
     """What it costs to have a column at a level.
 
     Attributes
@@ -139,7 +139,7 @@ class SearchResult:
         threads: int | None = None,
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
-    ) -> Listed[Price]:
+    ) -> TableList[LevelCost]:
         """Tell what each level of each column costs: the least loss of any release that keeps all promises with it.
 
         Parameters
@@ -167,7 +167,7 @@ class SearchResult:
             fixed, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
         names = self._prepared.encoding.names
-        return Listed(
+        return TableList(
             sorted(found, key=lambda each: (names.index(each.column), each.level)),
             ("column", "level", "score", *names, "proven"),
             lambda each: (
@@ -187,7 +187,7 @@ class SearchResult:
         threads: int | None = None,
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
-    ) -> Iterator[Price]:
+    ) -> Iterator[LevelCost]:
         """Tell prices as they become known, those next to the chosen transformation first; else as `prices`."""
         self._refuse_private()
         names = self._prepared.encoding.names
@@ -212,7 +212,7 @@ class SearchResult:
                 levels = None if best is None else dict(zip(names, best.levels, strict=True))
                 score = None if best is None or best.score is None else _one(best.score)
                 shown.advance(number, asked)
-                yield Price(names[each.attribute], each.level, score, levels, each.proven)
+                yield LevelCost(names[each.attribute], each.level, score, levels, each.proven)
 
     def characterize(
         self,
@@ -313,7 +313,7 @@ class SearchResult:
             for node in every
             if (wanted is None or node.state in wanted) and all(node.levels[j] == level for j, level in asked)
         ]
-        return Listed(
+        return TableList(
             sorted(listed, key=keys[sort])[:limit],
             (*self._prepared.encoding.names, "state", "score", "suppressed"),
             lambda node: (*node.levels, node.state, _shown(node), node.suppressed),

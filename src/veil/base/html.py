@@ -31,10 +31,10 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: st
     return f"{caption}<table>{top}<tbody>{body}</tbody></table>"
 
 
-class Listed(list[T]):
+class TableList(list[T]):
     """A list that notebooks show as a table, and so is a part of it.
 
-    >>> listed = Listed([(1, "a"), (2, "b")], ("n", "name"), lambda each: each)
+    >>> listed = TableList([(1, "a"), (2, "b")], ("n", "name"), lambda each: each)
     >>> listed._repr_html_().count("<tr>"), listed[:1]._repr_html_().count("<tr>"), listed[0]
     (3, 2, (1, 'a'))
     """
@@ -48,10 +48,10 @@ class Listed(list[T]):
     @overload
     def __getitem__(self, at: SupportsIndex) -> T: ...
     @overload
-    def __getitem__(self, at: slice) -> Listed[T]: ...
-    def __getitem__(self, at: SupportsIndex | slice) -> T | Listed[T]:
+    def __getitem__(self, at: slice) -> TableList[T]: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> T | TableList[T]:
         if isinstance(at, slice):
-            return Listed(super().__getitem__(at), self._headings, self._row, self._title)
+            return TableList(super().__getitem__(at), self._headings, self._row, self._title)
         return super().__getitem__(at)
 
     def _repr_html_(self) -> str:

@@ -51,7 +51,7 @@ class Reported(Progress):
         self.callback(self.name, done, total, note)
 
 
-class Shown(Progress):
+class ProgressBar(Progress):
     """Shows a bar on the terminal once the call has taken more than a second.
 
     A timer starts the display, so that one long silent step (compiling the kernels for the first time) is
@@ -179,7 +179,7 @@ def following(wanted: ProgressLike) -> Iterator[Progress]:
     elif wanted is not False and _in_notebook():
         progress = InNotebook()
     elif wanted or (wanted is None and sys.stderr.isatty()):
-        progress = Shown()
+        progress = ProgressBar()
     else:
         progress = Progress()
     try:

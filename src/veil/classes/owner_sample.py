@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.views import View
 from veil.base.wording import plural
-from veil.classes.owners import AllRows, Entries, Persons
+from veil.classes.owners import AllRows, ClassMembers, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
@@ -120,7 +120,7 @@ def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64
 class Votes(Sequence[Histogram]):
     """For each attribute, who shows what, and the worst view of it; each made when it is first asked for."""
 
-    def __init__(self, shown: tuple[Entries, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
+    def __init__(self, shown: tuple[ClassMembers, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
         self.shown, self.sizes, self.persons = shown, sizes, persons
         self.made: dict[int, Histogram] = {}
 
@@ -147,28 +147,28 @@ class Votes(Sequence[Histogram]):
         sure = self._count(place, self._without_choice(place, shown))
         return sure if view == "sure" else at_least_one(most, sure, self.sizes.size)
 
-    def _count(self, place: int, shown: Entries) -> Histogram:
+    def _count(self, place: int, shown: ClassMembers) -> Histogram:
         values, domain = self.persons.values[place], self.persons.domains[place]
         return Histogram(*count_values(shown.things, shown.classes, values, domain, self.sizes.size))
 
-    def _whose(self, place: int, shown: Entries) -> NDArray[np.int64]:
+    def _whose(self, place: int, shown: ClassMembers) -> NDArray[np.int64]:
         """Number the people of classes, for each of their values there."""
         owners = self.persons.owners[place][shown.things]
         return shown.classes.astype(np.int64) * self.persons.everybody + owners
 
-    def _at_one_end(self, place: int, shown: Entries, *, last: bool) -> Entries:
+    def _at_one_end(self, place: int, shown: ClassMembers, *, last: bool) -> ClassMembers:
         """Return the first or the last value that everybody shows in a class. Entries are in the order of values."""
         whose = self._whose(place, shown)
         _, first = np.unique(whose[::-1] if last else whose, return_index=True)
         chosen = np.sort(whose.size - 1 - first if last else first)
-        return Entries(shown.things[chosen], shown.classes[chosen])
+        return ClassMembers(shown.things[chosen], shown.classes[chosen])
 
-    def _without_choice(self, place: int, shown: Entries) -> Entries:
+    def _without_choice(self, place: int, shown: ClassMembers) -> ClassMembers:
         """Return what people show in classes in which they show nothing else."""
         whose = self._whose(place, shown)
         _, at, times = np.unique(whose, return_inverse=True, return_counts=True)
         only = times[at] == 1
-        return Entries(shown.things[only], shown.classes[only])
+        return ClassMembers(shown.things[only], shown.classes[only])
 
 
 _READ: tuple[View, ...] = ("most", "worst", "sure", "fewest", "lowest", "highest", "one value")

@@ -29,31 +29,31 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entries:
+class ClassMembers:
     """Which things (people, or people with one of their values) are in which classes; things in ascending order."""
 
     things: Numbers
     classes: Numbers
 
     @staticmethod
-    def of_rows(things: Numbers, row_class: Numbers, classes: int) -> Entries:
+    def of_rows(things: Numbers, row_class: Numbers, classes: int) -> ClassMembers:
         """Count each thing once in each class that it has rows in."""
-        rows = Entries(np.empty_like(things), np.empty(things.size, np.int32))
+        rows = ClassMembers(np.empty_like(things), np.empty(things.size, np.int32))
         sort_by_thing(things, row_class, int(things.max()) + 1, rows.things, rows.classes)
         return rows.merge(np.arange(classes, dtype=np.int32), classes)
 
-    def merge(self, groups: Numbers, number: int) -> Entries:
+    def merge(self, groups: Numbers, number: int) -> ClassMembers:
         """Count each thing once in each group of classes."""
-        room = Entries(np.empty_like(self.things), np.empty_like(self.classes))
+        room = ClassMembers(np.empty_like(self.things), np.empty_like(self.classes))
         counts, parts = np.empty(number, np.int64), np.zeros(groups.size, np.int64)
         filled = merge_entries(
             self.things, self.classes, groups, parts, EVERYBODY, counts, room.things, room.classes
         )
-        return Entries(room.things[:filled], room.classes[:filled])
+        return ClassMembers(room.things[:filled], room.classes[:filled])
 
-    def copy(self) -> Entries:
+    def copy(self) -> ClassMembers:
         """The same in memory of its own."""
-        return Entries(self.things.copy(), self.classes.copy())
+        return ClassMembers(self.things.copy(), self.classes.copy())
 
     @property
     def nbytes(self) -> int:
@@ -121,16 +121,16 @@ class OneRow:
     """
 
     counts: Counts
-    entries: Entries
-    shown: tuple[Entries, ...]
+    entries: ClassMembers
+    shown: tuple[ClassMembers, ...]
     """For each further attribute, which value of whom is in which class: numbers of pairs, ordered by value."""
     enough: int = EVERYBODY
 
     @staticmethod
     def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OneRow:
         """Count everybody once in each class that they have rows in."""
-        entries = Entries.of_rows(persons.codes, row_class, classes)
-        shown = tuple(Entries.of_rows(each, row_class, classes) for each in persons.pairs)
+        entries = ClassMembers.of_rows(persons.codes, row_class, classes)
+        shown = tuple(ClassMembers.of_rows(each, row_class, classes) for each in persons.pairs)
         return OneRow(np.bincount(entries.classes, minlength=classes).astype(np.int64), entries, shown)
 
     @property
@@ -151,7 +151,7 @@ class OneRow:
     def sufficient(self, enough: int) -> OneRow:
         """List nobody of classes that have enough people."""
         few = self.counts[self.entries.classes] < enough
-        left = Entries(self.entries.things[few], self.entries.classes[few])
+        left = ClassMembers(self.entries.things[few], self.entries.classes[few])
         return OneRow(self.counts, left, (), enough)
 
     def room(self) -> Scratch:
@@ -164,7 +164,7 @@ class OneRow:
             self.entries.things, self.entries.classes, groups, self.counts, self.enough, work.counts[:number],
             work.things, work.classes,
         )  # fmt: skip
-        listed = Entries(work.things[:filled], work.classes[:filled])
+        listed = ClassMembers(work.things[:filled], work.classes[:filled])
         shown = tuple(each.merge(groups, number) for each in self.shown)
         return OneRow(work.counts[:number], listed, shown, self.enough)
 
@@ -202,7 +202,7 @@ class AllRows:
 
     signatures: Numbers
     people: Counts
-    shown: tuple[Entries, ...]
+    shown: tuple[ClassMembers, ...]
     """For each further attribute, which value of whom is in which signature: numbers of pairs, ordered by value."""
     salts: tuple[int, int]
 
@@ -224,7 +224,7 @@ class AllRows:
         split = number_pairs(row_class.astype(np.uint64), signature.astype(np.uint64), where)
         signatures = np.empty(split, np.int32)
         signatures[where] = signature
-        shown = tuple(Entries.of_rows(each, signature, types) for each in persons.pairs)
+        shown = tuple(ClassMembers.of_rows(each, signature, types) for each in persons.pairs)
         return AllRows(signatures, people, shown, salts), where
 
     @property
@@ -259,7 +259,7 @@ class AllRows:
         signatures = np.empty(split, np.int32)
         signatures[where] = signature
         # Everybody has one signature, so that nothing is counted twice.
-        shown = tuple(Entries(each.things, becomes[each.classes]) for each in self.shown)
+        shown = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.shown)
         return AllRows(signatures, people, shown, self.salts), where
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:

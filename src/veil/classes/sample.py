@@ -16,7 +16,7 @@ from veil.errors import PlanError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
-class Attribute:
+class SampleAttribute:
     """A further column (sensitive, or a response variable) as codes in the order of its values.
 
     `hidden` tells which of them are none: missing or withheld. None if all are values.
@@ -60,7 +60,7 @@ class Sample:
         self,
         encoding: Encoding,
         codes: list[NDArray[np.int32]],
-        attributes: tuple[Attribute, ...] = (),
+        attributes: tuple[SampleAttribute, ...] = (),
         subset: NDArray[np.bool_] | None = None,
         *,
         microaggregated: tuple[str, ...] = (),
@@ -106,7 +106,7 @@ class Sample:
         """Histogram of the named further attribute in a class table."""
         return table.histograms[self._position(name)]
 
-    def attribute(self, name: str) -> Attribute:
+    def attribute(self, name: str) -> SampleAttribute:
         """The named further attribute."""
         return self.attributes[self._position(name)]
 

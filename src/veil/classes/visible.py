@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from veil.base.views import FillingRule
 from veil.classes.owner_sample import Voters, Votes
-from veil.classes.owners import Entries
+from veil.classes.owners import ClassMembers
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
@@ -92,7 +92,7 @@ class Visible:
         assert isinstance(self.sample, Voters)
         everybody, shown = self.sample.voters, votes.shown[self._place]
         things = self._pair[shown.things]
-        visible = Entries(things[things >= 0], shown.classes[things >= 0])
+        visible = ClassMembers(things[things >= 0], shown.classes[things >= 0])
         whose = visible.classes.astype(np.int64) * everybody.everybody + everybody.owners[0][visible.things]
         sizes = np.bincount(np.unique(whose) // everybody.everybody, minlength=number).astype(np.int64)
         return sizes, Votes((visible,), sizes, everybody)

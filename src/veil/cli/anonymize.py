@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from veil.api.job import Job, settle
+from veil.api.job import Run, settle
 from veil.api.open import place_of, target_place
 from veil.api.rehearse import rehearse
 from veil.api.run import Done, carry_out
@@ -76,7 +76,7 @@ def _job(
     chosen: Format | None,
     output: str | None,
     places: Mapping[str, Any],
-) -> Job:
+) -> Run:
     """Read the recipe, or make one of the options, and settle its places."""
     source = place_of(piped.read(text) or "")
     kept = piped.written(output)
@@ -104,7 +104,7 @@ def _read_plan(path: Path) -> Recipe:
     raise PlanError(f"{path}: this recipe is for another command. Run `veil {command} {path}`")
 
 
-def _rehearse(job: Job, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
+def _rehearse(job: Run, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
     """Say what would be done."""
     found = rehearse(job, threads=threads, progress=logged or (False if quiet else None))
     if json:
@@ -129,7 +129,7 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
         raise PlanError(f"{', '.join(given)} is only for a table, not for a recipe: change {source} instead")
 
 
-def _show(done: Done, job: Job, *, to_stream: bool = False) -> None:
+def _show(done: Done, job: Run, *, to_stream: bool = False) -> None:
     console, made, relation = show.errors() if to_stream else show.output(), done.release, done.relation
     show.release(console, made)
     rows = "the output" if relation is None else "the different rows, before writing"

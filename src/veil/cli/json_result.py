@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from veil.api.job import Job
+from veil.api.job import Run
 from veil.api.run import Done
 
 
@@ -31,7 +31,7 @@ def told_of(done: Done) -> dict[str, Any]:
     return told
 
 
-def as_json(done: Done, job: Job) -> str:
+def as_json(done: Done, job: Run) -> str:
     """Return all there is to say of a release."""
     made = done.release
     told: dict[str, Any] = {**told_of(done)}

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from veil.base.progress import Progress, Shown
+from veil.base.progress import Progress, ProgressBar
 from veil.base.version import __version__
 from veil.errors import OutputError
 
@@ -66,7 +66,7 @@ def logging(path: Path | None, command: str, *, quiet: bool) -> Iterator[Log | N
     if path is None:
         yield None
         return
-    log = Log(path, Progress() if quiet or not sys.stderr.isatty() else Shown())
+    log = Log(path, Progress() if quiet or not sys.stderr.isatty() else ProgressBar())
     log.write("start", command=command, veil=__version__)
     code, failure = 0, {}
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from veil.api.job import Job, settle
+from veil.api.job import Run, settle
 from veil.api.run import Done, carry_out
 from veil.cli import files, grammar, show
 from veil.cli.budget import account_of
@@ -17,7 +17,7 @@ from veil.recipe.masking import MaskingRecipe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from veil.utility.step import Step
+    from veil.utility.step import StepSummary
 
 
 def mask_and_show(
@@ -65,7 +65,7 @@ def mask_and_show(
             _show(done, job)
 
 
-def _show(done: Done, job: Job) -> None:
+def _show(done: Done, job: Run) -> None:
     console = show.output()
     for number, each in enumerate(done.release.steps, start=1):
         _show_step(console, number, each)
@@ -73,7 +73,7 @@ def _show(done: Done, job: Job) -> None:
     show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 
-def _show_step(console: Console, number: int, done: Step) -> None:
+def _show_step(console: Console, number: int, done: StepSummary) -> None:
 
     summary = done.summary
     rows = [

@@ -10,7 +10,7 @@ laplace(42.0, 1, epsilon=0.5)   # and geometric, gaussian, exponential: single n
 """
 
 from veil.dp.accountant import Accountant, fingerprint
-from veil.dp.answers import Answer, Preview
+from veil.dp.answers import Answer, CostEstimate
 from veil.dp.compare_noise import NoiseFigures, compare_noise
 from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice, exponential, gaussian, geometric, laplace
@@ -30,6 +30,7 @@ __all__ = [
     "Accountant",
     "Answer",
     "Corners",
+    "CostEstimate",
     "ExponentialChoice",
     "Gaussian",
     "IndividualRanking",
@@ -38,7 +39,6 @@ __all__ = [
     "Neighbours",
     "NoiseFigures",
     "Parameters",
-    "Preview",
     "Prior",
     "PrivateTable",
     "Refinement",

@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Preview:
+class CostEstimate:
     """What a question would cost, and how good its answer would be. Nothing is spent or looked at."""
 
     question: str

@@ -35,8 +35,8 @@ class _Column(NamedTuple):
 class Condition(Query):
     """A condition on cells; of columns of `numbers`, whatever is no number is missing.
 
-    >>> from veil.dp.source import InMemory
-    >>> ages = InMemory(pa.table({"age": ["70", "eighty", None, "34.50"]})).select(["age"])
+    >>> from veil.dp.source import MemorySource
+    >>> ages = MemorySource(pa.table({"age": ["70", "eighty", None, "34.50"]})).select(["age"])
     >>> [Condition(each, ()).mask(ages).tolist() for each in ("age > 34.5", "age = 'eighty'", "age is missing")]
     [[True, False, False, False], [False, True, False, False], [False, False, True, False]]
     """

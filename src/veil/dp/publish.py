@@ -17,13 +17,13 @@ from veil.classes.sample import Sample
 from veil.dp.accountant import Accountant
 from veil.dp.domain import in_domain
 from veil.dp.safepub import SafePub, draw_sample
-from veil.dp.scores import Retention, score_function
+from veil.dp.scores import RetentionScore, score_function
 from veil.dp.unit import Unit
 from veil.dp.walk import FINAL_SHARE, Scorer, Scores, Walk, private_search, published_search
 from veil.errors import NoSolutionError, PlanError, Say, did_you_mean
 from veil.hierarchies import Categories, File, Hierarchy, Table
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found
+from veil.lattice.search import BestNode
 from veil.lattice.space import Space
 from veil.models import KAnonymity
 from veil.outcome.generalize import Choice, generalize
@@ -264,11 +264,11 @@ class Mechanism:
         self.whole = whole or Sample(encoding, list(codes))
         self.fixed = None if model.generalization is None else self._check_levels(model.generalization)
         if self.fixed is None:
-            retention = Retention.below(self.smallest)
+            retention = RetentionScore.below(self.smallest)
             if model.final == "private":
                 # Around the size of which, on average, enough records are drawn.
                 size = -(-self.smallest // self.beta)
-                retention = Retention(int(size) // 2, int(size) // 2 + int(size))
+                retention = RetentionScore(int(size) // 2, int(size) // 2 + int(size))
             self.function = score_function(quality, encoding, retention)
 
     def run(self, randomness: Randomness) -> tuple[NDArray[np.int64], Levels, Walk | None]:
@@ -355,7 +355,7 @@ def _outcome(
     evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
     evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
     space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
-    found = Choice(levels, Found(evaluation, space, proven=False), evaluator)
+    found = Choice(levels, BestNode(evaluation, space, proven=False), evaluator)
     made = generalize(source, drawn, found, shuffle=False)  # the rows were drawn in a random order
     statement = model.statement()
     if not private:

@@ -66,10 +66,10 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Retention:
+class RetentionScore:
     """What is kept of a class: nothing up to `low` records, everything from `high` on, and a line in between.
 
-    >>> [str(Retention(2, 4).weight(size)) for size in range(6)]
+    >>> [str(RetentionScore(2, 4).weight(size)) for size in range(6)]
     ['0', '0', '0', '2', '4', '5']
     """
 
@@ -81,9 +81,9 @@ class Retention:
             raise ValueError(f"`low` should be from 0 to `high` - 1 = {self.high - 1}, not {self.low}")
 
     @staticmethod
-    def below(k: int) -> Retention:
+    def below(k: int) -> RetentionScore:
         """Suppress classes with fewer than k records, as the paper does."""
-        return Retention(k - 1, k)
+        return RetentionScore(k - 1, k)
 
     @property
     def width(self) -> int:
@@ -127,7 +127,7 @@ class ScoreFunction:
     least: Fraction
     most: Fraction
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         self.encoding = encoding
         self.retention = retention
         self.steepness = retention.steepness
@@ -173,7 +173,7 @@ class ScoreFunction:
 class Granularity(ScoreFunction):
     """How little of its domain each cell covers, for the quality model `Loss`."""
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
         self.least, self.most = Fraction(0), self.steepness * self.attributes
         sizes = [hierarchy.size for hierarchy in encoding.hierarchies]
@@ -202,7 +202,7 @@ class Granularity(ScoreFunction):
 class Intensity(ScoreFunction):
     """How far below the top of its hierarchy each cell stays, for the quality model `Precision`."""
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
         self.least, self.most = Fraction(0), self.steepness * self.attributes
 
@@ -221,7 +221,7 @@ class Intensity(ScoreFunction):
 class DiscernibilityScore(ScoreFunction):
     """How small the classes are, for the quality model of the same name."""
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
         self.least, self.most = Fraction(0), self.steepness + 1
 
@@ -237,7 +237,7 @@ class DiscernibilityScore(ScoreFunction):
 class Entropy(ScoreFunction):
     """How diverse the labels of each attribute are, for the quality model `NonUniformEntropy`."""
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
         self.least = (1 - self.steepness) * self.attributes
         self.most = (1 + self.steepness) * self.attributes
@@ -259,7 +259,7 @@ class Entropy(ScoreFunction):
 class GroupSize(ScoreFunction):
     """How many classes there are, for the quality model `AverageClassSize`."""
 
-    def __init__(self, encoding: Encoding, retention: Retention) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
         self.least, self.most = Fraction(0), Fraction(1, retention.width)
 
@@ -277,7 +277,7 @@ class GroupSize(ScoreFunction):
 class ClassificationScore(ScoreFunction):
     """How many records a vote among those that look alike gets right, for the quality model of the same name."""
 
-    def __init__(self, encoding: Encoding, retention: Retention, responses: Sequence[str]) -> None:
+    def __init__(self, encoding: Encoding, retention: RetentionScore, responses: Sequence[str]) -> None:
         super().__init__(encoding, retention)
         self.least, self.most = Fraction(0), self.steepness
         self.responses = [encoding.names.index(name) for name in dict.fromkeys(responses)]
@@ -315,13 +315,13 @@ class ClassificationScore(ScoreFunction):
 
 
 def score_function(
-    quality: qualities.QualityModel, encoding: Encoding, retention: Retention
+    quality: qualities.QualityModel, encoding: Encoding, retention: RetentionScore
 ) -> ScoreFunction:
     """Return the score function that stands for a quality model.
 
     >>> from veil.hierarchies import Hierarchy
     >>> sex = Encoding(["sex"], [Hierarchy.from_rows([["f", "*"], ["m", "*"]])])
-    >>> type(score_function(qualities.Loss(), sex, Retention.below(5))).__name__
+    >>> type(score_function(qualities.Loss(), sex, RetentionScore.below(5))).__name__
     'Granularity'
     """
     if isinstance(quality, qualities.Classification):

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer, Preview
+from veil.dp.answers import Answer, CostEstimate
 from veil.dp.constant_time import STEP, steady
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
@@ -21,13 +21,13 @@ from veil.dp.questions.individual import record
 from veil.dp.questions.quantiles import quantiles
 from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
-from veil.dp.source import Held, InMemory, OfPeople, check_names, hold
+from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, check_names, hold
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
 from veil.plan.plan import ASK
 
-Result = TypeVar("Result", Answer, Preview)
+Result = TypeVar("Result", Answer, CostEstimate)
 
 
 class Asking(ABC, Generic[Result]):
@@ -189,19 +189,19 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._held: Held = hold(source, neighbours, unit)
-        if isinstance(self._held, InMemory) and self._held.source is not None:
+        self._held: QuestionSource = hold(source, neighbours, unit)
+        if isinstance(self._held, MemorySource) and self._held.source is not None:
             accountant.check_data(self._held.source)
         person_column = [] if unit.person is None else [unit.person]
         check_names(self._held, [*(bounds or {}), *(keys or {}), *(missing or {}), *person_column])
         self._steady = steady
         self._randomness = checked_randomness(randomness)
-        self._people = OfPeople(self._held, unit, self._randomness)
+        self._people = TruncatedOwners(self._held, unit, self._randomness)
         self.is_private = self._randomness.is_private
         self._refused = ""
 
     @property
-    def preview(self) -> Asking[Preview]:
+    def preview(self) -> Asking[CostEstimate]:
         """The same questions, of which nothing is spent: mechanism, price and how close answers would be."""
         return _Preview(self._declared, self.accountant)
 
@@ -250,14 +250,14 @@ class Session(Asking[Answer]):
         return Price(entry.epsilon, entry.delta, entry.rho)
 
 
-class _Preview(Asking[Preview]):
+class _Preview(Asking[CostEstimate]):
     """What questions would cost."""
 
     def __init__(self, declared: Declared, accountant: Accountant) -> None:
         super().__init__(declared)
         self._accountant = accountant
 
-    def _settle(self, question: Question) -> Preview:
+    def _settle(self, question: Question) -> CostEstimate:
         price = question.price
         cost = convert_price(
             price.epsilon,
@@ -266,7 +266,7 @@ class _Preview(Asking[Preview]):
             held=question.promise,
             wanted=self._accountant.neighbours,
         )
-        return Preview(question.label, question.mechanism, Price(*cost), question.accuracy)
+        return CostEstimate(question.label, question.mechanism, Price(*cost), question.accuracy)
 
 
 def _check_relation(neighbours: Neighbours, accountant: Accountant) -> None:

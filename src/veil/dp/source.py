@@ -42,7 +42,7 @@ class Selected:
 
 
 @runtime_checkable
-class Held(Protocol):
+class QuestionSource(Protocol):
     """A table that questions are asked of."""
 
     @property
@@ -54,7 +54,7 @@ class Held(Protocol):
 
 
 @dataclass(frozen=True)
-class InMemory:
+class MemorySource:
     """A table in memory."""
 
     table: pa.Table = field(repr=False)
@@ -77,14 +77,14 @@ class InMemory:
         return Selected({name: self._known[name] for name in names}, self.table.num_rows)
 
 
-class OfPeople:
+class TruncatedOwners:
     """The records of a table that take part: at most so many of each person.
 
     They are drawn once, so that all questions are about the same ones; of a table that an engine holds, once for each set of
     columns, as combinations of other cells are other rows.
     """
 
-    def __init__(self, held: Held, unit: Unit, randomness: Randomness) -> None:
+    def __init__(self, held: QuestionSource, unit: Unit, randomness: Randomness) -> None:
         self._held, self._unit, self._randomness = held, unit, randomness
         self._drawn: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
 
@@ -100,16 +100,16 @@ class OfPeople:
         return selected.take(*self._drawn[columns])
 
 
-def hold(source: Any, neighbours: Neighbours, unit: Unit) -> Held:
+def hold(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
     """Return a table to ask questions of: a frame, a file, or whatever an engine holds.
 
     Engines know of this room, not the other way round: what they hold is asked for by `TABLE_OF_ENGINE`. Lines of a file that
     are no records are left out, as if nobody were there; where the number of records is public they are records without a
     cell, as a line that is changed has to stay one.
     """
-    if not isinstance(source, Held | Source):
+    if not isinstance(source, QuestionSource | Source):
         source = TABLE_OF_ENGINE(source) or read_cells(source)
-    if isinstance(source, Held):
+    if isinstance(source, QuestionSource):
         return source
     cells = source.cells()
     if neighbours == "one more or less":
@@ -121,10 +121,10 @@ def hold(source: Any, neighbours: Neighbours, unit: Unit) -> Held:
             Say("person"),
         )
     several = source.kind == "file" and source.path is None  # which only their place tells from others
-    return InMemory(cells.table, None if several else source, cells.format)
+    return MemorySource(cells.table, None if several else source, cells.format)
 
 
-def check_names(held: Held, names: Sequence[str]) -> None:
+def check_names(held: QuestionSource, names: Sequence[str]) -> None:
     """Refuse columns that are not there."""
     for name in names:
         if name not in held.names:

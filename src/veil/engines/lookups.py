@@ -143,7 +143,7 @@ class Packing:
         return made
 
 
-class Listed:
+class CombinationLookup:
     """Combinations of numbers that the engine finds again."""
 
     def __init__(

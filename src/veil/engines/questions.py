@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.dp.source import Held, Selected
+from veil.dp.source import QuestionSource, Selected
 from veil.engines.relation import Engine, Relation, relation_of
 from veil.engines.scan.files import Files, files_of, format_of_files
 from veil.engines.settings import Settings
@@ -53,7 +53,7 @@ class HeldByEngine:
 
 def hold_relation(
     source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
-) -> Held | Source | None:
+) -> QuestionSource | Source | None:
     """Return a table that an engine holds or is to read, or CSV files; None for what belongs into memory."""
     if csv_files(source, format) is not None:
         return read_cell_by_cell(source, format)

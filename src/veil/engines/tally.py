@@ -11,7 +11,7 @@ import pyarrow as pa
 from veil.engines.dialects import collect
 from veil.engines.lookups import free_prefix, is_missing
 from veil.tables.arrow import normalize
-from veil.tables.tally import InMemory, Tally, no_value
+from veil.tables.tally import MemoryTally, Tally, no_value
 
 if TYPE_CHECKING:
     import ibis
@@ -33,7 +33,7 @@ class HeldTally:
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
-        self._known: dict[tuple[str, ...], InMemory] = {}
+        self._known: dict[tuple[str, ...], MemoryTally] = {}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -67,14 +67,14 @@ class HeldTally:
     def alike(self, name: str) -> tuple[str, ...]:
         return self._fetched([name]).alike(name) if self._relation.table[name].type().is_string() else ()
 
-    def _fetched(self, names: Sequence[str]) -> InMemory:
+    def _fetched(self, names: Sequence[str]) -> MemoryTally:
         """The combinations of some columns, in memory, with the number of rows that each stands for."""
         if (*names,) not in self._known:
             grouped, count = self._grouped(names)
             with self._relation.explain_errors():
                 found = normalize(collect(self._relation.backend, grouped))
             weights = np.array(found[count].cast(pa.int64()), dtype=np.int64)
-            self._known[(*names,)] = InMemory(found.drop_columns([count]), weights)
+            self._known[(*names,)] = MemoryTally(found.drop_columns([count]), weights)
         return self._known[(*names,)]
 
     def _grouped(self, names: Sequence[str]) -> tuple[ibis.Table, str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.engines.blank import blanked
-from veil.engines.lookups import Digit, Listed, Lookup, Packing, as_released, free_prefix
+from veil.engines.lookups import CombinationLookup, Digit, Lookup, Packing, as_released, free_prefix
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.outcome.outcome import Outcome
@@ -279,7 +279,7 @@ class _Membership:
         further = [] if whose is None else [whose]
         packing = Packing(tag, [*(each.digit(part) for each in columns), *(each.digit for each in further)])
         numbers = [*(each.numbers(part) for each in columns), *(each.numbers for each in further)]
-        both = Listed(packing, numbers, inside), Listed(packing, numbers, others)
+        both = CombinationLookup(packing, numbers, inside), CombinationLookup(packing, numbers, others)
         self.listed = min(both, key=len)
         self.accepts = self.listed is both[0]
 
@@ -304,7 +304,7 @@ class Chosen:
             rows = np.array(source.condensed.table[name].combine_chunks().indices)
             digits.append(Digit(lookup, "c", len(seen)))
             numbers.append(codes[rows])
-        self.listed = Listed(Packing(f"{tag}_s", digits), numbers, subset)
+        self.listed = CombinationLookup(Packing(f"{tag}_s", digits), numbers, subset)
 
     def select_from(self, table: ibis.Table) -> ibis.Table:
         names = table.columns

@@ -77,7 +77,9 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     return verify_written(
         source.relation,
         staged,
-        Due("the table has the columns of the plan and no others", planned, expected, known, plan.marker),
+        ExpectedOutput(
+            "the table has the columns of the plan and no others", planned, expected, known, plan.marker
+        ),
         outcome.weights,
         judge,
         before,
@@ -85,7 +87,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     )
 
 
-class Due(NamedTuple):
+class ExpectedOutput(NamedTuple):
     """What should have been written: a promise about columns, their names, and the cells that models look at.
 
     Rows that are blank in the columns `known` should be so in all, with `marker` in text; None if none has to be.
@@ -101,7 +103,7 @@ class Due(NamedTuple):
 def verify_written(
     source: Relation,
     staged: ibis.Table,
-    due: Due,
+    due: ExpectedOutput,
     weights: NDArray[np.int64] | None,
     judge: Callable[[Relation, Condensed], list[Finding]],
     before: Callable[[], Iterable[ibis.Table]],

@@ -43,14 +43,14 @@ from veil.hierarchies._intervals import Interval as Interval
 from veil.hierarchies._intervals import Intervals as Intervals
 from veil.hierarchies._intervals import intervals as intervals
 from veil.hierarchies._labels import Group as Group
-from veil.hierarchies._labels import Label as Label
+from veil.hierarchies._labels import LabelFunction as LabelFunction
 from veil.hierarchies._ordering import Ordering as Ordering
 from veil.hierarchies._ordering import ordering as ordering
 from veil.hierarchies._preview import Holders as Holders
 from veil.hierarchies._preview import Preview as Preview
 from veil.hierarchies._preview import preview as preview
 from veil.hierarchies._priority import Priority as Priority
-from veil.hierarchies._proposals import Proposed as Proposed
+from veil.hierarchies._proposals import ProposedHierarchy as ProposedHierarchy
 from veil.hierarchies._proposals import proposals as proposals
 from veil.hierarchies._redaction import Redaction as Redaction
 from veil.hierarchies.hierarchy import Hierarchy as Hierarchy
@@ -105,9 +105,9 @@ if not TYPE_CHECKING:
         "Hierarchy",
         "Holders",
         "Interval",
-        "Label",
+        "LabelFunction",
         "Preview",
-        "Proposed",
+        "ProposedHierarchy",
         "auto",
         "categories",
         "dates",

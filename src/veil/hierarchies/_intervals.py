@@ -26,14 +26,14 @@ from veil.hierarchies._common import finish_sorted, present
 from veil.hierarchies._labels import (
     Group,
     GroupLevel,
-    Label,
     LabelChoice,
+    LabelFunction,
     Members,
     OwnLabel,
     make_label,
     unique_labels,
 )
-from veil.hierarchies._partition import Level, Line, Range, Segment, Side
+from veil.hierarchies._partition import IntervalLevel, Line, Range, RangeEnd, Segment
 from veil.hierarchies._places import places
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 
@@ -102,7 +102,7 @@ class Intervals(Builder):
     groups: Annotated[tuple[GroupLevel, ...], Field(description="groups that make the levels above")] = ()
     lower: Annotated[Bounds, Field(description="lower end of the range")] = Bounds()
     upper: Annotated[Bounds, Field(description="upper end of the range")] = Bounds()
-    label: Annotated[LabelChoice, Field(description="label of an interval")] = Label("interval")
+    label: Annotated[LabelChoice, Field(description="label of an interval")] = LabelFunction("interval")
     shares: Annotated[Literal["rows", "range"], Field(description="what the share of a label measures")] = (
         "rows"
     )
@@ -194,19 +194,19 @@ class Intervals(Builder):
             domain_size=None if size is None else float(size),
         )
 
-    def _levels(self, axis: Axis, column: str) -> list[Level]:
+    def _levels(self, axis: Axis, column: str) -> list[IntervalLevel]:
         if self.widths:
             steps = [axis.step(width, column) for width in self.widths]
-            return [Level((Fraction(0), step), (None,)) for step in steps]
+            return [IntervalLevel((Fraction(0), step), (None,)) for step in steps]
         cuts = [axis.point(each.lower, column) for each in self.listed]
         cuts.append(axis.point(self.listed[-1].upper, column))
-        levels = [Level(tuple(cuts), tuple(each.label for each in self.listed))]
+        levels = [IntervalLevel(tuple(cuts), tuple(each.label for each in self.listed))]
         for groups in self.groups:
             levels.append(levels[-1].group(groups))
         return levels
 
     def _range(self, locate: Callable[[Point], Fraction]) -> Range:
-        sides: list[Side] = []
+        sides: list[RangeEnd] = []
         for bounds, edge in ((self.lower, 0), (self.upper, -1)):
             given = [
                 None if bound is None else locate(bound)
@@ -214,9 +214,9 @@ class Intervals(Builder):
             ]
             if self.listed:
                 end = self.listed[edge]
-                sides.append(Side.listed(locate(end.upper if edge else end.lower), *given))
+                sides.append(RangeEnd.listed(locate(end.upper if edge else end.lower), *given))
             else:
-                sides.append(Side.unlisted(*given))
+                sides.append(RangeEnd.unlisted(*given))
         return Range(*sides)
 
     def _label(self, piece: Segment, axis: Axis, column: str) -> str:
@@ -237,7 +237,7 @@ def intervals(
     upper: Bounds | None = None,
     bottom: Point | float | None = None,
     top: Point | float | None = None,
-    label: str | Label = "interval",
+    label: str | LabelFunction = "interval",
     shares: Literal["rows", "range"] = "rows",
 ) -> Intervals:
     """Intervals of numbers, dates or times.

@@ -44,7 +44,7 @@ Function = Literal[
 
 
 @declared
-class Label:
+class LabelFunction:
     """A label function with its options.
 
     | function | label of 12, 15, 19 |
@@ -73,26 +73,26 @@ class Label:
     ] = None
 
     @model_validator(mode="after")
-    def _has_text(self) -> Label:
+    def _has_text(self) -> LabelFunction:
         if (self.function == "constant") != (self.text is not None):
             raise ValueError("`text` of Label goes with the function 'constant', and only with it")
         return self
 
 
 LabelChoice = Annotated[
-    Label,
+    LabelFunction,
     BeforeValidator(
         lambda value: {"function": value} if isinstance(value, str) else value,
-        json_schema_input_type=Function | Label,
+        json_schema_input_type=Function | LabelFunction,
     ),
 ]
 """A label function, by name or with options."""
 
 OwnLabel = Annotated[
-    Label | None,
+    LabelFunction | None,
     BeforeValidator(
         lambda value: {"function": "constant", "text": value} if isinstance(value, str) else value,
-        json_schema_input_type=str | Label | None,
+        json_schema_input_type=str | LabelFunction | None,
     ),
 ]
 """The label of one interval or group: a text to use as it is, or a label function."""
@@ -136,10 +136,10 @@ class Members:
     places: Sequence[Fraction] = ()
 
 
-def make_label(label: Label, members: Members, column: str, open_end: str = "none") -> str:
+def make_label(label: LabelFunction, members: Members, column: str, open_end: str = "none") -> str:
     """The label of one group.
 
-    >>> make_label(Label("prefix", fill="*"), Members(["1210", "1299"], [0, 1]), "zip")
+    >>> make_label(LabelFunction("prefix", fill="*"), Members(["1210", "1299"], [0, 1]), "zip")
     '12**'
     """
     texts = members.texts

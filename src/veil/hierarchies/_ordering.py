@@ -19,8 +19,8 @@ from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import (
     Group,
     GroupLevel,
-    Label,
     LabelChoice,
+    LabelFunction,
     Members,
     Text,
     make_label,
@@ -52,7 +52,7 @@ class Ordering(Builder):
         Literal["natural", "data"] | tuple[Text, ...],
         Field(description="'natural' by type, 'data' by first appearance, or the values in their order"),
     ] = "natural"
-    label: Annotated[LabelChoice, Field(description="label of a group")] = Label("set")
+    label: Annotated[LabelChoice, Field(description="label of a group")] = LabelFunction("set")
     kind: Literal["ordering"] = Field(default="ordering", repr=False, kw_only=True)
 
     reads_data: ClassVar[str | None] = (
@@ -69,7 +69,7 @@ class Ordering(Builder):
         texts, ranks, places, axis = self._order_texts(known, column)
         number = {text: index for index, text in enumerate(texts)}
 
-        def name(label: Label, members: Sequence[int]) -> str:
+        def name(label: LabelFunction, members: Sequence[int]) -> str:
             if self.order == "data":  # the order of the rows is nobody's business
                 members = sorted(members, key=ranks.__getitem__)
             seen = Members(
@@ -81,13 +81,13 @@ class Ordering(Builder):
             return make_label(label, seen, column)
 
         columns: list[Sequence[str]] = [texts]
-        labels_of: list[list[Label]] = [[]]
+        labels_of: list[list[LabelFunction]] = [[]]
         units = [[index] for index in range(len(texts))]
         for sizes in self.groups:
             if len(units) <= 1 and len(columns) > 1:
                 break
             grouped: list[list[int]] = []
-            chosen: list[Label] = []
+            chosen: list[LabelFunction] = []
             turn, start = cycle(sizes), 0
             while start < len(units):
                 group = next(turn)
@@ -144,7 +144,7 @@ class Ordering(Builder):
 def ordering(
     *groups: int | Group | Sequence[int | Group],
     order: Literal["natural", "data"] | Sequence[Any] = "natural",
-    label: str | Label = "set",
+    label: str | LabelFunction = "set",
 ) -> Ordering:
     """Groups of neighbours in an order.
 

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.hierarchies._common import runs
-from veil.hierarchies._labels import Group, Label
+from veil.hierarchies._labels import Group, LabelFunction
 from veil.hierarchies._places import SAFE, Integers
 
 
 @dataclass(frozen=True)
-class Side:
+class RangeEnd:
     """One end of the range. None means that the line goes on without end."""
 
     snap: Fraction | None
@@ -31,28 +31,28 @@ class Side:
     @staticmethod
     def listed(
         edge: Fraction, snap: Fraction | None, coding: Fraction | None, limit: Fraction | None
-    ) -> Side:
+    ) -> RangeEnd:
         """What is not given ends with the listed intervals, at `edge`."""
         snap = edge if snap is None else snap
         coding = snap if coding is None else coding
-        return Side(snap, coding, coding if limit is None else limit)
+        return RangeEnd(snap, coding, coding if limit is None else limit)
 
     @staticmethod
-    def unlisted(snap: Fraction | None, coding: Fraction | None, limit: Fraction | None) -> Side:
+    def unlisted(snap: Fraction | None, coding: Fraction | None, limit: Fraction | None) -> RangeEnd:
         """What is not given has no end; one bound alone also says where the outermost interval is."""
         given = [bound for bound in (snap, coding, limit) if bound is not None]
         if not given:
-            return Side(None, None, None)
+            return RangeEnd(None, None, None)
         snap = given[0] if snap is None else snap
-        return Side(snap, snap if coding is None else coding, limit)
+        return RangeEnd(snap, snap if coding is None else coding, limit)
 
 
 @dataclass(frozen=True)
 class Range:
     """Both ends of the range."""
 
-    lower: Side
-    upper: Side
+    lower: RangeEnd
+    upper: RangeEnd
 
     def __iter__(self) -> Iterator[Fraction]:
         """The bounds from the lowest to the highest."""
@@ -75,13 +75,13 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Level:
+class IntervalLevel:
     """Neighbouring intervals between `cuts`, repeated without end in both directions, with their labels."""
 
     cuts: tuple[Fraction, ...]
-    labels: tuple[Label | None, ...]
+    labels: tuple[LabelFunction | None, ...]
 
-    def group(self, groups: Sequence[Group]) -> Level:
+    def group(self, groups: Sequence[Group]) -> IntervalLevel:
         """The next level. Groups take intervals one after the other.
 
         Groups that need more intervals than are listed go on with the repetitions; groups that need fewer
@@ -90,7 +90,7 @@ class Level:
         count = len(self.labels)
         period = self.cuts[-1] - self.cuts[0]
         ends: list[int] = [0]
-        labels: list[Label | None] = []
+        labels: list[LabelFunction | None] = []
         once = sum(group.size for group in groups) >= count
         while not labels or (not once and ends[-1] < count):
             for group in groups:
@@ -100,7 +100,7 @@ class Level:
                 ends.append(end if once else min(end, count))
                 labels.append(group.label)
         cuts = (self.cuts[end % count] + period * (end // count) for end in ends)
-        return Level(tuple(cuts), tuple(labels))
+        return IntervalLevel(tuple(cuts), tuple(labels))
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,15 @@ class Segment:
     where: Literal["inside", "below", "above"]
     lower: Fraction | None
     upper: Fraction | None
-    label: Label | None
+    label: LabelFunction | None
 
 
 class Line:
     """Sorted positions, ready to be cut level by level."""
 
-    def __init__(self, floors: Callable[[int], Integers], levels: Sequence[Level], bounds: Range) -> None:
+    def __init__(
+        self, floors: Callable[[int], Integers], levels: Sequence[IntervalLevel], bounds: Range
+    ) -> None:
         """Cut what `floors` tells: the whole numbers below all places, times a number that makes all ends whole.
 
         A place is before an end if the whole number below it is. Values with the same one make a `group`, by which all
@@ -142,7 +144,7 @@ class Line:
             wrong |= (self._places >= self._whole(self._bounds.upper.limit)).astype(bool)
         return np.flatnonzero(wrong[self.group])
 
-    def cut(self, level: Level) -> tuple[npt.NDArray[np.intp], list[Segment]]:
+    def cut(self, level: IntervalLevel) -> tuple[npt.NDArray[np.intp], list[Segment]]:
         """Which piece each group falls into, and the pieces, in ascending order."""
         low, high = self._bounds.lower, self._bounds.upper
         x = self._places
@@ -176,7 +178,7 @@ class Line:
         ]
         return np.cumsum(new) - 1, pieces
 
-    def _piece(self, state: int, index: int, start: int, end: int, level: Level) -> Segment:
+    def _piece(self, state: int, index: int, start: int, end: int, level: IntervalLevel) -> Segment:
         if state == 0:
             return Segment("below", self._bounds.lower.limit, self._bounds.lower.coding, None)
         if state == 2:
@@ -184,7 +186,7 @@ class Line:
         limits = Fraction(int(start), self._scale), Fraction(int(end), self._scale)
         return Segment("inside", *limits, level.labels[index])
 
-    def _locate(self, places: Integers, level: Level) -> tuple[Integers, Integers, Integers]:
+    def _locate(self, places: Integers, level: IntervalLevel) -> tuple[Integers, Integers, Integers]:
         """Number, start and end of the interval around each place."""
         cuts: Integers = np.array([self._whole(cut) for cut in level.cuts], dtype=self._dtype)
         period = cuts[-1] - cuts[0]
@@ -192,7 +194,7 @@ class Line:
         index = np.searchsorted(cuts, places - offset, side="right") - 1
         return index, cuts[index] + offset, cuts[index + 1] + offset
 
-    def _one(self, place: Fraction, level: Level, before: bool = False) -> tuple[int, int, int]:
+    def _one(self, place: Fraction, level: IntervalLevel, before: bool = False) -> tuple[int, int, int]:
         """The interval around a place; with `before`, an interval does not count as around its start."""
         whole = self._whole(place)
         index, start, end = self._locate(np.array([whole], dtype=self._dtype), level)

@@ -38,7 +38,7 @@ _OLDEST = 125
 
 
 @dataclass(frozen=True)
-class Proposed:
+class ProposedHierarchy:
     """A hierarchy for a column, and why it suits: `name` is one of `REASONS`."""
 
     builder: Builder
@@ -50,7 +50,7 @@ class Proposed:
         return REASONS[self.name]
 
 
-def proposals(values: pa.Array, column: str = "", *, most: int = 3) -> tuple[Proposed, ...]:
+def proposals(values: pa.Array, column: str = "", *, most: int = 3) -> tuple[ProposedHierarchy, ...]:
     """Propose hierarchies for the distinct values of a column: first the one that `propose` does, then others.
 
     >>> for each in proposals(pa.array(range(17, 91)), "age"):
@@ -59,38 +59,38 @@ def proposals(values: pa.Array, column: str = "", *, most: int = 3) -> tuple[Pro
     Intervals - ages by 5, 10 and 20 years, 90 and more together, as HIPAA's Safe Harbor asks
     Intervals - wider from the start: fewer levels, and a quicker search
     """
-    found: list[Proposed] = []
+    found: list[ProposedHierarchy] = []
     for each in _suitable(values, column):
         if all(each.builder != other.builder for other in found):
             found.append(each)
     return tuple(found[:most])
 
 
-def _suitable(values: pa.Array, column: str) -> Iterator[Proposed]:
+def _suitable(values: pa.Array, column: str) -> Iterator[ProposedHierarchy]:
     known = present(values, column)
     first = Auto().propose(values, column)
     if isinstance(first, Dates):
-        yield Proposed(first, "calendar")
-        yield Proposed(Dates(("year", "decade"), format=first.format, root=True), "years")
+        yield ProposedHierarchy(first, "calendar")
+        yield ProposedHierarchy(Dates(("year", "decade"), format=first.format, root=True), "years")
     elif isinstance(first, Intervals):
-        yield Proposed(first, "round widths")
+        yield ProposedHierarchy(first, "round widths")
         if pa.types.is_integer(known.type) and _are_ages(known):
-            yield Proposed(Intervals((5, 10, 20), upper=Bounds(coding=90)), "ages")
+            yield ProposedHierarchy(Intervals((5, 10, 20), upper=Bounds(coding=90)), "ages")
         if len(first.widths) > 2:
-            yield Proposed(Intervals(first.widths[2::2]), "wide")
+            yield ProposedHierarchy(Intervals(first.widths[2::2]), "wide")
         if len(known) >= _MANY_NEIGHBOURS:
-            yield Proposed(ordering(max(2, len(known) // _MANY_NEIGHBOURS), 2, 2), "neighbours")
+            yield ProposedHierarchy(ordering(max(2, len(known) // _MANY_NEIGHBOURS), 2, 2), "neighbours")
     elif isinstance(first, Redaction):
-        yield Proposed(first, "from the right")
-        yield Proposed(Priority(), "rarest first")
+        yield ProposedHierarchy(first, "from the right")
+        yield ProposedHierarchy(Priority(), "rarest first")
     elif isinstance(first, Priority):
-        yield Proposed(first, "rarest first")
+        yield ProposedHierarchy(first, "rarest first")
     else:
-        yield Proposed(first, "value or nothing")
-        yield Proposed(Identity(), "as it is")
+        yield ProposedHierarchy(first, "value or nothing")
+        yield ProposedHierarchy(Identity(), "as it is")
         if len(known) > 2:
-            yield Proposed(Priority(), "rarest first")
-    yield Proposed(Suppression(), "value or nothing")
+            yield ProposedHierarchy(Priority(), "rarest first")
+    yield ProposedHierarchy(Suppression(), "value or nothing")
 
 
 def _are_ages(known: pa.Array) -> bool:

@@ -29,7 +29,7 @@ from veil.models.base import (
     readings,
 )
 from veil.models.sensitive import OfVisible
-from veil.quality.base import Evaluation, Node, QualityModel, Tally
+from veil.quality.base import ClassSums, Evaluation, Node, QualityModel
 
 
 class Verdict(NamedTuple):
@@ -159,7 +159,7 @@ class Evaluator:
         if table.people is not None:
             return self._judge_people(levels, table, table.people)
         kernels.below(table.count, self.smallest, rejected, work.tally)
-        tally = Tally(*work.tally.tolist())
+        tally = ClassSums(*work.tally.tolist())
         if self.steady or self.settling:
             # What settling criteria reject is rejected further down as well: there is even less left there.
             tally = self._reject([*self.steady, *self.settling], table, rejected)
@@ -220,7 +220,7 @@ class Evaluator:
             tally, lost = self._reject([], table, rejected), people.lost(unsafe)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, lost)
 
-    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> Tally:
+    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> ClassSums:
         """Let them reject in turn until none has anything left to reject."""
         before = -1
         while (tally := self._reject(self.settling, table, rejected)).suppressed != before:
@@ -229,11 +229,11 @@ class Evaluator:
 
     def _reject(
         self, criteria: Sequence[ClassCriterion], table: ClassTable, rejected: NDArray[np.uint8]
-    ) -> Tally:
+    ) -> ClassSums:
         for criterion in criteria:
             criterion.reject(table, rejected)
         kernels.tally(table.count, rejected, self.work.tally)
-        return Tally(*self.work.tally.tolist())
+        return ClassSums(*self.work.tally.tolist())
 
     def room(self, source: ClassTable, classes: int) -> int:
         """Bound the kept classes of any node between `source` and the node evaluated from it just now."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from veil.classes.encoding import Levels
 from veil.lattice.auto import Auto
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found, Limits, Search, Strategy
+from veil.lattice.search import BestNode, Limits, Search, Strategy
 from veil.lattice.space import Space
 from veil.quality.base import Evaluation
 
@@ -32,7 +32,7 @@ class Priced(NamedTuple):
 
 def price_choices(
     evaluator: Evaluator,
-    found: Found,
+    found: BestNode,
     *,
     fixed: Mapping[int, int],
     seconds: float = math.inf,
@@ -87,7 +87,7 @@ def _with(levels: Levels, attribute: int, level: int) -> Levels:
     return (*levels[:attribute], level, *levels[attribute + 1 :])
 
 
-def _is_settled(found: Found, minimum: Levels, maximum: Levels) -> bool:
+def _is_settled(found: BestNode, minimum: Levels, maximum: Levels) -> bool:
     """Whether the best node of the whole space, being among these, is the best of these."""
     best = found.best
     return best is not None and found.proven and best.levels in Space(minimum, maximum, 0)

@@ -59,7 +59,7 @@ class Limits:
 
 
 @dataclass
-class Found:
+class BestNode:
     """What a search returns: the best node, the explored space, and how good the best node provably is.
 
     Attributes
@@ -125,14 +125,14 @@ class Search:
             if each.anonymous and each.score is not None and levels in self.space:
                 yield each.score, sum(levels), levels
 
-    def run(self, strategy: Strategy) -> Found:
+    def run(self, strategy: Strategy) -> BestNode:
         """Let a strategy search, and sum up."""
         with ThreadPoolExecutor(self.threads) as self.pool, contextlib.suppress(Stop):
             strategy.run(self)
         best = self.best_evaluation
         if best is not None and self.bound is not None and self.bound >= self.best_score:
             self.bound = best.score
-        return Found(
+        return BestNode(
             best, self.space, self.proven, self.bound, self.curve, self.ending, self.checks, self.elapsed
         )
 

@@ -40,7 +40,7 @@ from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Ask, Mode, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
-from veil.outcome.outcome import Outcome, Part, Pass, prepared_part, without_rows
+from veil.outcome.outcome import Outcome, Pass, RecodedPart, prepared_part, without_rows
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
@@ -230,7 +230,7 @@ class _Recoding:
         if not recoded.size:
             return 0
         count = self.prepared.records(recoded)
-        self.parts.append(Part(levels, recoded))
+        self.parts.append(RecodedPart(levels, recoded))
         self.hidden[recoded] = False
         assert score is not None
         self.passes.append(
@@ -249,16 +249,16 @@ class _Recoding:
         self.failure = "the last pass recoded nothing"
         if self.survives or not rows.size:
             return rows
-        together = self._with(Part(levels, rows))
+        together = self._with(RecodedPart(levels, rows))
         if _promises_hold(together):
             return rows
         self.failure = "classes of the last pass would have become one with others, and broken a promise"
         if self.prepared.plan.knows == "all rows":
             return rows[:0]  # a person is published with all rows, or with none
         rows = np.setdiff1d(rows, _rows_in_earlier_classes(together, rows))
-        return rows if rows.size and _promises_hold(self._with(Part(levels, rows))) else rows[:0]
+        return rows if rows.size and _promises_hold(self._with(RecodedPart(levels, rows))) else rows[:0]
 
-    def _with(self, new: Part) -> Outcome:
+    def _with(self, new: RecodedPart) -> Outcome:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
         # Whether cells of what is still hidden may be shown is decided at the end.

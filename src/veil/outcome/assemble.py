@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
 from veil.outcome.apply import Column, blank_rows, decode_column, generalize_columns, rows_out
-from veil.outcome.outcome import Outcome, Part, prepared_part
+from veil.outcome.outcome import Outcome, RecodedPart, prepared_part
 from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import in_new_memory
@@ -21,7 +21,7 @@ from veil.tables.source import Source
 def assemble(
     source: Source,
     prepared: Prepared,
-    parts: Sequence[Part],
+    parts: Sequence[RecodedPart],
     hidden: NDArray[np.bool_],
     *,
     shuffle: bool = False,
@@ -46,12 +46,12 @@ def assemble(
 
 
 def _put_together(
-    prepared: Prepared, parts: Sequence[Part], hidden: NDArray[np.bool_], *, shuffle: bool
+    prepared: Prepared, parts: Sequence[RecodedPart], hidden: NDArray[np.bool_], *, shuffle: bool
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
     """Return the table, the input row of each of its rows (None: all, in their order), and its flag column."""
     plan, known = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
     pieces = [part for part in parts if part.rows.size]
-    pieces += [Part(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else []
+    pieces += [RecodedPart(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else []
     tables = [_generalize_rows(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
     order = np.argsort(np.concatenate([piece.rows for piece in pieces]))
     rows = rows_out(np.ones(hidden.size, np.bool_), hidden, plan, shuffle=shuffle)
@@ -77,7 +77,7 @@ def _generalize_rows(some: Prepared, levels: Levels) -> pa.Table:
 
 
 def _of_one_type(
-    prepared: Prepared, j: int, pieces: Sequence[Part], chunks: list[pa.ChunkedArray]
+    prepared: Prepared, j: int, pieces: Sequence[RecodedPart], chunks: list[pa.ChunkedArray]
 ) -> list[pa.ChunkedArray]:
     """Spell original values as text where other records show labels."""
     if len({chunk.type for chunk in chunks}) == 1:

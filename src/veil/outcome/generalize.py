@@ -16,9 +16,9 @@ from veil.classes.sample import Sample
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
-from veil.lattice.search import Found, Limits, Search
+from veil.lattice.search import BestNode, Limits, Search
 from veil.outcome.apply import apply_levels
-from veil.outcome.outcome import Outcome, Part
+from veil.outcome.outcome import Outcome, RecodedPart
 from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
@@ -29,7 +29,7 @@ class Choice:
     """The node that was chosen, what the search found, and what can judge other nodes."""
 
     levels: Levels
-    found: Found
+    found: BestNode
     evaluator: Evaluator
     score: float | tuple[float, ...] = math.nan
     classes: int = 0
@@ -136,7 +136,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     if prepared.subset is not None:
         hidden &= prepared.subset
     kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
-    parts = (Part(levels, np.flatnonzero(kept)),)
+    parts = (RecodedPart(levels, np.flatnonzero(kept)),)
     prepared = prepared.named_by(parts)
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
@@ -165,7 +165,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     )
 
 
-def _why_not(found: Found, prepared: Prepared) -> str:
+def _why_not(found: BestNode, prepared: Prepared) -> str:
     """Explain why nothing is anonymous, with the way out."""
     plan = prepared.plan
     models = " and ".join(str(model) for model in plan.models)

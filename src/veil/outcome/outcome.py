@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from veil.outcome.method import Method
 
 
-class Part(NamedTuple):
+class RecodedPart(NamedTuple):
     """Records that are generalized to the same levels: row numbers of the input."""
 
     levels: Levels
@@ -127,7 +127,7 @@ class Outcome:
     rows: NDArray[np.int64] | None = None
     hidden: NDArray[np.bool_] | None = None
     flag: str | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RecodedPart, ...] = ()
     prepared: Prepared | None = None
     apart: Mapping[str, pa.Table] = field(default_factory=dict)
     secret: frozenset[str] = frozenset()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.owner_sample import seen_by
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample, SampleAttribute
 from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
 from veil.plan.owners import number_people
@@ -180,7 +180,7 @@ def encode(
 
 def _further(
     column: pa.ChunkedArray, name: str, order: Sequence[str] | None, marker: str | None
-) -> Attribute:
+) -> SampleAttribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
     check_comparable(column, name)
     if is_list(column.type):
@@ -191,7 +191,9 @@ def _further(
     rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
     values = values.take(pa.array(first_to_last))
     hidden = shows_no_value(values, marker)
-    return Attribute(name, rank[indices], tuple(python_values(values)), hidden if hidden.any() else None)
+    return SampleAttribute(
+        name, rank[indices], tuple(python_values(values)), hidden if hidden.any() else None
+    )
 
 
 def _order(plan: Plan, name: str) -> Sequence[str] | None:
@@ -204,14 +206,14 @@ def _order(plan: Plan, name: str) -> Sequence[str] | None:
     return (orders[0] or None) if orders else None
 
 
-def _sets(column: pa.ChunkedArray, name: str) -> Attribute:
+def _sets(column: pa.ChunkedArray, name: str) -> SampleAttribute:
     """Code a column of lists, which Arrow can neither encode nor sort, by first appearance."""
     places: dict[tuple[object, ...] | None, int] = {}
     rows = (None if row is None else tuple(row) for row in column.to_pylist())
     codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
     values = tuple(None if each is None else list(each) for each in places)
     hidden = np.array([each is None for each in values]) if None in places else None
-    return Attribute(name, codes, values, hidden)
+    return SampleAttribute(name, codes, values, hidden)
 
 
 def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:

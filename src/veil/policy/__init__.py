@@ -17,7 +17,7 @@ from veil.base.provided import POLICIES_CARRIED_OUT
 if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.account import Account as Account
     from veil.policy.audit import refused_cells as refused_cells
-    from veil.policy.checks import Problem as Problem
+    from veil.policy.checks import PolicyProblem as PolicyProblem
     from veil.policy.checks import check as check
     from veil.policy.documents import parse as parse
     from veil.policy.documents import read as read
@@ -26,12 +26,12 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.documents import to_xml as to_xml
     from veil.policy.documents import write as write
     from veil.policy.elements import Policy as Policy
-    from veil.policy.retention import Due as Due
+    from veil.policy.retention import DueData as DueData
     from veil.policy.retention import due as due
     from veil.policy.schema import json_schema as json_schema
     from veil.policy.schema import xml_schema as xml_schema
-    from veil.policy.substitution import Distribution as Distribution
     from veil.policy.substitution import Substitution as Substitution
+    from veil.policy.substitution import ValueFrequencies as ValueFrequencies
     from veil.policy.substitution import implied as implied
     from veil.policy.substitution import weakest as weakest
     from veil.policy.unmapped import Unmapped as Unmapped
@@ -39,13 +39,13 @@ if TYPE_CHECKING:  # names for editors and type checkers
 
 _HOMES = {
     "account": ("Account",),
-    "checks": ("Problem", "check"),
+    "checks": ("PolicyProblem", "check"),
     "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
     "elements": ("Policy",),
     "audit": ("refused_cells",),
-    "retention": ("Due", "due"),
+    "retention": ("DueData", "due"),
     "schema": ("json_schema", "xml_schema"),
-    "substitution": ("Distribution", "Substitution", "implied", "weakest"),
+    "substitution": ("ValueFrequencies", "Substitution", "implied", "weakest"),
     "leftovers": ("Unmapped", "unmapped"),
 }
 

@@ -35,7 +35,7 @@ ENTITY_KINDS = ("Person", "Legal Entity", "Public Authority")
 _GROUPS = {"ei": "EI", "qid": "QID", "qi": "QID", "sd": "SD", "sa": "SD", "nsd": "NSD", "nsa": "NSD"}
 
 
-class Problem(NamedTuple):
+class PolicyProblem(NamedTuple):
     """Something that is wrong with a policy."""
 
     path: str
@@ -71,7 +71,7 @@ def _is_sensitive(data: Data) -> bool:
     return _GROUPS.get(plain(data.privacy_group or "")) == "SD"
 
 
-def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> list[Problem]:
+def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> list[PolicyProblem]:
     """List everything that is wrong with a policy, and with those under it, and what was refused on a day (today).
 
     >>> for problem in check(Policy("p", purposes=(Purpose("research", data=(Data("age", privacy_group="X"),)),))):
@@ -82,10 +82,10 @@ def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> l
     """
     graves = list(_graves(policy, secrets))
     told = [] if any(_is_date(each) for each in graves) else refusals(policy, on or date.today())
-    return [*graves, *(Problem(*each, grave=False, refused=True) for each in told), *_gaps(policy)]
+    return [*graves, *(PolicyProblem(*each, grave=False, refused=True) for each in told), *_gaps(policy)]
 
 
-def _is_date(problem: Problem) -> bool:
+def _is_date(problem: PolicyProblem) -> bool:
     return problem.path.endswith("pointOfAcceptance")
 
 
@@ -99,9 +99,9 @@ def check_to_run(policy: Policy, name: str, *, secrets: bool = False) -> None:
 # What would have to be guessed about
 
 
-def _graves(policy: Policy, secrets: bool, start: str = "") -> Iterator[Problem]:
-    def grave(path: str, text: str) -> Problem:
-        return Problem(start + path, text, True)
+def _graves(policy: Policy, secrets: bool, start: str = "") -> Iterator[PolicyProblem]:
+    def grave(path: str, text: str) -> PolicyProblem:
+        return PolicyProblem(start + path, text, True)
 
     for path, text in _twice((each.name for each in policy.purposes), "purposeList.purpose", "purpose"):
         yield grave(path, text)
@@ -250,9 +250,9 @@ def _wider(below: Purpose, above: Purpose) -> Iterator[str]:
 # What a lawyer minds
 
 
-def _gaps(policy: Policy, start: str = "") -> Iterator[Problem]:
-    def gap(path: str, text: str) -> Problem:
-        return Problem(start + path, text, False)
+def _gaps(policy: Policy, start: str = "") -> Iterator[PolicyProblem]:
+    def gap(path: str, text: str) -> PolicyProblem:
+        return PolicyProblem(start + path, text, False)
 
     for name, value in (("name", policy.name), ("version", policy.version), ("lang", policy.lang)):
         if not value:

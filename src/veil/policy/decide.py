@@ -51,7 +51,7 @@ class Request(NamedTuple):
     """The day on which the purpose ended, if it has."""
 
 
-class Verdict(NamedTuple):
+class PolicyVerdict(NamedTuple):
     """What a policy says: a purpose with the data that stay back, or why not."""
 
     purpose: Purpose | None
@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
     withheld: frozenset[str] = frozenset()
 
 
-def decide(policy: Policy, asked: Request, withdrawn: date | None = None) -> Verdict:
+def decide(policy: Policy, asked: Request, withdrawn: date | None = None) -> PolicyVerdict:
     """Say whether a record under this policy may be used, and which of its data may not.
 
     >>> from veil.policy.elements import Data, Entity
@@ -76,7 +76,7 @@ def decide(policy: Policy, asked: Request, withdrawn: date | None = None) -> Ver
     if reason is None and purpose is None:
         reason = NO_PURPOSE
     if reason is not None or purpose is None:
-        return Verdict(None, reason)
+        return PolicyVerdict(None, reason)
     family = [purpose, *relatives(policy, purpose)]
     refused = {name for each in family for name in refused_data(each, asked.on)}
     for under in policy.underlying:
@@ -86,7 +86,7 @@ def decide(policy: Policy, asked: Request, withdrawn: date | None = None) -> Ver
         refused |= below.withheld
     withheld = withheld_data(purpose, refused)
     reason = _refusal(policy, family, withheld, asked) or _end(purpose, asked, withdrawn)
-    return Verdict(None, reason) if reason is not None else Verdict(purpose, None, withheld)
+    return PolicyVerdict(None, reason) if reason is not None else PolicyVerdict(purpose, None, withheld)
 
 
 def _no_entry(policy: Policy, asked: Request) -> str | None:
@@ -129,7 +129,7 @@ def _end(purpose: Purpose, asked: Request, withdrawn: date | None) -> str | None
 
 def decide_all(
     policies: Mapping[str, Policy], asked: Request, withdrawn: Mapping[str, date] | None = None
-) -> dict[str, Verdict]:
+) -> dict[str, PolicyVerdict]:
     """Say it of each policy."""
     gone = withdrawn or {}
     return {name: decide(each, asked, gone.get(name)) for name, each in policies.items()}

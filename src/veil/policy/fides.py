@@ -52,7 +52,7 @@ _RULES: tuple[tuple[str, Role], ...] = (
 _ORDER: tuple[Role, ...] = ("identifying", "quasi-identifying", "sensitive", "insensitive")
 
 
-class Proposed(NamedTuple):
+class FidesField(NamedTuple):
     """A field of a Fides data set."""
 
     collection: str
@@ -62,7 +62,7 @@ class Proposed(NamedTuple):
     """None if no rule knows one of its categories, or it has none: a person has to say it."""
 
 
-def propose_roles(path: str | os.PathLike[str]) -> list[Proposed]:
+def propose_roles(path: str | os.PathLike[str]) -> list[FidesField]:
     """Read a Fides dataset file, and propose a role for each field.
 
     The strictest role of its categories counts, and a category that no rule knows leaves the role open.
@@ -88,7 +88,7 @@ def _list(tree: Any, key: str) -> list[Any]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _fields(tree: Any, collection: str, prefix: str) -> Iterator[Proposed]:
+def _fields(tree: Any, collection: str, prefix: str) -> Iterator[FidesField]:
     for each in _list(tree, "fields"):
         name = prefix + str(each.get("name"))
         inner = _list(each, "fields")
@@ -97,7 +97,7 @@ def _fields(tree: Any, collection: str, prefix: str) -> Iterator[Proposed]:
         else:
             given = each.get("data_categories")
             categories = tuple(map(str, given)) if isinstance(given, list) else ()
-            yield Proposed(collection, name, categories, _role(categories))
+            yield FidesField(collection, name, categories, _role(categories))
 
 
 def _role(categories: tuple[str, ...]) -> Role | None:

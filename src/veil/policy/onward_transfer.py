@@ -11,7 +11,7 @@ from datetime import date
 
 from veil.errors import VeilError
 from veil.models import PrivacyModel
-from veil.policy.checks import Problem, group_of
+from veil.policy.checks import PolicyProblem, group_of
 from veil.policy.combined import terms_of
 from veil.policy.consent import NEVER, accepted_from, is_abroad
 from veil.policy.elements import Policy, Purpose
@@ -23,7 +23,7 @@ from veil.policy.substitution import implied
 _STRICTNESS = {"EI": 3, "QID": 2, "SD": 2, "NSD": 0}
 
 
-def widened(policy: Policy, under: Policy) -> list[Problem]:
+def widened(policy: Policy, under: Policy) -> list[PolicyProblem]:
     """List where a policy allows more than another one, each with the path of its element.
 
     >>> from veil.policy.elements import Data, Retention
@@ -35,10 +35,10 @@ def widened(policy: Policy, under: Policy) -> list[Problem]:
     >>> widened(old, old)
     []
     """
-    return [Problem(path, text, True) for path, text in _widened(policy, under)]
+    return [PolicyProblem(path, text, True) for path, text in _widened(policy, under)]
 
 
-def check_chain(policy: Policy) -> list[Problem]:
+def check_chain(policy: Policy) -> list[PolicyProblem]:
     """List where a policy, or one under it, allows more than the one below."""
     found = []
     for at, under in enumerate(policy.underlying):

@@ -28,7 +28,7 @@ TOP = "*"
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CoarsenedColumn:
     """A column after its cells have been made coarser.
 
     Attributes
@@ -94,7 +94,7 @@ def lift(
     codes: NDArray[np.int64],
     given: Any = None,
     withheld: bool = False,
-) -> Column:
+) -> CoarsenedColumn:
     """Make the cells of a column as coarse as each record's policy asks.
 
     Parameters
@@ -115,7 +115,7 @@ def lift(
     chains = _chains(name, levels, policies, given, values, texts, counts)
     if chains is None:  # nobody lists anything
         own = Suppression() if given is None else given
-        return Column(
+        return CoarsenedColumn(
             name,
             None,
             _ending_in_root(own, values, counts, name) if withheld else own,
@@ -162,7 +162,7 @@ def lift(
         hierarchy = ended
     before = chains.hierarchy(text for text in texts if text is not None) if present else Suppression()
     floors = np.where(missing, 0, floors)
-    return Column(name, new, hierarchy, cap, int(lifted.sum()), above, floors, chains, before)
+    return CoarsenedColumn(name, new, hierarchy, cap, int(lifted.sum()), above, floors, chains, before)
 
 
 def _ending_in_root(given: Any, values: pa.Array, counts: NDArray[np.int64], name: str) -> Any:

@@ -149,7 +149,7 @@ def withdrawals(given: Mapping[str, date] | None, policies: Mapping[str, Policy]
     return {name: as_day(each) for name, each in (given or {}).items()}
 
 
-class Due(NamedTuple):
+class DueData(NamedTuple):
     """Data that must go."""
 
     policy: str
@@ -167,7 +167,7 @@ def due(
     *,
     ended: dict[str, date] | None = None,
     withdrawn: dict[str, date] | None = None,
-) -> list[Due]:
+) -> list[DueData]:
     """List what must be gone on a day: retention that is over, and consent that was withdrawn.
 
     Parameters
@@ -179,15 +179,15 @@ def due(
 
     Releases that are out already stay out: nobody can take a record back from those who have it.
     """
-    found: list[Due] = []
+    found: list[DueData] = []
     days = withdrawals(withdrawn, policies)
     for name, policy in policies.items():
         gone = days.get(name)
         for purpose in policy.purposes:
             if gone is not None and gone <= on:
-                found.append(Due(name, str(purpose.name), gone, "consent withdrawn"))
+                found.append(DueData(name, str(purpose.name), gone, "consent withdrawn"))
                 continue
             since = due_day(purpose.retention, (ended or {}).get(str(purpose.name)))
             if since is not None and since <= on:
-                found.append(Due(name, str(purpose.name), since, "retention over"))
+                found.append(DueData(name, str(purpose.name), since, "retention over"))
     return found

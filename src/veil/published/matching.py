@@ -44,7 +44,7 @@ def patterns(codes: Codes) -> Counts:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class MatchingRows:
     """Rows in two parts: distinct whole rows with their number, and rows with missing cells one by one.
 
     `ranges` gives for each partial row the whole rows that match it, as places in an order that its pattern of
@@ -59,7 +59,7 @@ class Crowd:
     """Rows with missing cells."""
 
     @staticmethod
-    def of(codes: Codes) -> Crowd:
+    def of(codes: Codes) -> MatchingRows:
         """Sort rows into the two parts."""
         gaps = (codes < 0).any(axis=1)
         rows = np.flatnonzero(~gaps)
@@ -69,7 +69,7 @@ class Crowd:
         )
         of_row = np.full(len(codes), -1, np.int64)
         of_row[rows] = number
-        return Crowd(codes[rows[first]], sizes.astype(np.int64), of_row, np.flatnonzero(gaps))
+        return MatchingRows(codes[rows[first]], sizes.astype(np.int64), of_row, np.flatnonzero(gaps))
 
     def ranges(self, shown: Codes, pattern: int) -> tuple[Counts, Counts, Counts]:
         """Return an order of the whole rows, and where in it those begin and end that match each given row.
@@ -83,7 +83,7 @@ class Crowd:
         return order, np.searchsorted(mine[order], theirs), np.searchsorted(mine[order], theirs, side="right")
 
 
-def matches(codes: Codes) -> tuple[Crowd, Counts, Counts]:
+def matches(codes: Codes) -> tuple[MatchingRows, Counts, Counts]:
     """Count the rows that match each row. Return them as a crowd, with the counts of whole and of partial rows.
 
     >>> codes = np.array([[0, 0], [0, 0], [1, 0], [-1, 0]], np.int32)
@@ -91,7 +91,7 @@ def matches(codes: Codes) -> tuple[Crowd, Counts, Counts]:
     >>> whole[crowd.of_row[:3]].tolist(), partial.tolist()
     ([3, 3, 2], [4])
     """
-    crowd = Crowd.of(codes)
+    crowd = MatchingRows.of(codes)
     shown = np.ascontiguousarray(codes[crowd.partial])
     of_whole = crowd.sizes.copy()
     of_partial = np.zeros(len(shown), np.int64)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from veil.base.registry import Family, find, import_files, snake
 from veil.errors import ParameterError, did_you_mean
 from veil.quality.base import NO_BOUND as NO_BOUND
+from veil.quality.base import ClassSums as ClassSums
 from veil.quality.base import Evaluation as Evaluation
 from veil.quality.base import Measure as Measure
 from veil.quality.base import Node as Node
 from veil.quality.base import QualityModel as QualityModel
 from veil.quality.base import Score as Score
-from veil.quality.base import Tally as Tally
 
 QUALITIES = Family(
     QualityModel,
@@ -98,7 +98,7 @@ else:
         "Quality",
         "QualityModel",
         "Score",
-        "Tally",
+        "ClassSums",
         "VectorMeasure",
         "by_name",
         *QUALITIES.names,

@@ -22,7 +22,7 @@ Score = tuple[float, ...]
 NO_BOUND: Score = (float("-inf"),)
 
 
-class Tally(NamedTuple):
+class ClassSums(NamedTuple):
     """Sums over the classes of a node; `veil.classes.kernels.tally` defines them."""
 
     classes: int
@@ -38,7 +38,7 @@ class Node(NamedTuple):
     levels: Levels
     table: ClassTable
     rejected: NDArray[np.uint8]
-    tally: Tally
+    tally: ClassSums
     work: Workspace
 
 
@@ -66,7 +66,7 @@ class Evaluation(NamedTuple):
 
     levels: Levels
     anonymous: bool
-    tally: Tally
+    tally: ClassSums
     score: Score | None
     base: Score
     least: int

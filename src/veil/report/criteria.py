@@ -22,7 +22,7 @@ SOURCES: dict[Guide, str] = {
 }
 
 
-class Answer(NamedTuple):
+class CriterionAnswer(NamedTuple):
     """A question of a guide, what the release says to it, and what is left to whoever signs."""
 
     question: str
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     left: tuple[str, ...]
 
 
-def answers(outcome: Outcome, guide: Guide) -> tuple[Answer, ...]:
+def answers(outcome: Outcome, guide: Guide) -> tuple[CriterionAnswer, ...]:
     """Answer the questions of a guide for a release."""
     return _wp216(outcome) if guide == "WP 216" else _sp800188(outcome)
 
@@ -59,7 +59,7 @@ def _share(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _wp216(outcome: Outcome) -> tuple[Answer, ...]:
+def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
     before, after = risks_of(outcome)
     open_concerns = [each.statement for each in concerns_of(outcome) if not each.acknowledged]
     plan = outcome.plan
@@ -68,7 +68,7 @@ def _wp216(outcome: Outcome) -> tuple[Answer, ...]:
     unjudged = [name for name in sensitive if name not in judged]
     people = "people" if outcome.persons is not None else "records"
     return (
-        Answer(
+        CriterionAnswer(
             "Singling out: is it still possible to single out an individual?",
             (
                 f"{_share(before.uniques)} of the {people} were alone with their quasi-identifiers before, {_share(after.uniques)} are now",
@@ -76,7 +76,7 @@ def _wp216(outcome: Outcome) -> tuple[Answer, ...]:
             ),
             ("which other columns somebody could know of a person, beside the quasi-identifiers that were named",),
         ),
-        Answer(
+        CriterionAnswer(
             "Linkability: is it still possible to link records relating to an individual?",
             (
                 f"the highest chance to find somebody by their quasi-identifiers was {_share(before.highest)} and is {_share(after.highest)}",
@@ -89,7 +89,7 @@ def _wp216(outcome: Outcome) -> tuple[Answer, ...]:
                 *(("that no person has several rows",) if outcome.persons is None else ()),
             ),
         ),
-        Answer(
+        CriterionAnswer(
             "Inference: can information be inferred concerning an individual?",
             (
                 *_promises(outcome, "attribute linkage"),
@@ -105,26 +105,26 @@ def _wp216(outcome: Outcome) -> tuple[Answer, ...]:
     )  # fmt: skip
 
 
-def _sp800188(outcome: Outcome) -> tuple[Answer, ...]:
+def _sp800188(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
     plan = outcome.plan
     removed = () if plan is None else tuple(plan.identifying)
     quasi = tuple(outcome.quasi_identifiers)
     findings = outcome.verification.findings
     kept = sum(each.holds for each in findings)
     return (
-        Answer("Goals and data-sharing model", (), ("why the data are shared, with whom, and by which model: public release, controlled access, or an enclave",)),
-        Answer("Review", (), ("who reviews the release: a Disclosure Review Board, or whoever stands for one",)),
-        Answer(
+        CriterionAnswer("Goals and data-sharing model", (), ("why the data are shared, with whom, and by which model: public release, controlled access, or an enclave",)),
+        CriterionAnswer("Review", (), ("who reviews the release: a Disclosure Review Board, or whoever stands for one",)),
+        CriterionAnswer(
             "Direct identifiers",
             (f"{plural(len(removed), 'column', 'columns')} named as identifying and removed or masked",),
             ("that free text, pictures and numbers hold no further names",),
         ),
-        Answer(
+        CriterionAnswer(
             "Quasi-identifiers",
             (f"{plural(len(quasi), 'column', 'columns')} named as quasi-identifiers; {plural(outcome.suppressed, 'record', 'records')} suppressed",),
             ("what an outsider could know or buy about these people",),
         ),
-        Answer(
+        CriterionAnswer(
             "A standard with measurable performance levels",
             (
                 *(() if plan is None else tuple(f"promised: {model}" for model in plan.models)),
@@ -132,12 +132,12 @@ def _sp800188(outcome: Outcome) -> tuple[Answer, ...]:
             ),
             ("that these levels suit the data-sharing model",),
         ),
-        Answer(
+        CriterionAnswer(
             "Re-identification studies",
             (f"the highest chance to find somebody by their quasi-identifiers is {_share(risks_of(outcome)[1].highest)}",),
             ("whether somebody with other data should try (`veil.risk.linkage_experiment` tries with the original)",),
         ),
-        Answer(
+        CriterionAnswer(
             "Documentation",
             ("recipe, report and certificate say what was done, so that it can be done and checked again",),
             ("where they are kept, and when the release is looked at again",),

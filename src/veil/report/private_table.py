@@ -13,7 +13,7 @@ from typing import Any
 from veil.dp.private_table import PrivateTable
 from veil.errors import OutputError
 from veil.report.content.facts import versions
-from veil.report.pages.blocks import Block, Cell, Grid, Section, Text
+from veil.report.pages.blocks import Block, Cell, Paragraph, Section, TableBlock
 from veil.report.pages.html import page
 from veil.report.pages.pdf import bind
 from veil.tables import atomic
@@ -68,11 +68,11 @@ def _sections(facts: dict[str, Any]) -> list[Section]:
         "one changed": "what any one person has in it; the number of people is public",
     }[facts["neighbours"]]
     if facts["is_private"]:
-        verdict: Block = Text(
+        verdict: Block = Paragraph(
             f"The table is differentially private as a whole: {facts['spent']}. It hides {hidden}.", "lead"
         )
     else:
-        verdict = Text(
+        verdict = Paragraph(
             f"{NOT_PRIVATE}. This table must not be given away as a private one. {facts['proof']}", "notice"
         )
     rows = (
@@ -86,21 +86,21 @@ def _sections(facts: dict[str, Any]) -> list[Section]:
     )
     columns = tuple(facts["columns"].items())
     return [
-        Section("summary", "Summary", (verdict, Grid(("", ""), rows))),
+        Section("summary", "Summary", (verdict, TableBlock(("", ""), rows))),
         Section(
             "declared",
             "What was known without the data",
             (
-                Text(
+                Paragraph(
                     "Bounds and domains were given by whoever made the table, and have to be public knowledge."
                 ),
-                Grid(("column", "declared"), columns),
+                TableBlock(("column", "declared"), columns),
             ),
         ),
         Section(
             "proof",
             "Why it holds" if facts["is_private"] else "Why it does not hold",
-            (Text(facts["proof"]),),
+            (Paragraph(facts["proof"]),),
         ),
-        Section("notes", "Before you use it", tuple(map(Text, facts["notes"] or ("Nothing to add.",)))),
+        Section("notes", "Before you use it", tuple(map(Paragraph, facts["notes"] or ("Nothing to add.",)))),
     ]

@@ -35,7 +35,7 @@ from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import ASK
 from veil.risk.attack_rates import SuccessRate, TriedAttack, TriedAttacks
-from veil.risk.distances import SLACK, Floats, Integers, Side, cells_of, distance_of
+from veil.risk.distances import SLACK, DistanceTable, Floats, Integers, cells_of, distance_of
 from veil.risk.grouping import check_columns, column_names, table_of
 from veil.risk.identify.repeats import check_people
 from veil.risk.nearest import FEWEST, PAIRS
@@ -194,11 +194,11 @@ class _Trial:
 
     def _compared(
         self, names: tuple[str, ...], more: pa.Table | None = None
-    ) -> tuple[Side, Side, tuple[Any, ...]]:
+    ) -> tuple[DistanceTable, DistanceTable, tuple[Any, ...]]:
         """Return people and released rows, and possibly further rows, as cells that can be compared."""
-        old = Side.of(self.people.select(names), names)
+        old = DistanceTable.of(self.people.select(names), names)
         rows = self.shown.select(names)
-        new = Side.of(rows if more is None else pa.concat_tables([rows, more]), names)
+        new = DistanceTable.of(rows if more is None else pa.concat_tables([rows, more]), names)
         own = old.group[self.owners], new.group[: rows.num_rows]
         return old, new, cells_of(old, new, own, names, self.hierarchies, self.marker)
 
@@ -247,7 +247,7 @@ class _Trial:
     def _linked(
         self,
         row: int,
-        sides: list[tuple[Side, Side, tuple[Any, ...]]],
+        sides: list[tuple[DistanceTable, DistanceTable, tuple[Any, ...]]],
         together: tuple[Integers, Integers, Integers],
     ) -> float:
         near = [_nearest(old.group[row], new.counts, cells) for old, new, cells in sides]
@@ -328,7 +328,7 @@ class _Truth:
 # --- kernels
 
 
-def _rows_by_group(side: Side, rows: Integers) -> tuple[Integers, Integers]:
+def _rows_by_group(side: DistanceTable, rows: Integers) -> tuple[Integers, Integers]:
     """Return where the rows of each group begin, and the rows in the order of their groups."""
     of_row = side.group[rows]
     starts = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=side.counts.size))])

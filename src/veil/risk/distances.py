@@ -29,7 +29,7 @@ SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class DistanceTable:
     """One of the tables: the group of equal rows that each row belongs to, and one row of each group."""
 
     group: Integers
@@ -37,11 +37,11 @@ class Side:
     counts: Integers
 
     @staticmethod
-    def of(table: pa.Table, names: tuple[str, ...]) -> Side:
+    def of(table: pa.Table, names: tuple[str, ...]) -> DistanceTable:
         group = groups(table, names, "linkage")
         first = np.empty(int(group.max(initial=-1)) + 1, np.int64)
         first[group[::-1]] = np.arange(group.size)[::-1]
-        return Side(group, table.take(pa.array(first)), np.bincount(group).astype(np.int64))
+        return DistanceTable(group, table.take(pa.array(first)), np.bincount(group).astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ class Distances:
 
 
 def cells_of(
-    old: Side,
-    new: Side,
+    old: DistanceTable,
+    new: DistanceTable,
     own: tuple[Integers, Integers],
     names: tuple[str, ...],
     hierarchies: Mapping[str, Hierarchy],

@@ -25,7 +25,7 @@ _PLAIN = re.compile(_NUMBER)
 _PATTERN = re.compile(r"[^*]*\*+")
 
 
-class Interval(NamedTuple):
+class NumberRange(NamedTuple):
     """Numbers from `low` to `high`."""
 
     low: float
@@ -33,13 +33,13 @@ class Interval(NamedTuple):
     with_low: bool = True
     with_high: bool = True
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, other: NumberRange) -> bool:
         """Whether a number lies in both.
 
-        >>> below = Interval(-math.inf, 40.0, False, False)
-        >>> Interval(30.0, 40.0, True, False).meets(below), Interval(39.0, math.inf, False, False).meets(below)
+        >>> below = NumberRange(-math.inf, 40.0, False, False)
+        >>> NumberRange(30.0, 40.0, True, False).meets(below), NumberRange(39.0, math.inf, False, False).meets(below)
         (True, False)
-        >>> Interval(39.5, math.inf, False, False).meets(below)
+        >>> NumberRange(39.5, math.inf, False, False).meets(below)
         True
         """
         if self.is_whole and other.is_whole:
@@ -68,28 +68,28 @@ class Interval(NamedTuple):
         return self.high if self.with_high else self.high - 1
 
 
-def read_interval(label: str) -> Interval | None:
+def read_interval(label: str) -> NumberRange | None:
     """Read a label that means numbers.
 
     >>> read_interval("<30"), read_interval("3*"), read_interval("[20, 30[")
-    (Interval(low=-inf, high=30.0, with_low=False, with_high=False), Interval(low=30.0, high=40.0, with_low=True,
-    with_high=False), Interval(low=20.0, high=30.0, with_low=True, with_high=False))
+    (NumberRange(low=-inf, high=30.0, with_low=False, with_high=False), NumberRange(low=30.0, high=40.0, with_low=True,
+    with_high=False), NumberRange(low=20.0, high=30.0, with_low=True, with_high=False))
     """
     if found := _BELOW.fullmatch(label):
         sign, number = found[1], float(found[2])
         if sign in ("<", "<=", "≤"):
-            return Interval(-math.inf, number, False, sign != "<")
-        return Interval(number, math.inf, sign != ">", False)
+            return NumberRange(-math.inf, number, False, sign != "<")
+        return NumberRange(number, math.inf, sign != ">", False)
     if found := _PLAIN.fullmatch(label):
-        return Interval(float(found[1]), float(found[1]))
+        return NumberRange(float(found[1]), float(found[1]))
     if found := _RANGE.fullmatch(label):
-        return Interval(float(found[1]), float(found[2]))
+        return NumberRange(float(found[1]), float(found[2]))
     if found := _BRACKETS.fullmatch(label):
-        return Interval(float(found[2]), float(found[3]), found[1] == "[", found[4] == "]")
+        return NumberRange(float(found[2]), float(found[3]), found[1] == "[", found[4] == "]")
     digits = label.rstrip("*")
     if digits.isascii() and digits.isdigit() and label != digits:
         stars = len(label) - len(digits)
-        return Interval(float(int(digits) * 10**stars), float((int(digits) + 1) * 10**stars), True, False)
+        return NumberRange(float(int(digits) * 10**stars), float((int(digits) + 1) * 10**stars), True, False)
     return None
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.plan.plan import ASK
-from veil.risk.distances import SLACK, Distances, Integers, Side, cells_of
+from veil.risk.distances import SLACK, Distances, DistanceTable, Integers, cells_of
 from veil.risk.grouping import column_names, table_of
 from veil.risk.identify.repeats import check_people
 from veil.risk.nearest import FEWEST, PAIRS, Linkage
@@ -86,7 +86,7 @@ def linkage_experiment(
             f"`origins` should give a row of the input, from 0 to {known.num_rows - 1}, for each of the "
             f"{released.num_rows} rows of the output. It is needed if the tables do not have the same rows"
         )
-    old, new = Side.of(known, names), Side.of(released, names)
+    old, new = DistanceTable.of(known, names), DistanceTable.of(released, names)
     own = old.group[owners], new.group
     arrays = cells_of(old, new, own, names, hierarchies or {}, marker)
     rows = np.arange(owners.size)
@@ -97,8 +97,8 @@ def linkage_experiment(
 
 def _share_linked(
     distances: Distances,
-    targets: Side,
-    candidates: Side,
+    targets: DistanceTable,
+    candidates: DistanceTable,
     target_of: Integers,
     candidate_of: Integers,
     pairs: int,

@@ -20,7 +20,7 @@ BARS = 12
 
 
 @dataclass(frozen=True)
-class Bar:
+class ProfileBar:
     """So many records have this value, or a value from `first` to `last`."""
 
     first: str
@@ -49,7 +49,7 @@ class ColumnProfile:
     distinct: int
     missing: int
     order: Literal["ranges", "frequent"]
-    bars: tuple[Bar, ...]
+    bars: tuple[ProfileBar, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready to be written as JSON."""
@@ -84,7 +84,7 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     return ColumnProfile(name, kind, len(values), missing, order, bars)
 
 
-def _ranges(values: pa.Array, counts: NDArray[np.int64]) -> tuple[Bar, ...]:
+def _ranges(values: pa.Array, counts: NDArray[np.int64]) -> tuple[ProfileBar, ...]:
     """Count the records in ranges of equal width, each named by the outermost values in it."""
     numbers = as_numbers(pa.chunked_array([values]))
     finite = np.isfinite(numbers)
@@ -101,11 +101,11 @@ def _ranges(values: pa.Array, counts: NDArray[np.int64]) -> tuple[Bar, ...]:
         inside = order[place[order] == bar]
         if inside.size:
             first, last = texts[inside[0]], texts[inside[-1]]
-            bars.append(Bar(first or "", last or "", int(counts[inside].sum())))
+            bars.append(ProfileBar(first or "", last or "", int(counts[inside].sum())))
     return tuple(bars)
 
 
-def _frequent(values: pa.Array, counts: NDArray[np.int64], name: str) -> tuple[Bar, ...]:
+def _frequent(values: pa.Array, counts: NDArray[np.int64], name: str) -> tuple[ProfileBar, ...]:
     """Return the most frequent values: numbers, dates and the like in their order if all of them fit."""
     picked = np.argsort(-counts, kind="stable")[:BARS]
     if is_measured(values.type):
@@ -118,7 +118,9 @@ def _frequent(values: pa.Array, counts: NDArray[np.int64], name: str) -> tuple[B
         if is_list(values.type)
         else canonical_text(shown, column=name)
     )
-    return tuple(Bar(text or "", text or "", int(counts[i])) for text, i in zip(texts, picked, strict=True))
+    return tuple(
+        ProfileBar(text or "", text or "", int(counts[i])) for text, i in zip(texts, picked, strict=True)
+    )
 
 
 def _type_name(kind: pa.DataType) -> str:

@@ -60,10 +60,10 @@ class Tallied(Protocol):
         """Return some values that are counted as one, as they differ in blanks, case or Unicode form only."""
 
 
-class InMemory:
+class MemoryTally:
     """A table in memory, whose rows stand for as many as `weights` says.
 
-    >>> table = InMemory(pa.table({"name": ["Ada Jones", "Ada Smith", "Ada Jones", None]}))
+    >>> table = MemoryTally(pa.table({"name": ["Ada Jones", "Ada Smith", "Ada Jones", None]}))
     >>> table.tally(["name"])
     Tally(rows=3, different=2, pairs=1, most=2)
     >>> table.words("name")

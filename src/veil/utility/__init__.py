@@ -9,7 +9,7 @@ Single measures read a `Comparison` of two tables: `quality_measures`, `summary_
 """
 
 from veil.utility.attributes import AttributeQuality
-from veil.utility.classifiers import Classification, classification
+from veil.utility.classifiers import ClassifierScores, classification
 from veil.utility.comparison import Comparison
 from veil.utility.counts import CountAnswer, count_query
 from veil.utility.distributions import Contingency, Distribution, Frequencies, contingency, distribution
@@ -26,7 +26,7 @@ __all__ = [
     "AttributeQuality",
     "ClassPerformance",
     "ClassSummary",
-    "Classification",
+    "ClassifierScores",
     "ColumnPreservation",
     "ColumnStatistics",
     "Comparison",

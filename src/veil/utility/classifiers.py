@@ -47,7 +47,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Classification:
+class ClassifierScores:
     """How well one kind of model predicts a column, trained on the original and on the release.
 
     Attributes
@@ -134,7 +134,7 @@ def classification(
     max_records: int = 100_000,
     seed: int = 0,
     threads: int | None = None,
-) -> tuple[Classification, ...]:
+) -> tuple[ClassifierScores, ...]:
     """Train classifiers on the original and on the release, and compare how well they predict.
 
     Parameters
@@ -206,7 +206,7 @@ class _Task:
         self.trained = int(kept.sum())
         self.sides = [_Learner(side, self, use) for side, use in ((before, everybody), (after, kept))]
 
-    def run(self, methods: Sequence[Classifier], threads: int | None) -> tuple[Classification, ...]:
+    def run(self, methods: Sequence[Classifier], threads: int | None) -> tuple[ClassifierScores, ...]:
         """Train and predict, several folds at a time."""
         jobs = [
             (method, side, fold) for method in methods for side in (0, 1) for fold in range(len(self.folds))
@@ -224,7 +224,7 @@ class _Task:
             first = np.concatenate(parts[begin : begin + len(self.folds)])
             second = np.concatenate(parts[begin + len(self.folds) : begin + 2 * len(self.folds)])
             found.append(
-                Classification(
+                ClassifierScores(
                     target=self.target,
                     method=method,
                     features=self.features,

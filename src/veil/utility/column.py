@@ -48,7 +48,7 @@ def add_root(hierarchy: Hierarchy) -> Hierarchy:
     )
 
 
-class Cells:
+class CellPairs:
     """The cells of a column in both tables as codes: `base` into the hierarchy, `shown` into the released texts."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Column:
         Level of the released text; the highest if it is blank, -1 if the hierarchy does not know it.
     """
 
-    def __init__(self, cells: Cells, suppressed: Flags) -> None:
+    def __init__(self, cells: CellPairs, suppressed: Flags) -> None:
         self.cells, self.name, self.hierarchy = cells, cells.name, cells.hierarchy
         self.texts = (*cells.texts, None)
         width = len(self.texts)

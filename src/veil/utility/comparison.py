@@ -18,7 +18,7 @@ from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.columns import groups, is_list
 from veil.tables.frames import check_names, frame_of
-from veil.utility.column import Cells, Column
+from veil.utility.column import CellPairs, Column
 
 
 class Comparison:
@@ -75,7 +75,7 @@ class Comparison:
         for name in found:
             self.require(name)
         cells = [
-            Cells(name, self.original[name], self.released[name], self.place, hierarchy, marker)
+            CellPairs(name, self.original[name], self.released[name], self.place, hierarchy, marker)
             for name, hierarchy in found.items()
         ]
         self.suppressed = self._suppressed(cells)
@@ -149,7 +149,7 @@ class Comparison:
                     f"the {which} table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
 
-    def _suppressed(self, cells: list[Cells]) -> NDArray[np.bool_]:
+    def _suppressed(self, cells: list[CellPairs]) -> NDArray[np.bool_]:
         absent: NDArray[np.bool_] = self.place < 0
         blank: NDArray[np.bool_] = np.logical_and.reduce([each.blank for each in cells])
         names = self.original.column_names

@@ -15,7 +15,7 @@ from veil.tables.columns import is_measured, is_number
 from veil.tables.text import canonical_text
 from veil.utility.column import Column, as_number
 from veil.utility.comparison import Comparison
-from veil.utility.queries import Asked
+from veil.utility.queries import QueryComparison
 
 Condition = tuple[Any, Any] | Sequence[Any]
 """The first and the last value that count, as a tuple; or a list of values."""
@@ -57,7 +57,7 @@ def count_query(comparison: Comparison, conditions: Mapping[str, Condition]) -> 
             known = ", ".join(map(repr, comparison.columns))
             raise ParameterError(f"column {name!r} is not compared; these are: {known}")
     inside = {name: _inside(comparison.columns[name], each) for name, each in conditions.items()}
-    asked = Asked(comparison)
+    asked = QueryComparison(comparison)
     count, answer = (asked.count_inside(inside, released=released) for released in (False, True))
     return CountAnswer(round(count), answer, abs(answer - count) / count if count else None)
 

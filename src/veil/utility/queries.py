@@ -121,7 +121,7 @@ def query_error(
         if number < 1:
             raise ParameterError(f"`{name}` should be 1 or more, not {number}")
     predicates = min(predicates, len(comparison.columns))
-    asked = Asked(comparison)
+    asked = QueryComparison(comparison)
     chosen, counts = asked.draw(queries, predicates, selectivity, np.random.default_rng(seed))
     answers = asked.answers(chosen)
     errors = np.abs(answers - counts) / np.maximum(counts, sanity_bound * comparison.records)
@@ -135,7 +135,7 @@ def query_error(
     )
 
 
-class Asked:
+class QueryComparison:
     """A comparison that is asked queries. Records are collapsed once for each set of columns that is asked about."""
 
     def __init__(self, comparison: Comparison) -> None:

@@ -112,7 +112,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepSummary:
     """One method that was applied: what it cost and still reveals, what it promises, and facts about the run."""
 
     method: Method

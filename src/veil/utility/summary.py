@@ -14,7 +14,7 @@ from veil.base.keywords import own_keywords
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import outcome_of
 from veil.tables.columns import is_number
-from veil.utility.classifiers import Classification, classification
+from veil.utility.classifiers import ClassifierScores, classification
 from veil.utility.comparison import Comparison, sampling_fraction_of
 from veil.utility.distributions import Distribution, Frequencies, distribution
 from veil.utility.numeric import Preservation, preservation
@@ -68,7 +68,7 @@ class Utility:
     distributions: tuple[Distribution, ...]
     preservation: Preservation | None
     queries: QueryError | None
-    classification: tuple[Classification, ...]
+    classification: tuple[ClassifierScores, ...]
     regression: tuple[Regression, ...]
 
     def without_original_values(self) -> Utility:
@@ -269,7 +269,7 @@ def measure_utility(
     threads: int | None = None,
 ) -> Utility:
     """Measured everything about a comparison; parameters are those of `compare`."""
-    learned: list[Classification] = []
+    learned: list[ClassifierScores] = []
     regressed: list[Regression] = []
     named = [targets] if isinstance(targets, str) else list(targets)
     coded = [categories] if isinstance(categories, str) else list(categories)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from veil.base.wording import plural
 from veil.models import KAnonymity
-from veil.outcome.outcome import Outcome, Part
+from veil.outcome.outcome import Outcome, RecodedPart
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.verification.release import (
@@ -51,7 +51,7 @@ def _beside_input(outcome: Outcome) -> Published:
     )
 
 
-def _part_of(outcome: Outcome, part: Part) -> Published:
+def _part_of(outcome: Outcome, part: RecodedPart) -> Published:
     assert outcome.prepared is not None
     names = outcome.prepared.encoding.names
     persons = people_of(outcome.original, outcome.prepared.plan)
@@ -87,7 +87,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if kept and gone.size:
-        findings.append(_verify_cells(outcome, Part(parts[0].levels, gone), hidden=True))
+        findings.append(_verify_cells(outcome, RecodedPart(parts[0].levels, gone), hidden=True))
     gone_rows = hidden[outcome.origins]
     findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, gone_rows)
     everybody = people_of(outcome.original, prepared.plan)
@@ -113,7 +113,7 @@ def _verify_columns(outcome: Outcome) -> Finding:
     return Finding(promise, sorted(found) == sorted(planned), measured)
 
 
-def _verify_cells(outcome: Outcome, part: Part, *, hidden: bool = False) -> Finding:
+def _verify_cells(outcome: Outcome, part: RecodedPart, *, hidden: bool = False) -> Finding:
     """Check the cells of one part as those of a release of its own, for which nothing else is promised."""
     prepared = outcome.prepared
     assert prepared is not None

@@ -193,7 +193,7 @@ def busy_mark(folder: Path) -> Path:
 
 def live(connection: Connection, folder: Path, options: dict[str, Any]) -> None:
     """Answer the requests of a session until the server closes the connection, or is gone."""
-    from veil.web.session import Session
+    from veil.web.session import BrowserSession
 
     control = socket.socket(fileno=connection.fileno())
     _, helper, _, _ = socket.recv_fds(control, 1, 1)
@@ -201,7 +201,7 @@ def live(connection: Connection, folder: Path, options: dict[str, Any]) -> None:
         return
     CHILDREN.adopt(socket.socket(fileno=helper[0]))
     tempfile.tempdir = str(folder)  # what anything leaves behind goes with the session
-    session = Session("", folder, **options)
+    session = BrowserSession("", folder, **options)
     session.go_on(busy_mark(folder))
     asyncio.run(_serve(control, session))
 

@@ -224,7 +224,7 @@ class Draft(BaseModel):
         }
 
 
-class History:
+class DraftHistory:
     """A draft and its changes, each named in words."""
 
     def __init__(self, draft: Draft | None = None, version: int = 0) -> None:

@@ -44,7 +44,7 @@ EXCERPT = 180
 
 
 @dataclass(frozen=True)
-class Section:
+class HelpSection:
     """A part of a page, from one heading to the next."""
 
     anchor: str
@@ -53,13 +53,13 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Page:
+class HelpPage:
     """A page of the documentation, ready to be shown."""
 
     name: str
     title: str
     html: str
-    sections: tuple[Section, ...]
+    sections: tuple[HelpSection, ...]
 
 
 def home() -> Path | None:
@@ -72,7 +72,7 @@ def home() -> Path | None:
 
 
 @functools.cache
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, HelpPage]:
     """Return all pages by their names, such as `tutorials/hospital`."""
     folder = home()
     if folder is None:
@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
     return re.sub(r"^:[\w-]+:.*$\n?", "", text, flags=re.MULTILINE)
 
 
-def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> Page:
+def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> HelpPage:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     place = posixpath.dirname(name)
     tokens = parser.parse(_plain(text))
@@ -158,10 +158,10 @@ def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> Page:
             token.type, token.content = "html_block", _fence(token, place, titles, folder)
         for child in token.children or ():
             _resolve(child, name, place, titles, folder)
-    return Page(name, titles[name], parser.renderer.render(tokens, parser.options, {}), sections)
+    return HelpPage(name, titles[name], parser.renderer.render(tokens, parser.options, {}), sections)
 
 
-def _sections(tokens: Sequence[Token], title: str) -> tuple[Section, ...]:
+def _sections(tokens: Sequence[Token], title: str) -> tuple[HelpSection, ...]:
     """Give each heading its anchor, and tell what stands under it."""
     made: list[tuple[str, str, list[str]]] = [("", title, [])]
     seen: set[str] = set()
@@ -181,7 +181,7 @@ def _sections(tokens: Sequence[Token], title: str) -> tuple[Section, ...]:
                 " ".join(each.content for each in token.children) if token.children else token.content
             )
     return tuple(
-        Section(anchor, named, " ".join(" ".join(texts).split()))
+        HelpSection(anchor, named, " ".join(" ".join(texts).split()))
         for anchor, named, texts in made
         if texts or anchor
     )

@@ -30,11 +30,11 @@ class Cancelled(Exception):
     """Raised inside a thread whose job is over."""
 
 
-class Job:
+class Task:
     """One piece of work of a session."""
 
     def __init__(
-        self, kind: str, work: Callable[[Job], dict[str, Any]], over: Callable[[], None] = lambda: None
+        self, kind: str, work: Callable[[Task], dict[str, Any]], over: Callable[[], None] = lambda: None
     ) -> None:
         """Take what is to be done, and what is to be called once it is over."""
         self.id = secrets.token_urlsafe(12)
@@ -55,12 +55,12 @@ class Job:
         self._ended: float | None = None
         self._thread = threading.Thread(target=self._run, args=(work,), name=f"job {kind}", daemon=True)
 
-    def start(self) -> Job:
+    def start(self) -> Task:
         """Begin."""
         self._thread.start()
         return self
 
-    def _run(self, work: Callable[[Job], dict[str, Any]]) -> None:
+    def _run(self, work: Callable[[Task], dict[str, Any]]) -> None:
         try:
             result = work(self)
         except Cancelled:
@@ -171,7 +171,7 @@ class Job:
 class _Telling(Progress):
     """Hands what the library tells to a job."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Task) -> None:
         self.job, self.name = job, ""
 
     def phase(self, name: str) -> None:

@@ -20,11 +20,11 @@ def say(text: str, language: Language) -> str:
     """
     if language == "en":
         return text
-    from veil.report.pages.language import Words  # here, so that the workbench starts without it
+    from veil.report.pages.language import Translator  # here, so that the workbench starts without it
 
     plain = text.replace("`", "")
-    said = Words(language, "veil.web").of(plain)
-    return said if said != plain else Words(language).of(plain)
+    said = Translator(language, "veil.web").of(plain)
+    return said if said != plain else Translator(language).of(plain)
 
 
 def paragraphs(text: str, language: Language) -> list[dict[str, str]]:

@@ -16,12 +16,12 @@ from veil.recipe import Project
 from veil.recipe.project import Attached
 from veil.tables import Csv, write
 from veil.web.draft import Draft
-from veil.web.jobs import Job
-from veil.web.session import OpenTable, Session
+from veil.web.jobs import Task
+from veil.web.session import BrowserSession, OpenTable
 from veil.web.uploads import Upload
 
 
-def project_of(session: Session, *, with_table: bool) -> Project:
+def project_of(session: BrowserSession, *, with_table: bool) -> Project:
     """Return all that a session has decided, with the certificate of the newest release that keeps its promises."""
     draft = session.history.draft
     page = draft.model_dump(mode="json", exclude={"table", "notes"})
@@ -40,7 +40,7 @@ def project_of(session: Session, *, with_table: bool) -> Project:
     return Project(draft.recipe(), draft.notes, changes, certificate, attached, page)
 
 
-def _attached(session: Session, table: OpenTable) -> Attached:
+def _attached(session: BrowserSession, table: OpenTable) -> Attached:
     """Return the file of a table; what came from no file is written as Parquet, which keeps every type."""
     path, format = table.source.path, table.source.format
     if path is not None and (format is None or not isinstance(format, Csv)):
@@ -51,7 +51,7 @@ def _attached(session: Session, table: OpenTable) -> Attached:
         return Attached(f"{Path(table.name).stem}.parquet", made.read_bytes())
 
 
-def open_project(session: Session, project: Project, name: str, job: Job) -> dict[str, Any]:
+def open_project(session: BrowserSession, project: Project, name: str, job: Task) -> dict[str, Any]:
     """Let a project take the place of what the session has decided, and open its table if it has one."""
     table = None
     if project.table is not None:
@@ -74,7 +74,7 @@ def open_project(session: Session, project: Project, name: str, job: Job) -> dic
     return job.commit(take)
 
 
-def _open_table(session: Session, attached: Attached, job: Job) -> OpenTable:
+def _open_table(session: BrowserSession, attached: Attached, job: Task) -> OpenTable:
     upload = Upload(session.folder, attached.name)
     try:
         upload.path.write_bytes(attached.content)

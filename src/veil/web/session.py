@@ -40,8 +40,8 @@ from veil.tables.csv.bad_cells import Mistakes, find_mistakes
 from veil.tables.profile import ColumnProfile
 from veil.tables.spelling import Person, encode_people
 from veil.tables.text import canonical_text
-from veil.web.draft import KEY_FILE, History
-from veil.web.jobs import Job
+from veil.web.draft import KEY_FILE, DraftHistory
+from veil.web.jobs import Task
 from veil.web.problems import Refused, not_found
 
 Thing = TypeVar("Thing")
@@ -161,7 +161,7 @@ class OpenTable:
         # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
         return find_repeats(self.arrow if self.held is None else self.held)
 
-    def look_at_columns(self, job: Job) -> None:
+    def look_at_columns(self, job: Task) -> None:
         """Find out what the first pages ask, which is found out once."""
         asked = ("profile", "proposals", "repeated", "mistakes")
         for at, what in enumerate(asked):
@@ -301,7 +301,7 @@ def _format_told(format: Format | None) -> dict[str, Any] | None:
 
 
 @dataclass
-class Made:
+class SessionRelease:
     """A release of a session: what was made, of which table, and by which recipe."""
 
     release: Release
@@ -318,7 +318,7 @@ class Made:
     """Held by whoever adds to what is known of the search."""
 
 
-class Session:
+class BrowserSession:
     """What belongs to one browser."""
 
     def __init__(
@@ -334,9 +334,9 @@ class Session:
         """The table that the server was started with, and whether files of its machine may be opened."""
         self.used = time.monotonic()
         self.tables: dict[str, OpenTable] = {}
-        self.releases: dict[str, Made] = {}
-        self.jobs: dict[str, Job] = {}
-        self.history = History()
+        self.releases: dict[str, SessionRelease] = {}
+        self.jobs: dict[str, Task] = {}
+        self.history = DraftHistory()
         self.budgets = folder.parent / "budgets"
         """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
         self._busy: Path | None = None
@@ -353,17 +353,17 @@ class Session:
         """Find a table."""
         return _find(self.tables, id, "table")
 
-    def release(self, id: str) -> Made:
+    def release(self, id: str) -> SessionRelease:
         """Find a release."""
         return _find(self.releases, id, "release")
 
-    def job(self, id: str) -> Job:
+    def job(self, id: str) -> Task:
         """Find a job."""
         return _find(self.jobs, id, "job")
 
     # --- working
 
-    def start(self, kind: str, work: Callable[[Job], dict[str, Any]]) -> Job:
+    def start(self, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
         """Start a job."""
         with self.lock:
             running = [each for each in self.jobs.values() if each.state == "running"]
@@ -373,11 +373,11 @@ class Session:
                     f"{MOST_RUNNING} jobs are running: wait for one of them, or stop it",
                 )
 
-            def guarded(job: Job) -> dict[str, Any]:
+            def guarded(job: Task) -> dict[str, Any]:
                 with untrusted(self.keys):
                     return work(job)
 
-            job = Job(kind, guarded, self.save)
+            job = Task(kind, guarded, self.save)
             self.jobs[job.id] = job
             for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
                 del self.jobs[old]
@@ -403,9 +403,9 @@ class Session:
                     self.tables[id].id = id
             if draft.table not in self.tables:
                 draft = draft.model_copy(update={"table": None})
-            self.history = History(draft, version)
+            self.history = DraftHistory(draft, version)
             for id, kind in jobs:
-                self.jobs[id] = job = Job(kind, lambda _: {})
+                self.jobs[id] = job = Task(kind, lambda _: {})
                 job.id = id
                 job.crash()
         self.save()
@@ -454,7 +454,7 @@ class Session:
         if len(self.tables) >= MOST_TABLES:
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_TABLES} tables are open: close one first")
 
-    def keep(self, made: Made) -> Made:
+    def keep(self, made: SessionRelease) -> SessionRelease:
         """Keep a release, and drop the oldest one if there are too many."""
         with self.lock:
             self.releases[made.id] = made
@@ -468,7 +468,7 @@ class Session:
             del self.tables[table.id]
             self.releases = {id: each for id, each in self.releases.items() if each.table is not table}
             if self.history.draft.table == table.id:
-                self.history = History()
+                self.history = DraftHistory()
 
     def keep_key(self, key: str | None) -> None:
         """Take the key of pseudonyms, or forget it."""

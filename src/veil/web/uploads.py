@@ -23,8 +23,8 @@ from veil.web.problems import Refused, renamed
 from veil.web.reading import read_apart, with_rows
 
 if TYPE_CHECKING:
-    from veil.web.jobs import Job
-    from veil.web.session import OpenTable, Session
+    from veil.web.jobs import Task
+    from veil.web.session import BrowserSession, OpenTable
 
 READING = "reading the table"
 """The phase in which a file is read."""
@@ -49,7 +49,7 @@ class Upload:
             self.discard()
             raise
 
-    def start(self, session: Session, kind: str, work: Callable[[Job], dict[str, Any]]) -> Job:
+    def start(self, session: BrowserSession, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
         """Start a job that needs the file, which stays only if the job begins."""
         try:
             return session.start(kind, work)
@@ -57,7 +57,7 @@ class Upload:
             self.discard()
             raise
 
-    def open_in(self, session: Session, job: Job, format: Format | None = None) -> OpenTable:
+    def open_in(self, session: BrowserSession, job: Task, format: Format | None = None) -> OpenTable:
         """Check the file, read it, and open it as a table of a session; of what is stopped, nothing stays."""
         try:
             table = read_file(session, self.path, format, self.name, job, is_sent=True)
@@ -76,7 +76,7 @@ class Upload:
 
 
 def read_file(
-    session: Session, path: Path, format: Format | None, name: str, job: Job, *, is_sent: bool = False
+    session: BrowserSession, path: Path, format: Format | None, name: str, job: Task, *, is_sent: bool = False
 ) -> OpenTable:
     """Read a file in a process of its own. Its rows stay in a file of the session, which memory is mapped to."""
     from veil.web.session import OpenTable

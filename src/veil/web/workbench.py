@@ -17,7 +17,7 @@ from veil.web.hosts import Hosts
 from veil.web.problems import PRIVATE, Refused
 
 if TYPE_CHECKING:
-    from veil.web.session import Session
+    from veil.web.session import BrowserSession
 
 IDLE = 8 * 3600.0
 """Seconds after which a session that nobody uses ends."""
@@ -52,7 +52,7 @@ class Workbench:
         self.idle, self.largest_table = idle, largest_table
         self._staging = temporary_folder(prefix=PRIVATE)  # that only this user may read
         self.folder = self._staging.files
-        self._sessions: dict[str, Session | SessionProcess] = {}
+        self._sessions: dict[str, BrowserSession | SessionProcess] = {}
         self._lock = threading.Lock()
         self._programs: str | None = None
 
@@ -61,7 +61,7 @@ class Workbench:
         """Where a browser opens it."""
         return self.hosts.address
 
-    def begin_session(self) -> Session | SessionProcess:
+    def begin_session(self) -> BrowserSession | SessionProcess:
         """Begin a session, whose number is a secret."""
         self.end_idle()
         with self._lock:
@@ -74,18 +74,18 @@ class Workbench:
             self._sessions[number] = session
         return session
 
-    def _session(self, number: str, folder: Path) -> Session | SessionProcess:
+    def _session(self, number: str, folder: Path) -> BrowserSession | SessionProcess:
         if self.apart:
             return SessionProcess(
                 number, folder, given=self.table, allow_paths=self.allow_paths, memory=self.memory
             )
         from veil.web.session import (
-            Session,  # here, so that a server whose sessions are processes starts without it
+            BrowserSession,  # here, so that a server whose sessions are processes starts without it
         )
 
-        return Session(number, folder, given=self.table, allow_paths=self.allow_paths)
+        return BrowserSession(number, folder, given=self.table, allow_paths=self.allow_paths)
 
-    def session_of(self, number: str | None) -> Session | SessionProcess | None:
+    def session_of(self, number: str | None) -> BrowserSession | SessionProcess | None:
         """Find a session that has not ended."""
         self.end_idle()
         session = None if number is None else self._sessions.get(number)
@@ -93,7 +93,7 @@ class Workbench:
             session.used = time.monotonic()
         return session
 
-    def session_of_programs(self) -> Session | SessionProcess:
+    def session_of_programs(self) -> BrowserSession | SessionProcess:
         """Return the session of whoever sends the token and no cookie."""
         session = self.session_of(self._programs)
         if session is None:
@@ -101,7 +101,7 @@ class Workbench:
             self._programs = session.number
         return session
 
-    def end_session(self, session: Session | SessionProcess) -> None:
+    def end_session(self, session: BrowserSession | SessionProcess) -> None:
         """End a session, and remove all that it has."""
         with self._lock:
             self._sessions.pop(session.number, None)

@@ -17,7 +17,7 @@ from veil import models as m
 from veil.engines import relation_of
 from veil.engines.parts.divide import divide_table
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Numbered, RankRange, couple_columns
+from veil.engines.parts.ranked import RankedRelation, RankRange, couple_columns
 from veil.errors import InputError, VeilError
 from veil.masking import Mondrian
 from veil.tables.arrow import normalize
@@ -99,7 +99,7 @@ def test_the_engine_counts_what_is_in_a_part(connection: Any, case: Case, data: 
     rows = Rows(table, method)
     relation = relation_of(connection.create_table("counted", table, overwrite=True))
     assert relation is not None
-    numbered = Numbered(relation, method)
+    numbered = RankedRelation(relation, method)
     box = data.draw(boxes(numbered.sizes))
     inside = rows.rows(box)
     if not inside:
@@ -124,7 +124,7 @@ def test_only_rows_of_a_part_get_its_labels(connection: Any) -> None:
     table = pa.table({"a": [1, 2, 3, 4], "b": ["x", "x", "y", None]})
     relation = relation_of(connection.create_table("parts", table, overwrite=True))
     assert relation is not None
-    numbered = Numbered(relation, Mondrian(["a", "b"], m.KAnonymity(2)))
+    numbered = RankedRelation(relation, Mondrian(["a", "b"], m.KAnonymity(2)))
     parts = divide_table(numbered, 2)
     shown = [Labelled.by_mondrian(numbered, part)(relation.table).to_pyarrow().to_pylist() for part in parts]
     assert shown == [
@@ -137,7 +137,7 @@ def test_a_table_that_changes_meanwhile_is_noticed(connection: Any) -> None:
     connection.create_table("changing", pa.table({"a": [1, 2, 3, 4]}), overwrite=True)
     relation = relation_of(connection.table("changing"))
     assert relation is not None
-    numbered = Numbered(relation, Mondrian(["a"], m.KAnonymity(2)))
+    numbered = RankedRelation(relation, Mondrian(["a"], m.KAnonymity(2)))
     connection.raw_sql("INSERT INTO changing VALUES (7)")
     for ask in (numbered.fetch, lambda box: numbered.marginals([box])):
         with pytest.raises(InputError, match="was changed while it was being read"):

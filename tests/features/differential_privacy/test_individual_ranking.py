@@ -20,8 +20,8 @@ from support.realdata import SHARED, hierarchy, needs_data, source
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, IndividualRanking, Laplace, Session, private_table
 from veil.dp.price import Price
-from veil.dp.private_table import Taxonomy
-from veil.dp.private_table.columns import Categories, Numbers
+from veil.dp.private_table import ConceptTaxonomy
+from veil.dp.private_table.columns import CategoricalColumn, Numbers
 from veil.dp.private_table.method import block_sizes
 from veil.dp.private_table.published import published_logs
 from veil.dp.private_table.ranking import block_marginalities, block_sums, blocks_of, draw_concepts
@@ -68,7 +68,7 @@ def test_the_frame_is_of_the_kind_that_came_in_and_holds_nothing_of_the_original
     ages = out["age"].to_pylist()
     assert len(set(ages)) <= 2
     assert all(0 <= age <= 120 for age in ages)
-    assert set(out["sport"].to_pylist()) <= set(Taxonomy(SPORTS).labels)
+    assert set(out["sport"].to_pylist()) <= set(ConceptTaxonomy(SPORTS).labels)
     assert made.is_private
     assert "Rows are not records" in str(made)
     assert str(made.spent) == "epsilon = 1"
@@ -121,7 +121,7 @@ def test_sums_of_blocks_move_by_no_more_than_the_range_together() -> None:
 
 
 def test_marginalities_of_blocks_move_by_no_more_than_the_walk_together() -> None:
-    rng, taxonomy, worst = np.random.default_rng(2), Taxonomy(SPORTS), 0
+    rng, taxonomy, worst = np.random.default_rng(2), ConceptTaxonomy(SPORTS), 0
     for _ in range(tables(3000)):
         records = int(rng.integers(2, 12))
         sizes = block_sizes(records, int(rng.integers(1, records + 1)))
@@ -161,7 +161,7 @@ def test_no_release_of_numbers_is_likelier_than_e_to_epsilon(epsilon: float) -> 
 
 
 def test_no_release_of_concepts_is_likelier_than_e_to_epsilon() -> None:
-    taxonomy, worst, published = Taxonomy(SPORTS), 0.0, 0.0
+    taxonomy, worst, published = ConceptTaxonomy(SPORTS), 0.0, 0.0
 
     def worst_log(before: np.ndarray, after: np.ndarray, sensitivity: int) -> float:
         total = 0.0
@@ -180,11 +180,11 @@ def test_no_release_of_concepts_is_likelier_than_e_to_epsilon() -> None:
     assert published > 1  # the whole epsilon for each record, as if blocks were of different people
 
 
-def worst_log_as_published(before: np.ndarray, after: np.ndarray, taxonomy: Taxonomy) -> float:
+def worst_log_as_published(before: np.ndarray, after: np.ndarray, taxonomy: ConceptTaxonomy) -> float:
     """The largest log-ratio of what is released of four records in blocks of 2, each record by itself."""
     logs = []
     for codes in (before, after):
-        column = Categories("sport", SPORTS.labels[0], SPORTS, codes)
+        column = CategoricalColumn("sport", SPORTS.labels[0], SPORTS, codes)
         by_row = np.empty((4, len(taxonomy.labels)))
         for rows in blocks_of(np.argsort(taxonomy.walk)[codes], block_sizes(4, 2)):
             by_row[rows] = published_logs(column, taxonomy, rows, 1)
@@ -262,7 +262,7 @@ def test_as_published_numbers_have_noise_of_their_own_at_the_printed_scale() -> 
 
 
 def test_distances_of_concepts_and_the_centroid() -> None:
-    taxonomy = Taxonomy(SPORTS)
+    taxonomy = ConceptTaxonomy(SPORTS)
     assert taxonomy.distance("sailing", "swimming") == pytest.approx(0.58496, abs=1e-5)
     assert taxonomy.distance("sailing", "soccer") == pytest.approx(0.84800, abs=1e-5)
     assert taxonomy.distance("sailing", "water") == pytest.approx(0.41504, abs=1e-5)
@@ -273,19 +273,19 @@ def test_distances_of_concepts_and_the_centroid() -> None:
 
 
 def test_the_walk_goes_through_each_branch_at_once() -> None:
-    walk = [SPORTS.labels[0][code] for code in Taxonomy(SPORTS).walk]
+    walk = [SPORTS.labels[0][code] for code in ConceptTaxonomy(SPORTS).walk]
     assert abs(walk.index("sailing") - walk.index("swimming")) == 1
 
 
 def test_concepts_of_one_name_in_two_branches_are_two() -> None:
     other = Hierarchy.from_rows([["a", "Other", "*"], ["Other", "x", "*"], ["b", "b", "*"]])
-    assert sorted(map(str, Taxonomy(other).labels)) == ["*", "Other", "Other", "a", "b", "x"]
+    assert sorted(map(str, ConceptTaxonomy(other).labels)) == ["*", "Other", "Other", "a", "b", "x"]
 
 
 @needs_data
 def test_occupation_of_adult() -> None:
     occupation = hierarchy("adult", "occupation")
-    taxonomy = Taxonomy(occupation)
+    taxonomy = ConceptTaxonomy(occupation)
     assert taxonomy.length * 2.0**-32 == pytest.approx(8.130581, abs=1e-6)
     assert taxonomy.length / taxonomy.diameter == pytest.approx(9.588, abs=1e-3)
     table = source("adult").table.select(["occupation"])
@@ -313,7 +313,7 @@ def test_occupation_of_adult() -> None:
 def test_what_occupation_of_adult_would_be_otherwise() -> None:
     """ε = 1, k = 300: .41 if ε were split over the 100 blocks, and .0005 by a histogram, which is the better choice."""
     occupation, table = hierarchy("adult", "occupation"), source("adult").table.select(["occupation"])
-    taxonomy = Taxonomy(occupation)
+    taxonomy = ConceptTaxonomy(occupation)
     column: Any = read_columns(table, {}, {"occupation": occupation}, {}, "one changed")[0]
     sizes = block_sizes(table.num_rows, 300)
     assert len(sizes) == 100

@@ -20,11 +20,11 @@ from support.dp.tables import read_columns
 from support.realdata import needs_data, source
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, MarginalTree, epsilon_of_rho, private_table
-from veil.dp.private_table.cells import Cells, cut
-from veil.dp.private_table.columns import Categories
+from veil.dp.private_table.cells import CellColumn, cut
+from veil.dp.private_table.columns import CategoricalColumn
 from veil.dp.private_table.consistent import draw_child, fit, nearest_counts, whole_counts
 from veil.dp.private_table.marginal_tree import _UNITS, _Counter
-from veil.dp.private_table.method import Hidden
+from veil.dp.private_table.method import Neighbourhood
 from veil.errors import InputError, MissingDependencyError, ParameterError
 from veil.tables import read
 
@@ -46,9 +46,9 @@ def make(table: Any = PEOPLE, method: Any = None, **options: Any) -> Any:
 # --- what one record changes ----------------------------------------------------------------------------
 
 
-def coded(records: np.ndarray) -> list[Cells]:
+def coded(records: np.ndarray) -> list[CellColumn]:
     columns = [
-        Categories(str(place), (0, 1, 2), None, records[:, place]) for place in range(records.shape[1])
+        CategoricalColumn(str(place), (0, 1, 2), None, records[:, place]) for place in range(records.shape[1])
     ]
     return cut(columns, {})
 
@@ -58,7 +58,7 @@ def coded(records: np.ndarray) -> list[Cells]:
 def test_counts_and_scores_move_by_no_more_than_what_noise_hides(relation: Any, rows: int) -> None:
     rng = np.random.default_rng(1)
     worst_score = worst_square = 0
-    hidden = Hidden(relation, rows)
+    hidden = Neighbourhood(relation, rows)
     for _ in range(500):
         before = rng.integers(0, 3, (int(rng.integers(rows + 1, rows + 5)), 2))
         before[:rows] = before[0]  # the rows of one person, which may all be alike
@@ -77,10 +77,10 @@ def test_counts_and_scores_move_by_no_more_than_what_noise_hides(relation: Any, 
 
 def test_noise_of_several_tables_costs_one_rho_together() -> None:
     for hidden, squared in (
-        (Hidden("one more or less"), 1),
-        (Hidden("one changed"), 2),
-        (Hidden("one more or less", 5), 25),
-        (Hidden("one changed", 5), 50),
+        (Neighbourhood("one more or less"), 1),
+        (Neighbourhood("one changed"), 2),
+        (Neighbourhood("one more or less", 5), 25),
+        (Neighbourhood("one changed", 5), 50),
     ):
         counter = _Counter(coded(np.zeros((4, 3), np.int64)), hidden, Randomness.for_testing(1))
         tables, deviation = counter.count([(0,), (1,), (2,)], Fraction(1, 10))
@@ -93,7 +93,7 @@ def test_pairs_connect_all_columns() -> None:
     rng = np.random.default_rng(1)
     cells = coded(rng.integers(0, 3, (50, 6)))
     for seed in range(20):
-        counter = _Counter(cells, Hidden("one changed"), Randomness.for_testing(seed))
+        counter = _Counter(cells, Neighbourhood("one changed"), Randomness.for_testing(seed))
         tree = counter.choose_tree([np.full(3, 50 / 3)] * 6, Fraction(1, 10))
         reached = {0}
         for _ in tree:
@@ -264,10 +264,10 @@ def test_two_way_tables_of_adult() -> None:
     domains = {name: sorted(set(table[name].to_pylist())) for name in table.column_names if name != "age"}
     bounds, breaks = {"age": (17, 91)}, {"age": list(range(18, 91))}
 
-    def cells(which: pa.Table) -> list[Cells]:
+    def cells(which: pa.Table) -> list[CellColumn]:
         return cut(read_columns(which, bounds, domains, {}, "one more or less"), breaks)
 
-    def pair(one: Cells, other: Cells) -> np.ndarray:
+    def pair(one: CellColumn, other: CellColumn) -> np.ndarray:
         code = one.codes * other.size + other.codes
         return np.bincount(code, minlength=one.size * other.size).reshape(one.size, -1) / len(code)
 

@@ -22,7 +22,7 @@ from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Session, S
 from veil.dp.declared import Declared
 from veil.dp.joint_query import Joint
 from veil.dp.price import Price
-from veil.dp.source import InMemory
+from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 
 Release = Callable[[Table], Hashable]
@@ -132,7 +132,7 @@ def test_a_question_about_one_person_keeps_its_price_and_one_of_scale_0_8_is_cau
         question, source = Questions(declared).record("a", "x", epsilon=epsilon), Randomness.for_testing(22)
 
         def answer(table: Table) -> Hashable:
-            held = InMemory(
+            held = MemorySource(
                 pa.table({"id": pa.array(["a"] * len(table), pa.string()), "x": pa.array(table, pa.int64())})
             )
             selected = held.select(question.reads)

@@ -22,8 +22,8 @@ from support.dp.tables import read_columns
 from veil.base.randomness import Randomness
 from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.price import Price
-from veil.dp.private_table import Taxonomy
-from veil.dp.private_table.method import Hidden
+from veil.dp.private_table import ConceptTaxonomy
+from veil.dp.private_table.method import Neighbourhood
 from veil.dp.zcdp import rho_of_epsilon
 from veil.hierarchies.hierarchy import Hierarchy
 
@@ -77,7 +77,7 @@ def releasing(method: Any, price: Price, shape: dict[str, Any], neighbours: str,
         return read_columns(table, shape.get("bounds", {}), shape.get("domains", {}), {}, neighbours)  # type: ignore[arg-type]
 
     def release(records: Records) -> Hashable:
-        made = method.make(columns(records), price, Hidden(neighbours), source).table
+        made = method.make(columns(records), price, Neighbourhood(neighbours), source).table
         rows = zip(*(map(coarse, column.to_pylist()) for column in made.columns), strict=True)
         return tuple(sorted(rows, key=repr))
 
@@ -135,7 +135,7 @@ def test_noise_has_the_scale_that_it_should_and_0_8_of_it_does_not(name: str) ->
 
     def scale(epsilon: Any) -> float:
         made = [
-            method.make(columns, Price.read(epsilon), Hidden("one changed"), source).table
+            method.make(columns, Price.read(epsilon), Neighbourhood("one changed"), source).table
             for _ in range(draws)
         ]
         return 100 * float(np.mean([abs(each["x"][0].as_py() - 0.5) for each in made]))
@@ -171,7 +171,7 @@ def test_no_tree_tells_more_than_it_costs(neighbours: str) -> None:
 
 def chance_of_its_own(epsilon: float) -> float:
     """How likely a block of one record is replaced by its own value, of two leaves and a root."""
-    taxonomy = Taxonomy(LEAVES)
+    taxonomy = ConceptTaxonomy(LEAVES)
     weights = np.exp(-epsilon * taxonomy.steps[0] / (2 * taxonomy.length))
     return float(weights.max() / weights.sum())
 

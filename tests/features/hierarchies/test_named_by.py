@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import veil
 from veil import KAnonymity
 from veil import hierarchies as h
-from veil.hierarchies import BUILDERS, Label
+from veil.hierarchies import BUILDERS, LabelFunction
 from veil.local_recoding import SinglePass
 
 AGES = [*range(91, 98)] * 3 + [103]
@@ -26,7 +26,16 @@ def texts_of(release: Any) -> str:
 
 @pytest.mark.parametrize(
     "label",
-    ["interval", "bounds", "set", "mean", "geometric_mean", "prefix", "prefixes", Label("prefix", fill="+")],
+    [
+        "interval",
+        "bounds",
+        "set",
+        "mean",
+        "geometric_mean",
+        "prefix",
+        "prefixes",
+        LabelFunction("prefix", fill="+"),
+    ],
 )
 @pytest.mark.parametrize("rows", [{}, {"suppressed_rows": "drop"}])
 def test_no_label_tells_the_oldest_whose_record_is_suppressed(label: Any, rows: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from veil.masking.microaggregation.mdav import (
     maximum_distance_to_average_vector,
     variable_maximum_distance_to_average_vector,
 )
-from veil.masking.microaggregation.records import Records, records_of
+from veil.masking.microaggregation.records import Coordinates, records_of
 from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import (
     fixed_size,
@@ -52,11 +52,11 @@ def some_records(draw, most=45):
         )
         for row in range(rows)
     ]
-    return Records(np.array(columns, float).reshape(-1, rows), numbers, np.array(weights)), twin, weights
+    return Coordinates(np.array(columns, float).reshape(-1, rows), numbers, np.array(weights)), twin, weights
 
 
-def line(*values: float) -> Records:
-    return Records(np.array([values], float), 1, np.empty(0))
+def line(*values: float) -> Coordinates:
+    return Coordinates(np.array([values], float), 1, np.empty(0))
 
 
 def as_sets(groups):
@@ -84,7 +84,7 @@ def test_mdav_is_its_twin_in_a_tree_that_is_built_anew(kind, k):
         "clustered": draws.normal(size=(4, 400)) + 50 * draws.integers(0, 3, 400),
     }[kind]
     twin = [(tuple(row), ()) for row in cells.T.tolist()]
-    found = maximum_distance_to_average_vector(Records(np.ascontiguousarray(cells), 4, np.empty(0)), k)
+    found = maximum_distance_to_average_vector(Coordinates(np.ascontiguousarray(cells), 4, np.empty(0)), k)
     assert found.tolist() == twins.mdav(twin, k, [])
 
 
@@ -182,7 +182,7 @@ def test_lecture_gerl_ward_example_as_k_ward():
 )
 def test_k_ward_is_its_twin(points, k):
     k = min(k, len(points))
-    records = Records(np.array(points, float).T.copy(), 2, np.empty(0))
+    records = Coordinates(np.array(points, float).T.copy(), 2, np.empty(0))
     assert as_sets(k_ward(records, k)) == twins.k_ward([tuple(map(float, p)) for p in points], k)
 
 

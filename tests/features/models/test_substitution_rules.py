@@ -38,7 +38,7 @@ from veil import (
 )
 from veil.models import PrivacyModel
 from veil.models.subset import Where
-from veil.policy.substitution import Distribution, consequences, implied, weakest
+from veil.policy.substitution import ValueFrequencies, consequences, implied, weakest
 from veil.policy.substitution.known import RULES, Known
 from veil.policy.substitution.weaker import follows
 
@@ -62,10 +62,10 @@ class Table(NamedTuple):
         return [self.size(at) for at in range(len(self.classes))]
 
     @property
-    def distribution(self) -> Distribution:
+    def distribution(self) -> ValueFrequencies:
         # Both branches are there, or the distance of the definition would be that of a lower tree.
         counts = tuple(sum(each) for each in zip(*self.classes, strict=True))
-        return Distribution(counts, 2, complete=not any(self.blanks))
+        return ValueFrequencies(counts, 2, complete=not any(self.blanks))
 
     @property
     def p(self) -> list[Fraction]:
@@ -380,7 +380,7 @@ def test_estimates_and_mechanisms_prove_nothing() -> None:
 
 @needs_data
 def test_the_figures_of_adult() -> None:
-    occupation = Distribution.of(source("adult").table["occupation"].to_pylist())
+    occupation = ValueFrequencies.of(source("adult").table["occupation"].to_pylist())
     known = {"occupation": occupation}
 
     def strongest(premises: list[PrivacyModel]) -> dict[str, Any]:
@@ -397,7 +397,7 @@ def test_the_figures_of_adult() -> None:
 
 
 def test_distances_next_to_nothing_are_settled_at_once() -> None:
-    counts = {"ill": Distribution((3, 2, 1))}
+    counts = {"ill": ValueFrequencies((3, 2, 1))}
     for t in (0.0, 5e-324, 1e-300, 1e-17, 7e-10, 0.16):
         (found,) = [
             each for each in consequences([TCloseness("ill", t)], counts) if isinstance(each, DeltaDisclosure)
@@ -428,7 +428,7 @@ def test_alpha_k_gives_k_and_entropy() -> None:
 def test_a_smallest_set_is_found_with_every_step() -> None:
     asked = [KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)]
     assert weakest(asked).models == tuple(asked)  # a class may show no value
-    found = weakest(asked, {"ill": Distribution((9, 8, 7, 6, 5))})
+    found = weakest(asked, {"ill": ValueFrequencies((9, 8, 7, 6, 5))})
     assert found.models == (DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5))
     ((model, steps),) = found.proofs
     assert model == KAnonymity(3)
@@ -439,9 +439,9 @@ def test_a_smallest_set_is_found_with_every_step() -> None:
 def test_distributions_prove_more_and_without_them_every_model_stays() -> None:
     asked = [TCloseness("ill", 0.2), DistinctLDiversity("ill", 3)]
     assert len(weakest(asked).models) == 2
-    flat = {"ill": Distribution((10, 10, 10, 10))}
+    flat = {"ill": ValueFrequencies((10, 10, 10, 10))}
     assert weakest(asked, flat).models == (TCloseness("ill", 0.2),)
-    assert len(weakest(asked, {"job": Distribution((10, 10, 10, 10))}).models) == 2
+    assert len(weakest(asked, {"job": ValueFrequencies((10, 10, 10, 10))}).models) == 2
 
 
 def test_ties_are_settled_by_trial_runs() -> None:

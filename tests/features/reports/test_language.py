@@ -26,17 +26,17 @@ from veil.report.pages.blocks import (
     Block,
     Cell,
     Folded,
-    Grid,
     Heading,
+    Paragraph,
     Picture,
     Points,
     Section,
     Signatures,
-    Text,
+    TableBlock,
     Verbatim,
 )
 from veil.report.pages.document import sections
-from veil.report.pages.language import Words
+from veil.report.pages.language import Translator
 from veil.synthetic import patients
 
 WORDS = json.loads(resources.files("veil.report").joinpath("words", "de.json").read_text(encoding="utf-8"))
@@ -60,9 +60,9 @@ def made() -> Any:
 def texts(blocks: tuple[Block, ...]) -> list[str]:
     found: list[str] = []
     for block in blocks:
-        if isinstance(block, Text | Heading):
+        if isinstance(block, Paragraph | Heading):
             found.append(block.text)
-        elif isinstance(block, Grid):
+        elif isinstance(block, TableBlock):
             cells = [cell.text if isinstance(cell, Cell) else cell for row in block.rows for cell in row]
             found += [*block.headings, *cells]
         elif isinstance(block, Picture):
@@ -106,7 +106,7 @@ def private() -> Any:
 
 @pytest.mark.parametrize("release", [made, masked, of_people, private])
 def test_every_sentence_has_a_translation(release: Callable[[], Any]) -> None:
-    words, facts = Words("de"), collect_facts(release())
+    words, facts = Translator("de"), collect_facts(release())
     said = [text for section in sections(facts) for text in (section.title, *texts(section.blocks))]
     sentences = [text for text in said if " " in text and not isinstance(text, Verbatim)]
     technical = re.compile(r"\w+\(.*\)|\w+ = .*|.*\bnumpy\b.*|[\d\s.,%<>–()/→-]+|\w+(, \w+)+", re.DOTALL)
@@ -117,7 +117,7 @@ def test_every_sentence_has_a_translation(release: Callable[[], Any]) -> None:
 
 def test_everything_that_is_declared_has_a_translation() -> None:
     """What models, masking methods and quality models say of themselves and of their parameters."""
-    words, left = Words("de"), set()
+    words, left = Translator("de"), set()
     for room, family in ((veil.models, PrivacyModel), (veil.masking, Method), (veil.quality, QualityModel)):
         kinds = [each for each in (getattr(room, name) for name in room.__all__) if isinstance(each, type)]
         kinds = [each for each in kinds if issubclass(each, family) and each is not family]
@@ -145,7 +145,7 @@ def test_holes_are_filled_and_nothing_else_is_invented() -> None:
 
 
 def test_numbers_are_written_as_germans_do() -> None:
-    words = Words("de")
+    words = Translator("de")
     assert words.of("30,162 rows, 9 columns") == "30.162 Zeilen, 9 Spalten"
     assert words.of("12.5 %") == "12,5 %"
     assert words.of("1,038 (3.44 %; limit 4 %)") == "1.038 (3,44 %; Grenze 4 %)"
@@ -181,7 +181,7 @@ def test_medians_and_modes_have_the_marks_of_the_language(tmp_path: Path) -> Non
     ],
 )
 def test_concerns_about_several_columns_have_a_translation(said: str, german: str) -> None:
-    assert Words("de").of(said) == german
+    assert Translator("de").of(said) == german
 
 
 @pytest.mark.parametrize("value", ["holds", "Purpose", "before", "1,234.5"])
@@ -208,6 +208,6 @@ def test_pages_say_which_language_they_are_in(tmp_path: Path) -> None:
 
 
 def test_a_translation_does_not_eat_another_sentence() -> None:
-    words = Words("de")
-    section = Section("x", "Summary", (Text("level of each column, instead of a search"),))
+    words = Translator("de")
+    section = Section("x", "Summary", (Paragraph("level of each column, instead of a search"),))
     assert texts(words.of_sections([section])[0].blocks) == ["level of each column, instead of a search"]

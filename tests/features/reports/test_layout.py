@@ -12,9 +12,9 @@ from support.report import texts_of_pdf
 from veil import KAnonymity
 from veil.masking import MaximumDistanceToAverageVector, RankSwapping, UncorrelatedNoise
 from veil.report import collect_facts
-from veil.report.pages.blocks import Code, Grid, Heading, Section, Text
+from veil.report.pages.blocks import Code, Heading, Paragraph, Section, TableBlock
 from veil.report.pages.html import page
-from veil.report.pages.language import Words
+from veil.report.pages.language import Translator
 from veil.report.pages.pdf import bind
 from veil.report.pages.steps import request
 from veil.synthetic import patients
@@ -31,7 +31,7 @@ def masked() -> veil.Release:
 
 
 def test_a_number_keeps_its_sign(tmp_path: Path) -> None:
-    made = [Section("a", "Summary", (Text("At most 5 % of them, k = 3, < 0.01 %: 5-anonymity."),))]
+    made = [Section("a", "Summary", (Paragraph("At most 5 % of them, k = 3, < 0.01 %: 5-anonymity."),))]
     told = page(made, FACTS, title="t")
     assert "5\u00a0% of them, k\u00a0=\u00a03, &lt;\u00a00.01\u00a0%" in told
     assert '<span class="whole">5-anonymity</span>' in told
@@ -42,27 +42,27 @@ def test_a_number_keeps_its_sign(tmp_path: Path) -> None:
 
 def test_wide_tables_of_a_pdf_break_no_word_and_no_number(tmp_path: Path) -> None:
     row = ("suppression limit 0.1 instead of 0.05", *["77.23 %"] * len(NAMES), "1,346")
-    grid = Grid(("", *NAMES, "Suppressed"), (row,) * 3, right=tuple(range(1, 9)))
+    grid = TableBlock(("", *NAMES, "Suppressed"), (row,) * 3, right=tuple(range(1, 9)))
     path = tmp_path / "report.pdf"
-    path.write_bytes(bind([Section("a", "Alternatives", (grid,))], FACTS, title="t", words=Words("de")))
+    path.write_bytes(bind([Section("a", "Alternatives", (grid,))], FACTS, title="t", words=Translator("de")))
     told = texts_of_pdf(path).replace("\u00a0", " ")
     assert all(name in told for name in NAMES)
     assert told.count("77,23 %") == 3 * len(NAMES)
 
 
 def test_a_long_table_begins_below_its_heading_and_not_on_the_next_page(tmp_path: Path) -> None:
-    def pages(*blocks: Text | Heading | Grid | Code) -> int:
+    def pages(*blocks: Paragraph | Heading | TableBlock | Code) -> int:
         path = tmp_path / "report.pdf"
         path.write_bytes(bind([Section("a", "Summary", blocks)], FACTS, title="t"))
         return len(re.findall(r"\b\d+ / \d+", texts_of_pdf(path)))
 
     rows = tuple((str(at), "x") for at in range(45))
-    short = tuple(Text("A line.") for _ in range(12))
-    assert pages(*short, Heading("Table"), Grid(("a", "b"), rows)) == 2
+    short = tuple(Paragraph("A line.") for _ in range(12))
+    assert pages(*short, Heading("Table"), TableBlock(("a", "b"), rows)) == 2
 
 
 def test_sentences_of_a_table_stand_below_each_other_on_a_phone() -> None:
-    said = Grid(
+    said = TableBlock(
         ("", "What was found", "How to fix it"), (("nearly unique", "x" * 60, "Remove 'income' or 'q5'."),)
     )
     told = page([Section("a", "Summary", (said,))], FACTS, title="t")
@@ -90,14 +90,15 @@ def test_a_german_report_has_german_numbers_and_words_everywhere(tmp_path: Path)
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", told.split('id="utility"')[1].split('id="distributions"')[0])
     assert not [each for each in cells if re.fullmatch(r"\d+\.\d{1,2}", each)]
     assert (
-        Words("de").of("Remove 'a' or 'b', or mask both.") == "'a' oder 'b' entfernen, oder beide maskieren."
+        Translator("de").of("Remove 'a' or 'b', or mask both.")
+        == "'a' oder 'b' entfernen, oder beide maskieren."
     )
 
 
 def test_each_changed_column_of_a_step_has_a_row() -> None:
     facts = collect_facts(veil.mask(patients(200), RankSwapping(["age", "cost"], p=5)))
     grid = next(
-        each for each in request(facts) if isinstance(each, Grid) and "Changed cells" in each.headings
+        each for each in request(facts) if isinstance(each, TableBlock) and "Changed cells" in each.headings
     )
     assert [row[:2] for row in grid.rows] == [("1", "age"), ("", "cost")]
 

@@ -32,7 +32,7 @@ from veil.report.content.association import associations, codes_of, cramers_v
 from veil.report.content.disclosure import change, is_safe
 from veil.report.content.measured import Findings
 from veil.report.content.utility import _two_digits
-from veil.report.pages.blocks import Folded, Grid, Picture, Text, number
+from veil.report.pages.blocks import Folded, Paragraph, Picture, TableBlock, number
 from veil.report.pages.document import sections
 from veil.report.pages.html import html
 from veil.report.pages.measured import MOST_DRAWN, _predictions
@@ -736,7 +736,7 @@ def test_a_huge_space_is_drawn_from_what_was_evaluated(tmp_path: Path) -> None:
     assert sum(each["evaluated"] for each in found["space"]["by_level_sum"]) == found["space"]["evaluated"]
     assert found["summary"]["proven_optimal"] is False
     texts = " ".join(
-        block.text for section in sections(found) for block in section.blocks if isinstance(block, Text)
+        block.text for section in sections(found) for block in section.blocks if isinstance(block, Paragraph)
     )
     assert "not proven to be the best one" in texts
     assert "ruled out by proof" not in texts
@@ -748,7 +748,7 @@ def test_wide_tables_are_cut_with_a_note() -> None:
     inside = [part for each in blocks if isinstance(each, Folded) for part in each.blocks]
     drawn = [each for each in (*blocks, *inside) if isinstance(each, Picture) and each.columns]
     assert sum(len(each.columns) for each in drawn) == MOST_DRAWN
-    notes = [each.text for each in blocks if isinstance(each, Text)]
+    notes = [each.text for each in blocks if isinstance(each, Paragraph)]
     assert "16 further columns not drawn; the report as JSON has all of them." in notes
     assert "24 further columns left out." in notes
 
@@ -757,7 +757,7 @@ def test_every_row_of_a_table_fits_its_headings(found: dict[str, Any]) -> None:
     for each in (found, odd("local recoding")[1], odd("a population")[1]):
         for section in sections(each):
             for block in section.blocks:
-                if isinstance(block, Grid):
+                if isinstance(block, TableBlock):
                     assert {len(row) for row in block.rows} <= {len(block.headings)}
 
 
@@ -856,7 +856,7 @@ def test_a_table_that_an_engine_holds_has_the_same_figures(tmp_path: Path) -> No
     assert "checked before writing, on the different rows, by a verifier" in page
     assert "checked on the released table by a verifier" in html(expected)
     utility = next(each for each in sections(found) if each.key == "utility").blocks
-    assert isinstance(utility[0], Text)
+    assert isinstance(utility[0], Paragraph)
     assert "not compared row by row" in utility[0].text
     held.save(tmp_path / "release.parquet")
     assert check_certificate(held.certificate(tmp_path / "c.json"), tmp_path / "release.parquet").holds

@@ -619,7 +619,7 @@ def test_a_job_that_is_stopped_is_over_at_once_and_leaves_nothing():
         job.tell("verifying", 0, 0, "")
         raise AssertionError("nobody waits for this any more")
 
-    job = web_jobs.Job("anonymize", work).start()
+    job = web_jobs.Task("anonymize", work).start()
     begun.wait(60)
     job.cancel()
     assert job.told()["state"] == "cancelled"  # while the thread is still in its step
@@ -674,7 +674,7 @@ def test_a_search_that_is_stopped_keeps_the_best_so_far():
         job.tell("applying", 0, 0, "")
         return {"release": "best so far"}
 
-    job = web_jobs.Job("anonymize", work).start()
+    job = web_jobs.Task("anonymize", work).start()
     begun.wait(60)
     job.cancel()
     go_on.set()
@@ -692,7 +692,7 @@ def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped(
         job.show({"prices": [1, 2]})
         return {"prices": [1, 2, 3]}
 
-    stopped, finished = web_jobs.Job("prices", work).start(), web_jobs.Job("prices", work).start()
+    stopped, finished = web_jobs.Task("prices", work).start(), web_jobs.Task("prices", work).start()
     assert shown.acquire(timeout=60)
     assert shown.acquire(timeout=60)
     assert stopped.told()["result"] == {"prices": [1]}
@@ -740,7 +740,7 @@ def test_an_unexpected_error_tells_no_value():
     def work(job):
         raise KeyError("Ada Lovelace has the plague")
 
-    job = web_jobs.Job("anonymize", work).start()
+    job = web_jobs.Task("anonymize", work).start()
     job.wait(60)
     assert job.state == "failed"
     assert "Ada" not in json.dumps(job.told())

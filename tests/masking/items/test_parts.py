@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import items as twin
 from veil.hierarchies import Hierarchy
 from veil.masking.items.parts import Recoder
-from veil.masking.items.problem import Problem
-from veil.masking.items.taxonomy import Taxonomy
+from veil.masking.items.problem import ItemProblem
+from veil.masking.items.taxonomy import ItemTaxonomy
 
 ITEMS = [row[0] for row in twin.TREE]
 
@@ -21,8 +21,8 @@ ITEMS = [row[0] for row in twin.TREE]
 def recoder(sets: list[list[str]], parts: list[int], k: int) -> Recoder:
     codes = [sorted({ITEMS.index(item) for item in each}) for each in sets]
     hierarchy = Hierarchy.from_rows(twin.TREE)
-    problem = Problem(
-        Taxonomy.flat(np.arange(4)),
+    problem = ItemProblem(
+        ItemTaxonomy.flat(np.arange(4)),
         np.append(0, np.cumsum([len(each) for each in codes])).astype(np.int64),
         np.array([code for each in codes for code in each], np.int64),
         np.ones(len(sets), np.int64),
@@ -32,7 +32,7 @@ def recoder(sets: list[list[str]], parts: list[int], k: int) -> Recoder:
     )
     items = pa.array(ITEMS)
     return Recoder(
-        problem, lambda some: Taxonomy.of(hierarchy, items.take(pa.array(some)), "items"), "optimal", True
+        problem, lambda some: ItemTaxonomy.of(hierarchy, items.take(pa.array(some)), "items"), "optimal", True
     )
 
 

@@ -18,8 +18,8 @@ from veil.hierarchies import Hierarchy
 from veil.masking.items import problem as module
 from veil.masking.items.apriori import _with_items_back, good_recoding
 from veil.masking.items.optimal import best_recoding
-from veil.masking.items.problem import Problem
-from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+from veil.masking.items.problem import ItemProblem
+from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 
 ITEMS = [row[0] for row in twin.TREE]
 LABELS = [*ITEMS, "A", "B", "*"]
@@ -35,10 +35,10 @@ def counting(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def problem_of(sets: list[list[str]], parts: list[int], records: list[int], k: int, m: int) -> Problem:
+def problem_of(sets: list[list[str]], parts: list[int], records: list[int], k: int, m: int) -> ItemProblem:
     codes = [sorted({ITEMS.index(item) for item in each}) for each in sets]
-    return Problem(
-        Taxonomy.of(Hierarchy.from_rows(twin.TREE), pa.array(ITEMS), "items"),
+    return ItemProblem(
+        ItemTaxonomy.of(Hierarchy.from_rows(twin.TREE), pa.array(ITEMS), "items"),
         np.append(0, np.cumsum([len(each) for each in codes])).astype(np.int64),
         np.array([code for each in codes for code in each], np.int64),
         np.array(records, np.int64),
@@ -49,7 +49,7 @@ def problem_of(sets: list[list[str]], parts: list[int], records: list[int], k: i
 
 
 def rare(
-    problem: Problem, sets: list[list[str]], recoding: twin.Recoding, size: int
+    problem: ItemProblem, sets: list[list[str]], recoding: twin.Recoding, size: int
 ) -> Counter[tuple[int, ...]]:
     """Combinations of nodes that some but fewer than k records of a part hold, by definition: how many parts do so."""
     published = twin.publish(sets, recoding)
@@ -94,9 +94,9 @@ def test_what_is_rare(data: st.DataObject, sets: list[list[str]], k: int, size: 
 def test_a_hash_table_grows() -> None:
     """Ten thousand pairs, each held once, in a table that begins with four thousand places."""
     items = 150
-    flat = Taxonomy.flat(np.arange(items))
+    flat = ItemTaxonomy.flat(np.arange(items))
     starts, codes = np.array([0, items]), np.arange(items)
-    problem = Problem(flat, starts, codes, np.ones(1, np.int64), np.zeros(1, np.int64), 2, 2)
+    problem = ItemProblem(flat, starts, codes, np.ones(1, np.int64), np.zeros(1, np.int64), 2, 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_DENSE", 0)
         assert problem.rare(np.arange(items), 2).number == items * (items - 1) // 2
@@ -125,8 +125,8 @@ def test_items_that_were_left_out_come_back_where_nothing_is_rare(sets, records,
 
 def test_more_combinations_than_can_be_numbered_are_refused() -> None:
     items = 2000
-    flat = Taxonomy.flat(np.arange(items))
-    problem = Problem(
+    flat = ItemTaxonomy.flat(np.arange(items))
+    problem = ItemProblem(
         flat, np.array([0, items]), np.arange(items), np.ones(1, np.int64), np.zeros(1, np.int64), 1, 6
     )
     with pytest.raises(ParameterError, match="`m` of ItemGeneralization should be less than 6"):
@@ -143,8 +143,8 @@ def test_many_items_heuristic_is_fine_and_no_step_back_is() -> None:
         sorted(rng.choice(60, rng.integers(1, 6), replace=False, p=weights / weights.sum()))
         for _ in range(400)
     ]
-    tree = Taxonomy.of(Hierarchy.from_rows(rows), pa.array([row[0] for row in rows]), "items")
-    problem = Problem(
+    tree = ItemTaxonomy.of(Hierarchy.from_rows(rows), pa.array([row[0] for row in rows]), "items")
+    problem = ItemProblem(
         tree,
         np.append(0, np.cumsum([len(each) for each in sets])).astype(np.int64),
         np.concatenate(sets).astype(np.int64),

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.hierarchies import ordering
-from veil.masking.items.publishing import Shown, _names
+from veil.masking.items.publishing import PublishedSets, _names
 
 
 def test_a_group_is_named_by_items_that_are_published() -> None:
@@ -20,7 +20,7 @@ def test_a_group_is_named_by_items_that_are_published() -> None:
 
 def test_rows_of_people_come_from_rows_of_theirs() -> None:
     """Two people; the first has a1 and a2, which become one, the second a1, which is left out in their part."""
-    shown = Shown(
+    shown = PublishedSets(
         pa.array(["A"]), np.array([0, 1, 1]), np.array([0]), np.array([0, 1]), np.array([[0, 0], [-1, -1]])
     )
     owners, items = np.array([1, 0, 0, 1]), np.array([0, 1, 0, -1])

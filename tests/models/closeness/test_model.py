@@ -32,7 +32,7 @@ from support.samples import E1, sample_of
 from veil import hierarchies as h
 from veil.base.exact import decimal_fraction
 from veil.classes.encoding import Encoding
-from veil.classes.sample import Attribute, Sample
+from veil.classes.sample import Sample, SampleAttribute
 from veil.classes.table import Histogram, keep, roll_up
 from veil.errors import HierarchyError, ParameterError, PlanError
 from veil.models.closeness import criteria as closeness_criteria
@@ -332,7 +332,7 @@ def single_column(codes: np.ndarray, keys: np.ndarray | None = None) -> Sample:
     """A sample with a sensitive attribute S and one quasi-identifier, the same for all if not given."""
     names = np.zeros(codes.size, np.int64) if keys is None else keys
     hierarchy = h.Hierarchy.from_rows([[str(i), "*"] for i in range(int(names.max()) + 1)])
-    attribute = Attribute("S", codes.astype(np.int32), tuple(range(int(codes.max()) + 1)))
+    attribute = SampleAttribute("S", codes.astype(np.int32), tuple(range(int(codes.max()) + 1)))
     return Sample(Encoding(["q"], [hierarchy]), [names.astype(np.int32)], (attribute,))
 
 
@@ -564,7 +564,7 @@ def test_cells_say_what_entries_say(levels, t):
     keys = np.where(rng.random(rows) < 0.5, codes % 50, (50 * rng.random(rows) ** 2).astype(np.int64))
     parts = keys * 30 + rng.integers(0, 30, rows)
     hierarchy = h.Hierarchy.from_rows([[str(p), f"{p // 30}'", "*"] for p in range(1500)])
-    attribute = Attribute("S", codes.astype(np.int32), tuple(range(40)))
+    attribute = SampleAttribute("S", codes.astype(np.int32), tuple(range(40)))
     sample = Sample(Encoding(["q"], [hierarchy]), [parts.astype(np.int32)], (attribute,))
     criterion = ByGroups(sample, "S", decimal_fraction(t), [np.arange(40) // 4, np.arange(40) // 20][:levels])
     work = sample.workspace()
@@ -623,7 +623,7 @@ def test_parts_that_are_alike_cannot_be_chosen_from(alike, kept):
     parts = np.tile(np.arange(10), 200) if alike else np.tile(np.arange(1000), 2)
     width = int(parts.max()) + 1
     hierarchy = h.Hierarchy.from_rows([[f"{k}.{p}", str(k), "*"] for k in range(2) for p in range(width)])
-    attribute = Attribute("S", codes.astype(np.int32), (0, 1))
+    attribute = SampleAttribute("S", codes.astype(np.int32), (0, 1))
     sample = Sample(Encoding(["q"], [hierarchy]), [(keys * width + parts).astype(np.int32)], (attribute,))
     criterion = TCloseness("S", 0.2).bind(sample)
     work = sample.workspace()

@@ -13,15 +13,24 @@ from hypothesis import strategies as st
 from veil.errors import InputError
 from veil.policy.special import complies, parse
 from veil.policy.special.compliance import counterexamples
-from veil.policy.special.concepts import And, Concept, Knowledge, Named, Nothing, Or, Some, Within
+from veil.policy.special.concepts import (
+    And,
+    Concept,
+    EmptyClass,
+    NamedClass,
+    Ontology,
+    Or,
+    SomeValuesFrom,
+    Within,
+)
 
 
 def storage(place: str) -> Concept:
-    return Some("hasStorage", Some("hasLocation", Named(place)))
+    return SomeValuesFrom("hasStorage", SomeValuesFrom("hasLocation", NamedClass(place)))
 
 
 def data(name: str) -> Concept:
-    return Some("hasData", Named(name))
+    return SomeValuesFrom("hasData", NamedClass(name))
 
 
 def test_intervals_are_split() -> None:
@@ -40,7 +49,9 @@ def test_the_controller_and_the_subject() -> None:
 
 def test_a_larger_k_complies_with_at_least_and_not_with_exactly() -> None:
     def anonymous(low: float, high: float) -> Concept:
-        return Some("hasData", And((Named("Demographic"), Named("kAnonymous"), Within("has_k", low, high))))
+        return SomeValuesFrom(
+            "hasData", And((NamedClass("Demographic"), NamedClass("kAnonymous"), Within("has_k", low, high)))
+        )
 
     assert complies(anonymous(20, 20), anonymous(10, math.inf))
     assert not complies(anonymous(20, 20), anonymous(10, 10))
@@ -59,18 +70,24 @@ def test_the_example_of_the_digest() -> None:
 
 
 def test_what_is_missing_on_the_left_fails_and_what_is_empty_complies() -> None:
-    assert not complies(data("Health"), And((data("Health"), Some("hasPurpose", Named("AnyPurpose")))))
-    assert complies(
-        And((data("Health"), Some("hasPurpose", And(())))), Some("hasPurpose", Named("AnyPurpose"))
+    assert not complies(
+        data("Health"), And((data("Health"), SomeValuesFrom("hasPurpose", NamedClass("AnyPurpose"))))
     )
-    both = Some("hasStorage", Some("hasDuration", And((Named("StatedPurpose"), Named("Indefinitely")))))
-    assert complies(both, Nothing())
-    assert not complies(data("Health"), Nothing())
+    assert complies(
+        And((data("Health"), SomeValuesFrom("hasPurpose", And(())))),
+        SomeValuesFrom("hasPurpose", NamedClass("AnyPurpose")),
+    )
+    both = SomeValuesFrom(
+        "hasStorage",
+        SomeValuesFrom("hasDuration", And((NamedClass("StatedPurpose"), NamedClass("Indefinitely")))),
+    )
+    assert complies(both, EmptyClass())
+    assert not complies(data("Health"), EmptyClass())
 
 
 # All models of a small world
 
-KNOWN = Knowledge({"A": frozenset({"B"})}, frozenset({frozenset({"B", "C"})}), {"R": "B"})
+KNOWN = Ontology({"A": frozenset({"B"})}, frozenset({frozenset({"B", "C"})}), {"R": "B"})
 NUMBERS = (None, 0, 1, 2, 3)
 
 
@@ -98,15 +115,15 @@ WORLD = LEAVES + [
 
 def member(node: Node, concept: Concept) -> bool:
     match concept:
-        case Named(name):
+        case NamedClass(name):
             return name in node.atoms
-        case Nothing():
+        case EmptyClass():
             return False
         case And(parts):
             return all(member(node, each) for each in parts)
         case Or(parts):
             return any(member(node, each) for each in parts)
-        case Some(_, of):
+        case SomeValuesFrom(_, of):
             return node.successor is not None and member(node.successor, of)
         case Within(_, low, high):
             return node.number is not None and low <= node.number <= high
@@ -116,13 +133,15 @@ def member(node: Node, concept: Concept) -> bool:
 def concepts(depth: int) -> st.SearchStrategy[Concept]:
     ends = st.tuples(st.integers(0, 3), st.integers(0, 3)).map(lambda each: Within("f", each[0], each[1]))
     simple: st.SearchStrategy[Any] = (
-        st.sampled_from([Named("A"), Named("B"), Named("C")]) | ends | st.just(Nothing())
+        st.sampled_from([NamedClass("A"), NamedClass("B"), NamedClass("C")]) | ends | st.just(EmptyClass())
     )
     parts = st.lists(concepts(depth - 1) if depth else simple, min_size=1, max_size=3).map(tuple)
     inner = [simple, parts.map(And), parts.map(Or)]
     if depth:
-        inner.append(st.recursive(simple, lambda each: st.lists(each, min_size=1, max_size=2).map(lambda p: And(tuple(p))), max_leaves=3).map(lambda each: Some("R", each)))  # fmt: skip
-        inner.append(st.lists(simple, min_size=2, max_size=3).map(lambda each: Some("R", Or(tuple(each)))))
+        inner.append(st.recursive(simple, lambda each: st.lists(each, min_size=1, max_size=2).map(lambda p: And(tuple(p))), max_leaves=3).map(lambda each: SomeValuesFrom("R", each)))  # fmt: skip
+        inner.append(
+            st.lists(simple, min_size=2, max_size=3).map(lambda each: SomeValuesFrom("R", Or(tuple(each))))
+        )
     return st.one_of(inner)
 
 
@@ -172,7 +191,7 @@ def test_days_are_one_wherever_they_stand() -> None:
         days(f"ObjectSomeValuesFrom(spl:hasDuration DataSomeValuesFrom(spl:durationInDays {BOUNDS}))"),
         parse(f"ObjectSomeValuesFrom(spl:hasDuration DataSomeValuesFrom(spl:durationInDays {BOUNDS}))"),
     ]
-    expected = Some("hasStorage", Within("durationInDays", 0, 30))
+    expected = SomeValuesFrom("hasStorage", Within("durationInDays", 0, 30))
     assert all(form == expected for form in forms)
 
 
@@ -185,12 +204,14 @@ RDF_DAYS = """<rdf:RDF xmlns:rdf="r" xmlns:owl="o" xmlns:xsd="x"><owl:Class><owl
 
 
 def test_intervals_of_rdf_are_read() -> None:
-    assert parse(RDF_DAYS) == Or((Some("hasStorage", Within("durationInDays", 0, 30)), Named("Null")))
+    assert parse(RDF_DAYS) == Or(
+        (SomeValuesFrom("hasStorage", Within("durationInDays", 0, 30)), NamedClass("Null"))
+    )
 
 
 def test_the_lecture_writes_a_value() -> None:
     found = parse('ObjectIntersectionOf(Demographic kAnonymous DataSomeValueFrom(has_k "10"/xsd:integer))')
-    assert found == And((Named("Demographic"), Named("kAnonymous"), Within("has_k", 10, 10)))
+    assert found == And((NamedClass("Demographic"), NamedClass("kAnonymous"), Within("has_k", 10, 10)))
 
 
 @pytest.mark.parametrize(
@@ -213,6 +234,6 @@ def test_what_is_no_usage_policy_is_refused(text: str) -> None:
 
 
 def test_too_many_cases_are_refused() -> None:
-    union = Or(tuple(Named(f"N{at}") for at in range(10)))
+    union = Or(tuple(NamedClass(f"N{at}") for at in range(10)))
     with pytest.raises(InputError, match="make 1000000 cases"):
-        complies(And((union,) * 6), Named("A"))
+        complies(And((union,) * 6), NamedClass("A"))

@@ -12,7 +12,7 @@ from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
 from veil.dp.questions.question import Question
 from veil.dp.session import Asking
-from veil.dp.source import InMemory
+from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 
 Table = tuple[int, ...]
@@ -36,9 +36,9 @@ def make_question(ask: Ask, neighbours: str, epsilon: object) -> Question:
 
 
 @functools.cache
-def holding(table: Table) -> InMemory:
+def holding(table: Table) -> MemorySource:
     """Hold a table of the column x."""
-    return InMemory(pa.table({"x": pa.array(table, pa.int64())}))
+    return MemorySource(pa.table({"x": pa.array(table, pa.int64())}))
 
 
 def respond(question: Question, table: Table, source: Randomness | None = None) -> Any:

@@ -11,7 +11,7 @@ from veil import quality
 from veil.classes.encoding import Encoding
 from veil.classes.sample import Sample
 from veil.classes.table import roll_up
-from veil.dp.scores import Retention, ScoreFunction, score_function
+from veil.dp.scores import RetentionScore, ScoreFunction, score_function
 from veil.hierarchies import Hierarchy
 
 NAMES = list(DEFINITIONS)
@@ -32,7 +32,7 @@ def encoding_of(hierarchies: Hierarchies) -> Encoding:
     return Encoding(names, [Hierarchy.from_rows(rows) for rows in hierarchies])
 
 
-def function_of(name: str, encoding: Encoding, retention: Retention) -> ScoreFunction:
+def function_of(name: str, encoding: Encoding, retention: RetentionScore) -> ScoreFunction:
     made = score_function(QUALITIES[name], encoding, retention)
     also_quality_models = ("Discernibility", "Classification")
     assert type(made).__name__ == f"{name}{'Score' if name in also_quality_models else ''}"

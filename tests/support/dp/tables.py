@@ -10,7 +10,7 @@ import pyarrow as pa
 from veil.dp.declared import Declared
 from veil.dp.private_table import columns
 from veil.dp.private_table.columns import Column
-from veil.dp.source import InMemory
+from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.hierarchies import Hierarchy
 
@@ -27,4 +27,4 @@ def read_columns(
         name: (each.labels[0] if isinstance(each, Hierarchy) else each)[0] for name, each in domains.items()
     }
     declared = Declared(neighbours, Unit(None), bounds, {}, {**firsts, **missing})
-    return columns.read_columns(InMemory(table).select(table.column_names), declared, domains)
+    return columns.read_columns(MemorySource(table).select(table.column_names), declared, domains)

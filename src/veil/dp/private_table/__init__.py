@@ -5,30 +5,30 @@ from typing import Annotated
 from veil.base.registry import Family, import_files
 from veil.dp.private_table.corners import Corners
 from veil.dp.private_table.marginal_tree import MarginalTree
-from veil.dp.private_table.method import Method
+from veil.dp.private_table.method import TableMechanism
 from veil.dp.private_table.ranking import IndividualRanking
 from veil.dp.private_table.release import PrivateTable, private_table
-from veil.dp.private_table.taxonomy import Taxonomy
+from veil.dp.private_table.taxonomy import ConceptTaxonomy
 
 import_files(__name__)
 
 METHODS = Family(
-    Method,  # type: ignore[type-abstract]
+    TableMechanism,  # type: ignore[type-abstract]
     "veil.private_tables",
     order=("IndividualRanking", "MarginalTree", "Corners"),
 )
 """Every way to make a private table by its kind."""
 
-AnyMethod = Annotated[Method, METHODS]
+AnyMethod = Annotated[TableMechanism, METHODS]
 """Any of them, told apart by `kind`: the form that recipes use."""
 
 __all__ = [
     "METHODS",
     "AnyMethod",
+    "ConceptTaxonomy",
     "Corners",
     "IndividualRanking",
     "MarginalTree",
     "PrivateTable",
-    "Taxonomy",
     "private_table",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.dp.grid import exact_value
-from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
 from veil.errors import InputError, ParameterError, did_you_mean
 
 _PARTS = 10
@@ -22,7 +22,7 @@ _PARTS = 10
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellColumn:
     """A column, of which each record is in one of `size` cells."""
 
     column: Column
@@ -33,7 +33,7 @@ class Cells:
 
     def values(self, codes: NDArray[np.int64], randomness: Randomness) -> pa.Array:
         """Return a value of each cell; of numbers, one drawn evenly from it."""
-        if isinstance(self.column, Categories):
+        if isinstance(self.column, CategoricalColumn):
             return pa.array(self.column.values).take(pa.array(codes))
         edges = np.array([float(edge) for edge in self.edges])
         low, high = edges[codes], edges[codes + 1]
@@ -46,7 +46,7 @@ class Cells:
         return pa.array(drawn.astype(np.int64))
 
 
-def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[Cells]:
+def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[CellColumn]:
     """Cut columns into cells: their values, or the numbers between public breaks."""
     names = [column.name for column in columns if isinstance(column, Numbers)]
     for name in breaks:
@@ -55,9 +55,9 @@ def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[
     return [_cut(column, breaks.get(column.name)) for column in columns]
 
 
-def _cut(column: Column, breaks: Sequence[Any] | None) -> Cells:
-    if isinstance(column, Categories):
-        return Cells(column, column.codes, len(column.values))
+def _cut(column: Column, breaks: Sequence[Any] | None) -> CellColumn:
+    if isinstance(column, CategoricalColumn):
+        return CellColumn(column, column.codes, len(column.values))
     low, high = column.bounds.low, column.bounds.high
     if breaks is None:
         inner = [low + (high - low) * part / _PARTS for part in range(1, _PARTS)]
@@ -70,4 +70,6 @@ def _cut(column: Column, breaks: Sequence[Any] | None) -> Cells:
             f"{float(high):g}"
         )
     steps = np.array([round(edge / column.bounds.step) for edge in inner], np.int64)
-    return Cells(column, np.searchsorted(steps, column.steps, side="right"), len(edges) - 1, tuple(edges))
+    return CellColumn(
+        column, np.searchsorted(steps, column.steps, side="right"), len(edges) - 1, tuple(edges)
+    )

@@ -53,7 +53,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Categories:
+class CategoricalColumn:
     """A column of values of a domain, by their places in it."""
 
     name: str
@@ -62,7 +62,7 @@ class Categories:
     codes: NDArray[np.int64] = field(repr=False)
 
 
-Column = Numbers | Categories
+Column = Numbers | CategoricalColumn
 
 
 def read_columns(selected: Selected, declared: Declared, domains: Mapping[str, Domain]) -> list[Column]:
@@ -99,7 +99,7 @@ def _numbers(cells: Cells, bounded: Bounded, bounds: Sequence[Any]) -> Numbers:
     return Numbers(bounded.name, bounded, is_whole, bounded.read(cells)[0])
 
 
-def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]) -> Categories:
+def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]) -> CategoricalColumn:
     hierarchy = domain if isinstance(domain, Hierarchy) else None
     values = domain.labels[0] if isinstance(domain, Hierarchy) else domain
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -120,7 +120,7 @@ def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]
             "domain"
         )
     codes = np.array([places.get(text, other) for text in cells.texts], np.int64)
-    return Categories(name, tuple(values), hierarchy, codes[cells.codes])
+    return CategoricalColumn(name, tuple(values), hierarchy, codes[cells.codes])
 
 
 def _text(value: Any, hierarchy: Hierarchy | None) -> str | None:

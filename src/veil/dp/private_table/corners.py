@@ -25,13 +25,13 @@ from veil.base.randomness import Randomness
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
 from veil.dp.private_table.clusters import cluster_sums, clusters
-from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
 from veil.dp.private_table.method import (
-    Hidden,
-    Made,
-    Method,
+    DrawnTable,
+    Neighbourhood,
     Shares,
     Size,
+    TableMechanism,
     block_sizes,
     require_epsilon,
     require_public_size,
@@ -43,8 +43,8 @@ from veil.errors import ParameterError
 _MOST_COLUMNS = 12
 
 
-@declared(kind_of=Method)
-class Corners(Method):
+@declared(kind_of=TableMechanism)
+class Corners(TableMechanism):
     """Records in clusters of k, cut off from the corners of the domain; each cluster becomes k times its noisy mean.
 
     Parameters
@@ -73,7 +73,7 @@ class Corners(Method):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
         require_public_size("Corners", hidden)
         require_epsilon("Corners", price)
         if len(columns) > _MOST_COLUMNS:
@@ -99,7 +99,9 @@ class Corners(Method):
 
         return min({round(math.pow(records, part / 200)) for part in range(201)}, key=error)
 
-    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
+    def make(
+        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+    ) -> DrawnTable:
         numbers = _numbers(columns)
         k, records = self.size(numbers, price), len(numbers[0].steps)
         rows = clusters(numbers, k)
@@ -126,7 +128,7 @@ class Corners(Method):
             notes = (_TOO_SMALL.format(k=k, root=math.isqrt(records)),) if short else ()
         order = randomness.permutation(records)
         table = {column.name: pa.array(values[order, place]) for place, column in enumerate(numbers)}
-        return Made(pa.table(table), proof, notes)
+        return DrawnTable(pa.table(table), proof, notes)
 
     def _noisy(
         self,
@@ -158,7 +160,7 @@ _TOO_SMALL: str = (
 
 def _numbers(columns: Sequence[Column]) -> list[Numbers]:
     for column in columns:
-        if isinstance(column, Categories):
+        if isinstance(column, CategoricalColumn):
             raise ParameterError(
                 f"column {column.name!r} has a domain, but Corners only takes numbers: use "
                 "IndividualRanking or MarginalTree"

@@ -28,10 +28,10 @@ from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
 from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
-from veil.dp.private_table.cells import Cells, cut
+from veil.dp.private_table.cells import CellColumn, cut
 from veil.dp.private_table.columns import Column
 from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
-from veil.dp.private_table.method import Hidden, Made, Method, PublicNumber
+from veil.dp.private_table.method import DrawnTable, Neighbourhood, PublicNumber, TableMechanism
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.dp.zcdp import rho_of_epsilon
 from veil.errors import ParameterError
@@ -44,8 +44,8 @@ _UNITS = 1024
 _MOST_CELLS = 10**6
 
 
-@declared(kind_of=Method)
-class MarginalTree(Method):
+@declared(kind_of=TableMechanism)
+class MarginalTree(TableMechanism):
     """Whole records, drawn from noisy counts of all columns and of the pairs of columns of a tree.
 
     Parameters
@@ -70,7 +70,7 @@ class MarginalTree(Method):
     def name(self) -> str:
         return "marginal tree"
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
         sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)
         if len(sizes) > 1 and sizes[0] * sizes[1] > _MOST_CELLS:
             raise ParameterError(
@@ -81,7 +81,9 @@ class MarginalTree(Method):
         if self.library == "mbi":
             require_mbi()
 
-    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
+    def make(
+        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+    ) -> DrawnTable:
         cells, third = cut(columns, self.breaks), _rho(price) / 3
         counter = _Counter(cells, hidden, randomness)
         singles, deviation = counter.count([(place,) for place in range(len(cells))], third)
@@ -108,13 +110,13 @@ class MarginalTree(Method):
         notes = (
             f"Pairs that were counted: {names}. Of other pairs, records know only what follows from these.",
         )
-        return Made(table, proof, notes)
+        return DrawnTable(table, proof, notes)
 
 
 class _Counter:
     """What sees the data: counts with noise, and choices of pairs."""
 
-    def __init__(self, cells: Sequence[Cells], hidden: Hidden, randomness: Randomness) -> None:
+    def __init__(self, cells: Sequence[CellColumn], hidden: Neighbourhood, randomness: Randomness) -> None:
         self._cells, self._hidden, self._randomness = cells, hidden, randomness
 
     def count(self, tables: Sequence[tuple[int, ...]], rho: Fraction) -> tuple[list[Table], float]:

@@ -23,7 +23,7 @@ from veil.errors import ParameterError, PlanError, Say
 
 
 @dataclass(frozen=True)
-class Made:
+class DrawnTable:
     """A table that a method has drawn, and what it has to say about it."""
 
     table: pa.Table
@@ -31,7 +31,7 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
-class Method(ABC):
+class TableMechanism(ABC):
     """A way to make a table private as a whole."""
 
     @property
@@ -45,15 +45,17 @@ class Method(ABC):
         return True
 
     @abstractmethod
-    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
         """Refuse what cannot be done, before anything is paid."""
 
     @abstractmethod
-    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
+    def make(
+        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+    ) -> DrawnTable:
         """Draw the table."""
 
 
-class Hidden(NamedTuple):
+class Neighbourhood(NamedTuple):
     """What a private table hides: one person more or less, or what one has, who may have up to `rows` rows."""
 
     neighbours: Neighbours
@@ -70,7 +72,7 @@ class Hidden(NamedTuple):
         return self.neighbours == "one changed" and self.rows == 1
 
 
-def require_public_size(method: str, hidden: Hidden) -> None:
+def require_public_size(method: str, hidden: Neighbourhood) -> None:
     """Refuse what is hidden if the number of blocks can change with it."""
     if hidden.neighbours != "one changed":
         raise PlanError(

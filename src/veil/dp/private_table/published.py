@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp.private_table.columns import Categories, Numbers
-from veil.dp.private_table.taxonomy import Taxonomy
+from veil.dp.private_table.columns import CategoricalColumn, Numbers
+from veil.dp.private_table.taxonomy import ConceptTaxonomy
 
 Rows = Sequence[NDArray[np.int64]]
 """The rows of each block."""
@@ -33,7 +33,7 @@ def published_numbers(
 
 
 def published_concepts(
-    column: Categories, taxonomy: Taxonomy, blocks: Rows, epsilon: float, randomness: Randomness
+    column: CategoricalColumn, taxonomy: ConceptTaxonomy, blocks: Rows, epsilon: float, randomness: Randomness
 ) -> NDArray[np.int64]:
     """Return a column as it is released (algorithm 6.3), in the order of the input: a concept for each record of a block."""
     drawn = np.empty(len(column.codes), np.int64)
@@ -44,7 +44,7 @@ def published_concepts(
 
 
 def published_logs(
-    column: Categories, taxonomy: Taxonomy, rows: NDArray[np.int64], epsilon: float
+    column: CategoricalColumn, taxonomy: ConceptTaxonomy, rows: NDArray[np.int64], epsilon: float
 ) -> NDArray[np.float64]:
     """Return the logarithm of how likely each concept is for a record of a block: e^(-epsilon m / 2D), D the diameter."""
     counts = np.bincount(np.argsort(taxonomy.walk)[column.codes[rows]], minlength=len(taxonomy.walk))

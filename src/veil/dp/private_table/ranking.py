@@ -28,26 +28,26 @@ from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
-from veil.dp.private_table.columns import Categories, Column, Numbers
+from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
 from veil.dp.private_table.method import (
-    Hidden,
-    Made,
-    Method,
+    DrawnTable,
+    Neighbourhood,
     Shares,
     Size,
+    TableMechanism,
     block_sizes,
     require_epsilon,
     require_public_size,
     shares_of,
 )
 from veil.dp.private_table.published import published_concepts, published_numbers
-from veil.dp.private_table.taxonomy import Taxonomy
+from veil.dp.private_table.taxonomy import ConceptTaxonomy
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
 
 
-@declared(kind_of=Method)
-class IndividualRanking(Method):
+@declared(kind_of=TableMechanism)
+class IndividualRanking(TableMechanism):
     """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
 
     Parameters
@@ -84,13 +84,13 @@ class IndividualRanking(Method):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Hidden) -> None:
+    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
         require_public_size("IndividualRanking", hidden)
         require_epsilon("IndividualRanking", price)
         block_sizes(_records(columns), self.block(columns, price))
         self._shares(columns)
         for column in columns:
-            if isinstance(column, Categories) and column.hierarchy is None:
+            if isinstance(column, CategoricalColumn) and column.hierarchy is None:
                 raise ParameterError(
                     f"column {column.name!r} has a list of values, but blocks are cut along a hierarchy: "
                     "give a hierarchy as its domain, "
@@ -117,7 +117,9 @@ class IndividualRanking(Method):
         ratio = max(ratios, default=2 / float(price.epsilon))
         return max(1, min(records, round(math.sqrt(records * math.sqrt(2) * ratio))))
 
-    def make(self, columns: Sequence[Column], price: Price, hidden: Hidden, randomness: Randomness) -> Made:
+    def make(
+        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+    ) -> DrawnTable:
         k, shares = self.block(columns, price), self._shares(columns)
         sizes = block_sizes(_records(columns), k)
         if self.as_published:
@@ -151,7 +153,7 @@ class IndividualRanking(Method):
             "change, hides it with the share of epsilon that the column has; shares add up to epsilon. The number of records is "
             "public."
         )
-        return Made(pa.table(made), proof, tuple(notes))
+        return DrawnTable(pa.table(made), proof, tuple(notes))
 
     def _shares(self, columns: Sequence[Column]) -> dict[str, Fraction]:
         return shares_of(
@@ -161,7 +163,7 @@ class IndividualRanking(Method):
 
 def _make_as_published(
     columns: Sequence[Column], sizes: NDArray[np.int64], k: int, epsilon: float, randomness: Randomness
-) -> Made:
+) -> DrawnTable:
     order = randomness.permutation(int(sizes.sum()))
     made: dict[str, pa.Array] = {}
     for column in columns:
@@ -179,7 +181,7 @@ def _make_as_published(
         "one record could change one block alone. It can change all of them, noise averages out over the records of a block, and "
         "columns add up: a record's mean can move by .98 of the range where .2 is claimed."
     )
-    return Made(pa.table(made), proof)
+    return DrawnTable(pa.table(made), proof)
 
 
 def blocks_of(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -212,7 +214,7 @@ def block_sums(steps: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np
 
 
 def block_marginalities(
-    codes: NDArray[np.int64], taxonomy: Taxonomy, sizes: NDArray[np.int64]
+    codes: NDArray[np.int64], taxonomy: ConceptTaxonomy, sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return how far each block is from each concept, in steps."""
     rank = np.argsort(taxonomy.walk)[codes]
@@ -223,8 +225,8 @@ def block_marginalities(
 
 
 def draw_concepts(
-    column: Categories,
-    taxonomy: Taxonomy,
+    column: CategoricalColumn,
+    taxonomy: ConceptTaxonomy,
     sizes: NDArray[np.int64],
     epsilon: Symbolic,
     randomness: Randomness,
@@ -239,10 +241,10 @@ def draw_concepts(
     return np.array(drawn, np.int64)
 
 
-def taxonomy_of(column: Categories) -> Taxonomy:
+def taxonomy_of(column: CategoricalColumn) -> ConceptTaxonomy:
     """Return the concepts of a column that has a hierarchy."""
     assert column.hierarchy is not None  # `check` has seen to it
-    return Taxonomy(column.hierarchy)
+    return ConceptTaxonomy(column.hierarchy)
 
 
 def _histogram_is_better(values: int, blocks: int) -> bool:

@@ -18,8 +18,8 @@ from veil.dp.declared import Declared
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
-from veil.dp.private_table.method import Hidden, Method
-from veil.dp.source import Held, InMemory, OfPeople, Selected, check_names, hold
+from veil.dp.private_table.method import Neighbourhood, TableMechanism
+from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, check_names, hold
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
@@ -83,7 +83,7 @@ class PrivateTable:
 @own_keywords
 def private_table(
     table: Any,
-    method: Method,
+    method: TableMechanism,
     epsilon: Readable | None = None,
     *,
     neighbours: Neighbours,
@@ -139,18 +139,18 @@ def private_table(
     >>> made.table.num_rows, str(made.spent), made.is_private
     (6, 'epsilon = 1', True)
     """
-    if not isinstance(method, Method):
+    if not isinstance(method, TableMechanism):
         raise ParameterError(f"`method` should be one such as IndividualRanking(k=100), not {method!r}")
     unit = Unit.declared(person, rows_per_person)
     declared = Declared(neighbours, unit, bounds or {}, {}, missing or {})
-    hidden = Hidden(declared.neighbours, unit.rows)
+    hidden = Neighbourhood(declared.neighbours, unit.rows)
     price = Price.read(epsilon, delta=delta, rho=rho)
     if accountant is not None and not isinstance(accountant, Accountant):
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
     held = hold(table, hidden.neighbours, unit)
-    source = held.source if isinstance(held, InMemory) else None
+    source = held.source if isinstance(held, MemorySource) else None
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     names = [name for name in held.names if name != unit.person] if columns is None else list(columns)
     check_names(held, [*names, *([] if unit.person is None else [unit.person])])
@@ -198,9 +198,9 @@ def private_table(
 _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away."
 
 
-def _rows_of(held: Held, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
+def _rows_of(held: QuestionSource, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
     """Return the rows that take part; an engine tells combinations of cells and their numbers, and their order tells nothing."""
-    selected = OfPeople(held, unit, randomness).select(names)
+    selected = TruncatedOwners(held, unit, randomness).select(names)
     rows = np.arange(selected.rows)
     if selected.weights is not None:
         rows = np.repeat(rows, selected.weights)

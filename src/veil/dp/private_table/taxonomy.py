@@ -23,11 +23,11 @@ UNIT = 2.0**-32
 _Path = tuple[str | None, ...]
 
 
-class Taxonomy:
+class ConceptTaxonomy:
     """All concepts of a hierarchy: its values, and everything they are generalized to.
 
     >>> sports = Hierarchy.from_rows([["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]])
-    >>> taxonomy = Taxonomy(sports)
+    >>> taxonomy = ConceptTaxonomy(sports)
     >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", "swimming", "swimming"])
     (0.58496, 'swimming')
     """

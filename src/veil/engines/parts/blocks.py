@@ -23,7 +23,7 @@ from veil.engines.engine_rows import EngineHeld
 from veil.engines.parts.check import check_staged, together
 from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Numbered
+from veil.engines.parts.ranked import RankedRelation
 from veil.engines.settings import available_memory
 from veil.engines.shuffle import shuffled
 from veil.engines.write.writing import Piece, write, write_pieces
@@ -64,7 +64,7 @@ class Blocks(ABC):
     passes: tuple[Pass, ...] = ()
     """How each part was transformed, if each has its own way."""
 
-    def __init__(self, numbered: Numbered, parts: Sequence[Block], most: int) -> None:
+    def __init__(self, numbered: RankedRelation, parts: Sequence[Block], most: int) -> None:
         self.numbered, self.parts, self.most = numbered, list(parts), most
 
     @abstractmethod

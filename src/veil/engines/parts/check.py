@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from veil.engines.condense import Condensed, condense
 from veil.engines.lookups import Lookup
 from veil.engines.relation import Relation
-from veil.engines.verify import Due, compare_blank, verify_written
+from veil.engines.verify import ExpectedOutput, compare_blank, verify_written
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables.columns import count_codes, encode_values
@@ -39,7 +39,9 @@ def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verifi
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
     known = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
-    due = Due(_COLUMNS, set(source.table.columns) - blocks.dropped, expected, known, outcome.marker)
+    due = ExpectedOutput(
+        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, known, outcome.marker
+    )
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         whole = [(written.table, written.weights)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veil.engines.parts.ranked import Marginals, Numbered, RankRange
+from veil.engines.parts.ranked import Marginals, RankedRelation, RankRange
 from veil.masking.partition.mondrian_kernels import propose, survey
 
 
@@ -35,7 +35,7 @@ class _Open:
     tried: int = 0
 
 
-def divide_table(numbered: Numbered, most: int) -> list[Block]:
+def divide_table(numbered: RankedRelation, most: int) -> list[Block]:
     """Cut the table on the engine, as Mondrian cuts it, until no part has more than `most` combinations.
 
     The kernels of Mondrian read of a class the lowest and highest rank and the counts of ranks, column by column, and
@@ -46,7 +46,7 @@ def divide_table(numbered: Numbered, most: int) -> list[Block]:
 
 
 class _Dividing:
-    def __init__(self, numbered: Numbered, most: int) -> None:
+    def __init__(self, numbered: RankedRelation, most: int) -> None:
         self.numbered, self.most = numbered, most
         self.judge = numbered.work.judge
         self.done: list[Block] = []

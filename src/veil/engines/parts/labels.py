@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from veil.engines.blank import blanked
 from veil.engines.lookups import as_released, hand_over
 from veil.engines.parts.divide import Block
-from veil.engines.parts.ranked import Combinations, Marginals, Numbered, RankRange, couple_columns
+from veil.engines.parts.ranked import Combinations, Marginals, RankedRelation, RankRange, couple_columns
 from veil.masking.partition.columns import Classes
-from veil.masking.partition.mondrian import Named, partition
+from veil.masking.partition.mondrian import LabelledPartition, partition
 from veil.outcome.apply import blank_cells
 from veil.plan.plan import Plan
 
@@ -31,10 +31,10 @@ class Labelled:
 
     def __init__(
         self,
-        numbered: Numbered,
+        numbered: RankedRelation,
         box: RankRange,
         found: Combinations | None,
-        named: Named,
+        named: LabelledPartition,
         plan: Plan | None = None,
         hidden: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -42,11 +42,11 @@ class Labelled:
         self.hidden = np.zeros(named.records.size, np.bool_) if hidden is None else hidden
 
     @classmethod
-    def by_mondrian(cls, numbered: Numbered, part: Block) -> Labelled:
+    def by_mondrian(cls, numbered: RankedRelation, part: Block) -> Labelled:
         """Let Mondrian make the classes; of a part that it would not cut, only the values of each column are needed."""
         found = None if part.final else numbered.fetch(part.box)
         classes = partition(found.work) if found else _one_class(part.final)
-        return cls(numbered, part.box, found, Named.of(numbered.work.columns, classes))
+        return cls(numbered, part.box, found, LabelledPartition.of(numbered.work.columns, classes))
 
     # --- in memory ----------------------------------------------------------------------------------
 

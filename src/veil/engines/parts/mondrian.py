@@ -16,7 +16,7 @@ from veil.engines.copy import bring_over
 from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
-from veil.engines.parts.ranked import Numbered
+from veil.engines.parts.ranked import RankedRelation
 from veil.engines.relation import Relation
 from veil.errors import PlanError
 from veil.masking.partition.mondrian import Mondrian
@@ -37,7 +37,7 @@ def mask_on_engine(
     most = most_that_fit(most_combinations)
     relation = bring_over(relation, progress=progress)
     progress.phase("counting the values of each column")
-    numbered = Numbered(relation, method)
+    numbered = RankedRelation(relation, method)
     progress.phase("cutting on the engine")
     return outcome_in_blocks(
         MondrianBlocks(numbered, divide_table(numbered, most), most), (method,), order, progress

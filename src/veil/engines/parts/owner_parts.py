@@ -28,7 +28,7 @@ from veil.engines.source import EngineSource
 from veil.engines.transform import Transform
 from veil.errors import ImpossibleError, InputError, NoSolutionError
 from veil.lattice.evaluator import Evaluator
-from veil.lattice.search import Found
+from veil.lattice.search import BestNode
 from veil.outcome.generalize import Choice, generalize, search_best
 from veil.outcome.outcome import Outcome
 from veil.plan.owners import number_people
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Some:
+class OwnersPart:
     """Some of the people, what a search has found for them, and what turns their pseudonyms back."""
 
     number: int
-    found: Found | None = None
+    found: BestNode | None = None
     apart: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @property
@@ -56,7 +56,7 @@ class Some:
         return self.found.best.levels
 
 
-class Crowd:
+class OwnerParts:
     """The people of a table, dealt out among parts. One part at a time is in memory as a search needs it."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Crowd:
             for name in self.read
             if name in plan.quasi_identifiers
         }
-        self.parts = [Some(number) for number in range(self._number_of_parts(most))]
+        self.parts = [OwnersPart(number) for number in range(self._number_of_parts(most))]
 
     # --- who is in which part -------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class Crowd:
         numbers = pa.array(of_person[self.people])
         return Lookup(f"{tag}_part", self.person, seen.engine_values[self.person], missing, {"n": numbers})
 
-    def rows(self, part: Some) -> ibis.Table:
+    def rows(self, part: OwnersPart) -> ibis.Table:
         """The rows of a part."""
         table = self.relation.table
         if len(self.parts) == 1:
@@ -114,7 +114,7 @@ class Crowd:
 
     # --- one part -------------------------------------------------------------------------------------
 
-    def make(self, part: Some, progress: Progress | None = None) -> tuple[Outcome, EngineSource]:
+    def make(self, part: OwnersPart, progress: Progress | None = None) -> tuple[Outcome, EngineSource]:
         """Carry out the plan on a part: by a search, or if there was one before, as it has found."""
         source, plan = self._source(part), self.plan
         prepared = self._prepare(part, source, progress or Progress())
@@ -124,7 +124,7 @@ class Crowd:
         part.apart = part.apart or made.apart
         return replace(made, apart=part.apart), source
 
-    def _prepare(self, part: Some, source: EngineSource, progress: Progress) -> Prepared:
+    def _prepare(self, part: OwnersPart, source: EngineSource, progress: Progress) -> Prepared:
         """Let the plan meet the part, and search for its best transformation if that is not known."""
         try:
             prepared = prepare(
@@ -139,7 +139,7 @@ class Crowd:
             ) from None  # fmt: skip
         return prepared
 
-    def _source(self, part: Some) -> EngineSource:
+    def _source(self, part: OwnersPart) -> EngineSource:
         """The different rows of a part, with values of the types that they have in the whole table."""
         relation = replace(self.relation, table=self.rows(part))
         with relation.explain_errors():
@@ -174,7 +174,7 @@ class Crowd:
         levels = [part.levels for part in self.parts]
         return [name for name, *found in zip(self.hierarchies, *levels, strict=True) if any(found)]
 
-    def transform(self, part: Some, *, keep: str | None = None) -> tuple[ibis.Table, str]:
+    def transform(self, part: OwnersPart, *, keep: str | None = None) -> tuple[ibis.Table, str]:
         """The released rows of a part, and the name of the column that is kept, if there is one."""
         made, source = self.make(part)
         chosen = Transform(replace(made, flag=None), source, keep=keep, labelled=self.labelled)

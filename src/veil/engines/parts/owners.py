@@ -33,11 +33,11 @@ from veil.engines.condense import Condensed
 from veil.engines.copy import bring_over
 from veil.engines.engine_rows import EngineHeld
 from veil.engines.parts.blocks import most_that_fit, stack_tables
-from veil.engines.parts.owner_parts import Crowd, Some
+from veil.engines.parts.owner_parts import OwnerParts, OwnersPart
 from veil.engines.relation import Relation, check_columns
 from veil.engines.shuffle import shuffled
 from veil.engines.source import columns_for_release
-from veil.engines.verify import Due, compare_blank, verify_people, verify_written
+from veil.engines.verify import ExpectedOutput, compare_blank, verify_people, verify_written
 from veil.engines.write.writing import Piece, write_pieces
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
@@ -79,7 +79,7 @@ def anonymize_people_in_parts(
     check_columns(relation, read)
     relation = bring_over(*columns_for_release(relation, plan, read), progress)
     progress.phase("counting the values of each column")
-    crowd = Crowd(relation, plan, read, most_that_fit(most_combinations, "parts"), threads)
+    crowd = OwnerParts(relation, plan, read, most_that_fit(most_combinations, "parts"), threads)
     made = []
     for part in crowd.parts:
         progress.phase(f"part {part.number + 1} of {len(crowd.parts)}")
@@ -140,7 +140,7 @@ class _Made:
         )
 
 
-def _together(crowd: Crowd, made: list[_Made]) -> Outcome:
+def _together(crowd: OwnerParts, made: list[_Made]) -> Outcome:
     """Put all parts together, and check every promise on all of them."""
     weights = np.concatenate([each.weights for each in made])
     tables = [_in_one_form(crowd, part, each) for part, each in zip(crowd.parts, made, strict=True)]
@@ -166,7 +166,7 @@ def _together(crowd: Crowd, made: list[_Made]) -> Outcome:
     return replace(outcome, verification=_verify(crowd, outcome))
 
 
-def _in_one_form(crowd: Crowd, part: Some, made: _Made) -> pa.Table:
+def _in_one_form(crowd: OwnerParts, part: OwnersPart, made: _Made) -> pa.Table:
     """Spell original values as text where other parts show labels."""
     table = made.after
     for (name, hierarchy), level in zip(crowd.hierarchies.items(), part.levels, strict=True):
@@ -182,7 +182,7 @@ def _in_one_form(crowd: Crowd, part: Some, made: _Made) -> pa.Table:
     return table
 
 
-def _facts(crowd: Crowd, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
+def _facts(crowd: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
     assert outcome.weights is not None
     assert outcome.hidden is not None
     sizes, bare = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
@@ -204,7 +204,7 @@ def _facts(crowd: Crowd, outcome: Outcome, covered: list[float]) -> dict[str, An
 # --- checks
 
 
-def _verify(crowd: Crowd, outcome: Outcome) -> Verification:
+def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
     """Check every promise on all parts together; of each part by itself, everything has been checked."""
     plan, everybody, hidden = crowd.plan, outcome.persons, outcome.hidden
     assert everybody is not None
@@ -220,7 +220,7 @@ def _verify(crowd: Crowd, outcome: Outcome) -> Verification:
 
 
 def _published(
-    crowd: Crowd,
+    crowd: OwnerParts,
     outcome: Outcome,
     cells: pa.Table,
     weights: NDArray[np.int64] | None,
@@ -244,7 +244,7 @@ def _published(
     return seen
 
 
-def check_staged(crowd: Crowd, outcome: Outcome, staged: ibis.Table) -> Verification:
+def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Verification:
     """Check the written rows: the models on people, and that every combination is there as often as it should."""
     plan, suppressed = crowd.plan, outcome.suppressed
     planned = [
@@ -273,7 +273,7 @@ def check_staged(crowd: Crowd, outcome: Outcome, staged: ibis.Table) -> Verifica
     return verify_written(
         relation,
         staged,
-        Due(promise, planned, outcome.table, known if suppressed else None, plan.marker),
+        ExpectedOutput(promise, planned, outcome.table, known if suppressed else None, plan.marker),
         outcome.weights,
         judge,
         before,
@@ -285,7 +285,7 @@ def check_staged(crowd: Crowd, outcome: Outcome, staged: ibis.Table) -> Verifica
 class CrowdSource(EngineHeld):
     """The different rows of all parts, for what is measured on all of them."""
 
-    crowd: Crowd
+    crowd: OwnerParts
 
     def expression(self, outcome: Outcome) -> Any:
         rows, _ = self.crowd.union()
@@ -305,7 +305,7 @@ class CrowdSource(EngineHeld):
             found = check_staged(crowd, outcome, staged)
             found.require()
 
-        def rows_of(part: Some) -> Callable[[], ibis.Table]:
+        def rows_of(part: OwnersPart) -> Callable[[], ibis.Table]:
             return lambda: crowd.transform(part)[0]
 
         pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in crowd.parts]

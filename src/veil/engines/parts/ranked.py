@@ -82,7 +82,7 @@ def couple_columns(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np
     return [np.searchsorted(each, ends) for each in reached], np.diff(ends, prepend=0)
 
 
-class Numbered:
+class RankedRelation:
     """A relation whose cells are seen as numbers: ranks of quasi-identifiers, codes of attributes.
 
     `work` is the table as Mondrian sees it, made of what occurs in each single column. That is enough for ranks,

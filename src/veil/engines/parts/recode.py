@@ -29,13 +29,13 @@ from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.owners import anonymize_people_in_parts
-from veil.engines.parts.ranked import Combinations, Numbered
+from veil.engines.parts.ranked import Combinations, RankedRelation
 from veil.engines.relation import Relation
 from veil.errors import NoSolutionError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
-from veil.masking.partition.mondrian import Mondrian, Named
+from veil.masking.partition.mondrian import LabelledPartition, Mondrian
 from veil.outcome.outcome import Outcome, Pass
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
@@ -73,7 +73,7 @@ def anonymize_in_parts(
     shown = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
     relation = bring_over(relation, shown, progress)
     progress.phase("counting the values of each column")
-    numbered = Numbered(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
+    numbered = RankedRelation(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
     most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divide_table(numbered, most), most, threads)
@@ -119,7 +119,7 @@ class RecodedBlocks(Blocks):
     """Parts each of which gets the best transformation of its own."""
 
     def __init__(
-        self, plan: Plan, numbered: Numbered, parts: list[Block], most: int, threads: int | None
+        self, plan: Plan, numbered: RankedRelation, parts: list[Block], most: int, threads: int | None
     ) -> None:
         # A part that cannot be cut may still be generalized less than into one class.
         super().__init__(numbered, [each._replace(final=None) for each in parts], most)
@@ -199,7 +199,7 @@ class RecodedBlocks(Blocks):
         found: Combinations,
         rejected: NDArray[np.bool_],
         class_of_item: NDArray[np.int64],
-    ) -> Named:
+    ) -> LabelledPartition:
         """Give classes the labels of their levels; all suppressed ones are a class without any."""
         hidden = rejected[class_of_item]
         numbers = np.cumsum(~rejected) - 1
@@ -217,7 +217,9 @@ class RecodedBlocks(Blocks):
             of_class[kept:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
-        return Named(class_of_item, count_codes(class_of_item, classes, found.work.weights), labels)
+        return LabelledPartition(
+            class_of_item, count_codes(class_of_item, classes, found.work.weights), labels
+        )
 
     def published(
         self, rows: pa.Table, weights: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from veil.masking.items.hitting_set import undone
 from veil.masking.items.optimal import raised
-from veil.masking.items.problem import Problem, Recoding
+from veil.masking.items.problem import ItemProblem, Recoding
 from veil.masking.items.taxonomy import LEFT_OUT
 
 _SMALL = 20_000
@@ -23,7 +23,7 @@ _ROUNDS = 4
 """How often all groups are tried to be split, at most."""
 
 
-def good_recoding(problem: Problem, *, leave_out: bool) -> Recoding | None:
+def good_recoding(problem: ItemProblem, *, leave_out: bool) -> Recoding | None:
     """Return a recoding with nothing rare that costs little; None if there is none."""
     ways = [_upwards(problem, raising=True, leave_out=leave_out)]
     if leave_out:
@@ -40,7 +40,7 @@ def good_recoding(problem: Problem, *, leave_out: bool) -> Recoding | None:
     return min(improved, key=problem.loss) if improved else None
 
 
-def _from_the_top(problem: Problem, *, leave_out: bool) -> Recoding | None:
+def _from_the_top(problem: ItemProblem, *, leave_out: bool) -> Recoding | None:
     """Return the widest groups, as far as they are not rare themselves."""
     recoding = problem.start()
     for node in np.flatnonzero(problem.taxonomy.parent < 0).tolist():
@@ -50,7 +50,7 @@ def _from_the_top(problem: Problem, *, leave_out: bool) -> Recoding | None:
     return recoding if problem.first_rare(recoding) is None else None
 
 
-def _upwards(problem: Problem, *, raising: bool, leave_out: bool) -> Recoding | None:
+def _upwards(problem: ItemProblem, *, raising: bool, leave_out: bool) -> Recoding | None:
     """Undo rare combinations, those of one node first."""
     recoding: Recoding | None = problem.start()
     for size in range(1, problem.m + 1):
@@ -59,7 +59,7 @@ def _upwards(problem: Problem, *, raising: bool, leave_out: bool) -> Recoding | 
     return recoding
 
 
-def _without_rare(problem: Problem, recoding: Recoding) -> Recoding:
+def _without_rare(problem: ItemProblem, recoding: Recoding) -> Recoding:
     """Leave nodes out until nothing is rare."""
     while (rare := problem.first_rare(recoding)) is not None:
         made = undone(problem, recoding, rare, raising=False, leave_out=True)
@@ -71,7 +71,7 @@ def _without_rare(problem: Problem, recoding: Recoding) -> Recoding:
 # --- backwards ------------------------------------------------------------------------------------
 
 
-def _refined(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recoding:
+def _refined(problem: ItemProblem, recoding: Recoding, *, leave_out: bool) -> Recoding:
     """Split groups and bring items back, wherever that costs less and leaves nothing rare."""
     for _ in range(_ROUNDS):
         before = problem.loss(recoding)
@@ -81,7 +81,7 @@ def _refined(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recodi
     return recoding
 
 
-def _split(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recoding:
+def _split(problem: ItemProblem, recoding: Recoding, *, leave_out: bool) -> Recoding:
     """Split groups into what is below them, the most expensive ones first, as long as that helps."""
     tree = problem.taxonomy
     children: dict[int, list[int]] = {}
@@ -105,7 +105,7 @@ def _split(problem: Problem, recoding: Recoding, *, leave_out: bool) -> Recoding
 
 
 def _repaired(
-    problem: Problem, recoding: Recoding, nodes: list[int], limit: int, *, leave_out: bool
+    problem: ItemProblem, recoding: Recoding, nodes: list[int], limit: int, *, leave_out: bool
 ) -> Recoding | None:
     """Leave out what is rare together with some nodes; None if that must not be, or does not stay below a loss."""
     if not leave_out:
@@ -119,7 +119,7 @@ def _repaired(
     return recoding
 
 
-def _with_items_back(problem: Problem, recoding: Recoding) -> Recoding:
+def _with_items_back(problem: ItemProblem, recoding: Recoding) -> Recoding:
     """Publish items again that were left out, the most frequent ones first, where nothing rare comes with them."""
     tree = problem.taxonomy
     gone = np.flatnonzero(recoding == LEFT_OUT)

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.masking.items.problem import Problem, Rare, Recoding
+from veil.masking.items.problem import ItemProblem, Rare, Recoding
 
 Integers = NDArray[np.int64]
 
 
 def undone(
-    problem: Problem, recoding: Recoding, rare: Rare, *, raising: bool, leave_out: bool
+    problem: ItemProblem, recoding: Recoding, rare: Rare, *, raising: bool, leave_out: bool
 ) -> Recoding | None:
     """Raise nodes to groups or leave them out, until each listed combination has a node that has changed.
 

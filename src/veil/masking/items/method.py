@@ -14,12 +14,12 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import NoSolutionError, PlanError, did_you_mean
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.masking.items.parts import Part, Recoder
+from veil.masking.items.parts import ItemPart, Recoder
 from veil.masking.items.parts import Strategy as Strategy
-from veil.masking.items.problem import Problem
-from veil.masking.items.publishing import Shown
-from veil.masking.items.records import Records, problem_of
-from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+from veil.masking.items.problem import ItemProblem
+from veil.masking.items.publishing import PublishedSets
+from veil.masking.items.records import ItemRecords, problem_of
+from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 from veil.masking.parameters import Names, OneHierarchy
 from veil.models.base import PrivacyModel
 from veil.models.item_sets import KMAnonymity
@@ -167,9 +167,9 @@ class ItemGeneralization(Method):
         if self.person is not None and kept.size < table.num_rows:
             table = table.take(pa.array(kept))  # suppressed rows are nobody's
         records = (
-            Records.of_rows(table, self.column, self.within, self.separator, self)
+            ItemRecords.of_rows(table, self.column, self.within, self.separator, self)
             if self.person is None
-            else Records.of_people(table, self.person, self.column, self.within, self)
+            else ItemRecords.of_people(table, self.person, self.column, self.within, self)
         )
         self._check_sizes(records)
         baskets, hierarchy = records.baskets, self._built(records)
@@ -182,14 +182,14 @@ class ItemGeneralization(Method):
                 f"than {self.k} records. Allow items to be left out (`left_out`), or choose a smaller `k` "
                 "or `m`"
             )
-        shown = Shown.of(problem, parts, baskets, hierarchy, self.column)
+        shown = PublishedSets.of(problem, parts, baskets, hierarchy, self.column)
         after, rows = self._published(table, records, shown, pair_of, randomness)
         if rows is not None and table is not before:
             rows = kept[rows]
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
         return self.outcome(before, after, rows=rows, facts=facts)
 
-    def _check_sizes(self, records: Records) -> None:
+    def _check_sizes(self, records: ItemRecords) -> None:
         """Refuse classes that are too small whatever becomes of the items."""
         least = int(np.bincount(records.classes).min()) if records.classes.size else self.k
         if least >= self.k:
@@ -202,7 +202,7 @@ class ItemGeneralization(Method):
             "instance by Mondrian"
         )
 
-    def _built(self, records: Records) -> Hierarchy | None:
+    def _built(self, records: ItemRecords) -> Hierarchy | None:
         if self.hierarchy is None or not len(records.baskets.items):
             return None
         baskets = records.baskets
@@ -213,22 +213,22 @@ class ItemGeneralization(Method):
         made: Hierarchy = self.hierarchy.build(baskets.items, counts.astype(np.int64), self.column)
         return made
 
-    def _grower(self, records: Records, hierarchy: Hierarchy | None) -> Any:
+    def _grower(self, records: ItemRecords, hierarchy: Hierarchy | None) -> Any:
         cost = decimal_fraction(1 if self.left_out is None else self.left_out)
         items, column = records.baskets.items, self.column
 
-        def grow(chosen: Integers) -> Taxonomy:
+        def grow(chosen: Integers) -> ItemTaxonomy:
             if hierarchy is None:
-                return Taxonomy.flat(chosen, cost)
-            return Taxonomy.of(hierarchy, items.take(pa.array(chosen)), column, cost)
+                return ItemTaxonomy.flat(chosen, cost)
+            return ItemTaxonomy.of(hierarchy, items.take(pa.array(chosen)), column, cost)
 
         return grow
 
     def _published(
         self,
         table: pa.Table,
-        records: Records,
-        shown: Shown,
+        records: ItemRecords,
+        shown: PublishedSets,
         pair_of: Integers,
         randomness: Randomness,
     ) -> tuple[pa.Table, Integers | None]:
@@ -250,7 +250,9 @@ class ItemGeneralization(Method):
         return replace_column(kept, self.column, made), records.rows
 
 
-def _facts(problem: Problem, parts: list[Part], records: Records, *, proven: bool) -> dict[str, Any]:
+def _facts(
+    problem: ItemProblem, parts: list[ItemPart], records: ItemRecords, *, proven: bool
+) -> dict[str, Any]:
     """What a person wants to know about the run; no item is named."""
     items = len(records.baskets.items)
     generalized, shown = np.zeros(items, np.bool_), np.zeros(items, np.bool_)

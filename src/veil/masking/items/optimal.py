@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veil.masking.items.problem import Problem, Rare, Recoding
+from veil.masking.items.problem import ItemProblem, Rare, Recoding
 from veil.masking.items.taxonomy import LEFT_OUT
 
 
-class Found(NamedTuple):
+class ItemRecoding(NamedTuple):
     """A recoding (None if there is none), and a loss that no recoding goes below."""
 
     recoding: Recoding | None
@@ -29,8 +29,8 @@ class Found(NamedTuple):
 
 
 def best_recoding(
-    problem: Problem, *, leave_out: bool, known: Recoding | None = None, most: int | None = None
-) -> Found:
+    problem: ItemProblem, *, leave_out: bool, known: Recoding | None = None, most: int | None = None
+) -> ItemRecoding:
     """Search for a recoding of least loss, given one that is known to be fine.
 
     After `most` recodings that were looked at, the known one is returned, with the bound that was reached.
@@ -43,23 +43,23 @@ def best_recoding(
     while waiting:
         loss, spelled = heapq.heappop(waiting)
         if limit is not None and loss >= limit:
-            return Found(known, limit)
+            return ItemRecoding(known, limit)
         if most is not None and looked >= most:
-            return Found(known, loss)
+            return ItemRecoding(known, loss)
         looked += 1
         recoding = np.frombuffer(spelled, np.int64)
         rare = problem.first_rare(recoding)
         if rare is None:
-            return Found(recoding.copy(), loss)
+            return ItemRecoding(recoding.copy(), loss)
         for each in _changes(problem, recoding, rare, leave_out=leave_out):
             key = each.tobytes()
             if key not in seen:
                 seen.add(key)
                 heapq.heappush(waiting, (problem.loss(each), key))
-    return Found(known, limit)
+    return ItemRecoding(known, limit)
 
 
-def _changes(problem: Problem, recoding: Recoding, rare: Rare, *, leave_out: bool) -> list[Recoding]:
+def _changes(problem: ItemProblem, recoding: Recoding, rare: Rare, *, leave_out: bool) -> list[Recoding]:
     """Return the least changes one of which undoes a rare combination."""
     tree, made = problem.taxonomy, []
     holder = rare.sets[0]
@@ -74,6 +74,6 @@ def _changes(problem: Problem, recoding: Recoding, rare: Rare, *, leave_out: boo
     return made
 
 
-def raised(problem: Problem, recoding: Recoding, node: int) -> Recoding:
+def raised(problem: ItemProblem, recoding: Recoding, node: int) -> Recoding:
     """Return the recoding in which all items of a group become that group, but for those that are left out."""
     return np.where(problem.taxonomy.below(node) & (recoding != LEFT_OUT), node, recoding)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from veil.masking.items.apriori import good_recoding
 from veil.masking.items.counting import count_holders
-from veil.masking.items.optimal import Found, best_recoding
-from veil.masking.items.problem import Problem, select
-from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+from veil.masking.items.optimal import ItemRecoding, best_recoding
+from veil.masking.items.problem import ItemProblem, select
+from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 
 Integers = NDArray[np.int64]
 
@@ -36,11 +36,11 @@ _LARGE = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ItemPart:
     """Some of the different sets, by number, with the taxonomy of their items and what these become."""
 
     sets: Integers
-    taxonomy: Taxonomy
+    taxonomy: ItemTaxonomy
     items: Integers
     """The item, among those of the whole table, that each one of the taxonomy is."""
     recoding: Integers
@@ -48,7 +48,7 @@ class Part:
     bound: int
 
 
-Grow = Callable[[Integers], Taxonomy]
+Grow = Callable[[Integers], ItemTaxonomy]
 """Makes the taxonomy of some items."""
 
 
@@ -56,21 +56,21 @@ Grow = Callable[[Integers], Taxonomy]
 class Recoder:
     """Finds recodings for parts of a table, whose sets are numbered with those of `problem`."""
 
-    problem: Problem
+    problem: ItemProblem
     grow: Grow
     strategy: Strategy
     leave_out: bool
 
-    def whole(self) -> list[Part] | None:
+    def whole(self) -> list[ItemPart] | None:
         """One recoding for everything, that is fine in every part; None if there is none."""
         made = self._solve(np.arange(self.problem.records.size))
         return None if made is None else [made]
 
-    def each(self) -> list[Part] | None:
+    def each(self) -> list[ItemPart] | None:
         """A recoding for each part, and for parts of these if that costs less; None if there is none for one."""
         order = np.argsort(self.problem.parts, kind="stable")
         first = np.flatnonzero(np.diff(self.problem.parts[order], prepend=-1))
-        found: list[Part] = []
+        found: list[ItemPart] = []
         for sets in np.split(order, first[1:]):
             made = self._solve(sets)
             if made is None:
@@ -78,24 +78,24 @@ class Recoder:
             found += self._divided(made)
         return found
 
-    def _solve(self, sets: Integers) -> Part | None:
+    def _solve(self, sets: Integers) -> ItemPart | None:
         part, items = select(self.problem, sets, self.grow)
         found = self._search(part)
         if found.recoding is None:
             return None
         bound = 0 if found.bound is None else found.bound
-        return Part(sets, part.taxonomy, items, found.recoding, part.loss(found.recoding), bound)
+        return ItemPart(sets, part.taxonomy, items, found.recoding, part.loss(found.recoding), bound)
 
-    def _search(self, part: Problem) -> Found:
+    def _search(self, part: ItemProblem) -> ItemRecoding:
         known = good_recoding(part, leave_out=self.leave_out)
         if known is None or self.strategy == "apriori":
-            return Found(known, 0)
+            return ItemRecoding(known, 0)
         most = None if self.strategy == "optimal" else _WORK // (1000 + part.items.size * part.m)
         if most is not None and (most < _WORTHWHILE or part.rare(part.start(), 1).number > _HOPELESS):
-            return Found(known, 0)
+            return ItemRecoding(known, 0)
         return best_recoding(part, leave_out=self.leave_out, known=known, most=most)
 
-    def _divided(self, part: Part) -> list[Part]:
+    def _divided(self, part: ItemPart) -> list[ItemPart]:
         """Divide a part in two by a node that some have and others have not, as long as that costs less."""
         if part.loss == 0:
             return [part]
@@ -106,7 +106,7 @@ class Recoder:
                 return [*self._divided(first), *self._divided(second)]
         return [part]
 
-    def _cuts(self, part: Part) -> list[NDArray[np.bool_]]:
+    def _cuts(self, part: ItemPart) -> list[NDArray[np.bool_]]:
         """Which sets have a node: for the few nodes that about half of the records have."""
         problem, _ = select(self.problem, part.sets, lambda _: part.taxonomy)
         everybody, k = int(problem.records.sum()), problem.k
@@ -125,7 +125,7 @@ class Recoder:
         return cuts
 
 
-def becomes(part: Part, items: int, names: dict[tuple[int, int], int]) -> Integers:
+def becomes(part: ItemPart, items: int, names: dict[tuple[int, int], int]) -> Integers:
     """Return the name, by number, of what each item of the whole table becomes in a part; name what is new."""
     made = np.full(items, LEFT_OUT, np.int64)
     for item, node in zip(part.items.tolist(), part.recoding.tolist(), strict=True):

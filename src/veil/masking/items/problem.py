@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veil.errors import ParameterError
 from veil.masking.items.counting import count_rare, publish
-from veil.masking.items.taxonomy import LEFT_OUT, Taxonomy
+from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 
 Integers = NDArray[np.int64]
 
@@ -38,14 +38,14 @@ class Rare(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ItemProblem:
     """Different sets, each with the number of records that hold it and with its part.
 
     Set r has the items `items[starts[r] : starts[r + 1]]`. Every combination of at most m nodes that a record of a part
     publishes is to be published by at least k records of that part.
     """
 
-    taxonomy: Taxonomy
+    taxonomy: ItemTaxonomy
     starts: Integers
     items: Integers
     records: Integers
@@ -161,8 +161,8 @@ class Problem:
 
 
 def select(
-    problem: Problem, sets: Integers, grow: Callable[[Integers], Taxonomy]
-) -> tuple[Problem, Integers]:
+    problem: ItemProblem, sets: Integers, grow: Callable[[Integers], ItemTaxonomy]
+) -> tuple[ItemProblem, Integers]:
     """Return the problem of some of the sets, with items numbered anew, and which item each of these was.
 
     `grow` makes the taxonomy of those items.
@@ -170,7 +170,7 @@ def select(
     place, starts = rows_of(problem.starts, sets)
     items, codes = np.unique(problem.items[place], return_inverse=True)
     parts = np.unique(problem.parts[sets], return_inverse=True)[1]
-    made = Problem(
+    made = ItemProblem(
         grow(items),
         starts,
         codes.astype(np.int64),

@@ -14,14 +14,14 @@ from veil.errors import PlanError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.counting import publish
-from veil.masking.items.parts import Part, becomes
-from veil.masking.items.problem import Problem, rows_of
+from veil.masking.items.parts import ItemPart, becomes
+from veil.masking.items.problem import ItemProblem, rows_of
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class PublishedSets:
     """What each different set is published as: that of set s is `names.take(codes[starts[s] : starts[s + 1]])`.
 
     Set s is in part `part_of[s]`, whose items become `recodings[part_of[s]]`, by the number of the name.
@@ -35,8 +35,12 @@ class Shown:
 
     @staticmethod
     def of(
-        problem: Problem, parts: Sequence[Part], baskets: Baskets, hierarchy: Hierarchy | None, column: str
-    ) -> Shown:
+        problem: ItemProblem,
+        parts: Sequence[ItemPart],
+        baskets: Baskets,
+        hierarchy: Hierarchy | None,
+        column: str,
+    ) -> PublishedSets:
         """Name what the items of each part become, and list it set by set."""
         places: dict[tuple[int, int], int] = {}
         recodings = [becomes(part, len(baskets.items), places) for part in parts]
@@ -56,7 +60,7 @@ class Shown:
         starts = np.append(0, np.cumsum(lengths))
         place = np.arange(starts[-1]) + np.repeat(problem.starts[:-1] - starts[:-1], lengths)
         table = np.array(recodings, np.int64).reshape(len(parts), len(baskets.items))
-        return Shown(names, starts, made[place], part_of, table)
+        return PublishedSets(names, starts, made[place], part_of, table)
 
     def as_lists(self, sets: Integers, kind: pa.DataType) -> pa.ChunkedArray:
         """Return the sets of some records as lists, in the kind of list that another type is."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from veil.errors import PlanError
 from veil.masking.items.baskets import Baskets
-from veil.masking.items.problem import Problem
-from veil.masking.items.taxonomy import Taxonomy
+from veil.masking.items.problem import ItemProblem
+from veil.masking.items.taxonomy import ItemTaxonomy
 from veil.plan.owners import number_people
 from veil.published.table import Published
 from veil.tables.columns import column_of, groups
@@ -19,7 +19,7 @@ from veil.tables.columns import column_of, groups
 Integers = NDArray[np.int64]
 
 
-class Records(NamedTuple):
+class ItemRecords(NamedTuple):
     """The people of a table: a row of each, their sets, and the class that an attacker knows them to be in.
 
     `owners` tells whose each row is, where people have several.
@@ -33,19 +33,19 @@ class Records(NamedTuple):
     @staticmethod
     def of_rows(
         table: pa.Table, column: str, within: tuple[str, ...], separator: str, method: object
-    ) -> Records:
+    ) -> ItemRecords:
         """One row is one person; of those that show nothing at all, there is nothing to protect or publish."""
         rows = np.arange(table.num_rows)
         if within:
             rows = np.flatnonzero(~Published(table, list(within)).suppressed)
         kept = table if rows.size == table.num_rows else table.take(pa.array(rows))
         baskets = Baskets.of_column(column_of(kept, column, method), column, separator)
-        return Records(rows, rows, baskets, groups(kept, within, method))
+        return ItemRecords(rows, rows, baskets, groups(kept, within, method))
 
     @staticmethod
     def of_people(
         table: pa.Table, person: str, column: str, within: tuple[str, ...], method: object
-    ) -> Records:
+    ) -> ItemRecords:
         """The rows of a person are their items."""
         owners = number_people(column_of(table, person, method), person).astype(np.int64)
         rows = np.unique(owners, return_index=True)[1]
@@ -58,10 +58,10 @@ class Records(NamedTuple):
                     "of a person are merged. Drop it, or make it the same for each person"
                 )
         baskets = Baskets.of_rows(owners, column_of(table, column, method), rows.size)
-        return Records(rows, owners, baskets, groups(table.take(pa.array(rows)), within, method))
+        return ItemRecords(rows, owners, baskets, groups(table.take(pa.array(rows)), within, method))
 
 
-def problem_of(records: Records, k: int, m: int) -> tuple[Problem, Integers]:
+def problem_of(records: ItemRecords, k: int, m: int) -> tuple[ItemProblem, Integers]:
     """Return the different sets of each class, and which of them each person has."""
     baskets = records.baskets
     width = baskets.starts.size - 1
@@ -72,6 +72,6 @@ def problem_of(records: Records, k: int, m: int) -> tuple[Problem, Integers]:
     lengths = np.diff(baskets.starts)[sets]
     starts = np.append(0, np.cumsum(lengths))
     place = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][sets] - starts[:-1], lengths)
-    flat = Taxonomy.flat(np.arange(len(baskets.items)))
-    made = Problem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
+    flat = ItemTaxonomy.flat(np.arange(len(baskets.items)))
+    made = ItemProblem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
     return made, pair_of.astype(np.int64)

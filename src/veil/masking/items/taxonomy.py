@@ -20,7 +20,7 @@ LEFT_OUT = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Taxonomy:
+class ItemTaxonomy:
     """Items that occur are the nodes 0 to `items` - 1; groups of them follow, each behind the groups below it.
 
     Of groups that hold the same of the items that occur, only the smallest is a node: to publish a wider one would
@@ -67,9 +67,9 @@ class Taxonomy:
         return found
 
     @staticmethod
-    def flat(items: Integers, left_out: Fraction = Fraction(1)) -> Taxonomy:
+    def flat(items: Integers, left_out: Fraction = Fraction(1)) -> ItemTaxonomy:
         """A taxonomy without groups: items, given by number, are published or left out."""
-        return Taxonomy(
+        return ItemTaxonomy(
             items.size,
             np.full(items.size, -1, np.int64),
             np.zeros(items.size, np.int64),
@@ -79,13 +79,15 @@ class Taxonomy:
         )
 
     @staticmethod
-    def of(hierarchy: Hierarchy, items: pa.Array, column: str, left_out: Fraction = Fraction(1)) -> Taxonomy:
+    def of(
+        hierarchy: Hierarchy, items: pa.Array, column: str, left_out: Fraction = Fraction(1)
+    ) -> ItemTaxonomy:
         """Return the taxonomy of some items of the domain of a hierarchy.
 
         To leave an item out costs `left_out` times as much as to publish a group of the whole domain.
 
         >>> hierarchy = Hierarchy.from_rows([["a1", "A"], ["a2", "A"], ["b1", "B"], ["b2", "B"]])
-        >>> tree = Taxonomy.of(hierarchy, pa.array(["a1", "a2", "b1"]), "items")
+        >>> tree = ItemTaxonomy.of(hierarchy, pa.array(["a1", "a2", "b1"]), "items")
         >>> tree.parent.tolist(), tree.cost.tolist(), tree.unit
         ([3, 3, -1, -1], [0, 0, 0, 2], 4)
         """
@@ -110,7 +112,7 @@ class Taxonomy:
                 places.append((level, code))
             node_of = above
         unit = hierarchy.size * left_out.denominator
-        made = Taxonomy(
+        made = ItemTaxonomy(
             len(codes),
             np.array(parent, np.int64),
             np.array(cost, np.int64) * left_out.denominator,

@@ -22,7 +22,7 @@ from veil.errors import InputError, PlanError
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.merging import join_groups
 from veil.masking.microaggregation.methods import Multivariate
-from veil.masking.microaggregation.records import Records
+from veil.masking.microaggregation.records import Coordinates
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.blank import MARKER, shows_no_value
@@ -67,7 +67,7 @@ class TClosenessThroughMicroaggregation(Multivariate):
         """Refuse: see `why_not_people`."""
         return Method.mask_people(self, table, person, randomness)
 
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         if self.confidential in self.columns:
             raise PlanError(
                 f"{self}: column {self.confidential!r} cannot be both confidential and aggregated"

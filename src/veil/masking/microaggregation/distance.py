@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from veil.base.declare import declared
 from veil.errors import PlanError, did_you_mean
-from veil.masking.microaggregation.records import Distance, Records, records_of
+from veil.masking.microaggregation.records import Coordinates, Distance, records_of
 from veil.outcome.method import Method
 from veil.plan.parameters import ColumnHierarchy
 
@@ -66,7 +66,7 @@ class Measuring(Method):
                 "which does not use them"
             )
 
-    def records(self, table: pa.Table, columns: Sequence[str], allowed: Sequence[str] = ()) -> Records:
+    def records(self, table: pa.Table, columns: Sequence[str], allowed: Sequence[str] = ()) -> Coordinates:
         """Read columns as records that can be compared; `bounds` and `hierarchies` may also name those `allowed`."""
         check_named(self, "bounds", self.bounds, [*columns, *allowed])
         check_named(self, "hierarchies", self.hierarchies, [*columns, *allowed])

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.masking.microaggregation.records import Records
+from veil.masking.microaggregation.records import Coordinates
 from veil.masking.microaggregation.tree import LEAF, build, farthest, nearest, remove
 from veil.tables.columns import Floats, Groups
 
 Integers = NDArray[np.int64]
 
 
-def maximum_distance_to_average_vector(records: Records, k: int) -> Groups:
+def maximum_distance_to_average_vector(records: Coordinates, k: int) -> Groups:
     """Group the record farthest from the average with its k - 1 nearest, then the one farthest from that; repeat.
 
     With 2k to 3k - 1 records left, one more group is made around the farthest from their average; what is left
     then is the last group. The second record is looked for after the first group is taken out, which finds the
     same one unless everything left is equally far.
 
-    >>> records = Records(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
+    >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
     >>> maximum_distance_to_average_vector(records, 3).tolist()
     [0, 0, 0, 1, 1, 1]
     """
@@ -75,14 +75,14 @@ def _mdav(cells: Floats, numbers: int, weights: Floats, k: int) -> Groups:
     return groups
 
 
-def variable_maximum_distance_to_average_vector(records: Records, k: int, gamma: float) -> Groups:
+def variable_maximum_distance_to_average_vector(records: Coordinates, k: int, gamma: float) -> Groups:
     """Group the record farthest from the average of all with its k - 1 nearest, and let the group grow to 2k - 1.
 
     The record without a group that is nearest to any of the group joins it if that distance is less than gamma
     times its distance from the nearest other record without a group. What is left when fewer than k records are
     goes to the group with the nearest average. The larger gamma, the larger the groups; 0 lets none grow.
 
-    >>> records = Records(np.array([[1.0, 2, 3, 10, 11, 12, 13]]), 1, np.empty(0))
+    >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12, 13]]), 1, np.empty(0))
     >>> variable_maximum_distance_to_average_vector(records, 3, gamma=0.2).tolist()
     [0, 0, 0, 1, 1, 1, 1]
     """
@@ -95,7 +95,7 @@ def variable_maximum_distance_to_average_vector(records: Records, k: int, gamma:
     return groups
 
 
-def averages_of(records: Records, groups: Groups) -> Floats:
+def averages_of(records: Coordinates, groups: Groups) -> Floats:
     """Return means of the numbers and most frequent codes of each group; rows without a group have number -1."""
     kept = groups >= 0
     sizes = np.bincount(groups[kept])

@@ -25,7 +25,7 @@ from veil.masking.microaggregation.mdav import (
     variable_maximum_distance_to_average_vector,
 )
 from veil.masking.microaggregation.merging import hold_people
-from veil.masking.microaggregation.records import Records, check_size, quantities
+from veil.masking.microaggregation.records import Coordinates, check_size, quantities
 from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import fixed_size, principal_component, shortest_path
 from veil.masking.microaggregation.ward import k_ward
@@ -222,7 +222,7 @@ class Multivariate(Measuring, _Microaggregation):
         return self.records(table, names).coordinates()
 
     @abstractmethod
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         """Group the records."""
 
 
@@ -242,7 +242,7 @@ class MaximumDistanceToAverageVector(Multivariate):
         default="MaximumDistanceToAverageVector", repr=False, kw_only=True
     )
 
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         return maximum_distance_to_average_vector(records, self.k)
 
 
@@ -267,7 +267,7 @@ class VariableMaximumDistanceToAverageVector(Multivariate):
         default="VariableMaximumDistanceToAverageVector", repr=False, kw_only=True
     )
 
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         return variable_maximum_distance_to_average_vector(records, self.k, self.gamma)
 
 
@@ -285,7 +285,7 @@ class KWard(Multivariate):
 
     kind: Literal["KWard"] = Field(default="KWard", repr=False, kw_only=True)
 
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         return k_ward(records, self.k)
 
 
@@ -311,7 +311,7 @@ class GeneticMicroaggregation(Multivariate):
         default="GeneticMicroaggregation", repr=False, kw_only=True
     )
 
-    def _partition(self, table: pa.Table, records: Records, randomness: Randomness) -> Groups:
+    def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         partition = k_ward if self.start == "k-Ward" else maximum_distance_to_average_vector
         return genetic(
             records.coordinates(),

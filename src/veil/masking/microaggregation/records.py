@@ -27,7 +27,7 @@ _LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Coordinates:
     """Records as columns of coordinates: `numbers` columns of scaled numbers, then columns of codes.
 
     Attributes
@@ -68,7 +68,7 @@ def records_of(
     distance: Distance = "range",
     hierarchies: Mapping[str, Any] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> Records:
+) -> Coordinates:
     """Read columns of a table as records. Numbers and dates have to be there and finite; a missing category is one.
 
     A number is divided by the length of its range (`bounds`, or what occurs), by its standard deviation, or not
@@ -101,7 +101,7 @@ def records_of(
             coded.append(codes.astype(np.float64))
             weights.append(((level + 1) ** 2 - level**2) / height**2)
     cells = np.array([*scaled, *coded], np.float64).reshape(-1, table.num_rows)
-    return Records(np.ascontiguousarray(cells), len(scaled), np.array(weights, np.float64))
+    return Coordinates(np.ascontiguousarray(cells), len(scaled), np.array(weights, np.float64))
 
 
 def quantities(table: pa.Table, name: str, method: object) -> Floats:

@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.masking.microaggregation.records import Records
+from veil.masking.microaggregation.records import Coordinates
 from veil.tables.columns import Floats, Groups
 
 Integers = NDArray[np.int64]
 
 
-def k_ward(records: Records, k: int) -> Groups:
+def k_ward(records: Coordinates, k: int) -> Groups:
     """Split the records by k-Ward, and again every group of 2k or more.
 
     Each split starts with the two records farthest from each other, each with its k - 1 nearest, and every other
     record alone; the cheapest two groups are joined, unless both have k records, until all have. Takes time in
     proportion to the square of the number of records.
 
-    >>> records = Records(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
+    >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
     >>> k_ward(records, 3).tolist()
     [0, 0, 0, 1, 1, 1]
     """

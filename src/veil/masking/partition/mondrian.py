@@ -105,7 +105,7 @@ class Mondrian(Method):
             table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed, person=person
         )
         classes = partition(work, relaxed=self.relaxed)
-        named = Named.of(work.columns, classes)
+        named = LabelledPartition.of(work.columns, classes)
         class_of_row = named.class_of_item[work.item_of_row]
         cells, covered = {}, []
         for column, each in zip(work.columns, named.labels, strict=True):
@@ -114,7 +114,7 @@ class Mondrian(Method):
         return work.outcome(self, cells, covered, {"partitions": named.records.size})
 
 
-class Named(NamedTuple):
+class LabelledPartition(NamedTuple):
     """The classes of a partition with their names: the class of each item, and of each class records and labels."""
 
     class_of_item: NDArray[np.int64]
@@ -122,7 +122,7 @@ class Named(NamedTuple):
     labels: list[Labels]
 
     @staticmethod
-    def of(columns: list[Column], classes: Classes) -> Named:
+    def of(columns: list[Column], classes: Classes) -> LabelledPartition:
         """Number the classes and say what they are called."""
         class_of_item = np.empty(classes.order.size, np.int64)
         lengths = classes.ends - classes.begins
@@ -134,7 +134,7 @@ class Named(NamedTuple):
                 labels.append(column.describe(_of_column(classes, class_of_item, j, column.size), 0))
             else:
                 labels.append(column.describe(classes, j))
-        return Named(class_of_item, records, labels)
+        return LabelledPartition(class_of_item, records, labels)
 
 
 def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, size: int) -> Classes:

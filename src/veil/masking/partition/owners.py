@@ -11,31 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.classes.owners import Entries, OneRow, Persons
+from veil.classes.owners import ClassMembers, OneRow, Persons
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class OwnerItems:
     """Which things (people, or people with one of their values) item i holds: those from `starts[i]` on, each once."""
 
     starts: Integers
     things: NDArray[np.int32]
 
     @staticmethod
-    def of(things: NDArray[np.int32], item_of_row: Integers, items: int) -> Held:
+    def of(things: NDArray[np.int32], item_of_row: Integers, items: int) -> OwnerItems:
         """Read what items hold, given the thing and the item of each row."""
         number = int(things.max()) + 1
         item, thing = np.divmod(np.unique(item_of_row * number + things), number)
-        return Held(np.searchsorted(item, np.arange(items + 1)), thing.astype(np.int32))
+        return OwnerItems(np.searchsorted(item, np.arange(items + 1)), thing.astype(np.int32))
 
-    def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> Entries:
+    def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> ClassMembers:
         """Count each thing once in each part."""
         thing, part = np.divmod(
             np.unique(_listed(order, begins, ends, self.starts, self.things)), max(1, begins.size)
         )
-        return Entries(thing.astype(np.int32), part.astype(np.int32))
+        return ClassMembers(thing.astype(np.int32), part.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +43,16 @@ class HeldByItems:
     """The people of each item, and for each further attribute which value of whom it holds."""
 
     persons: Persons
-    whom: Held
-    shown: tuple[Held, ...]
+    whom: OwnerItems
+    shown: tuple[OwnerItems, ...]
 
     @staticmethod
     def of(persons: Persons, item_of_row: Integers, items: int) -> HeldByItems:
         """Read who is in which item."""
         return HeldByItems(
             persons,
-            Held.of(persons.codes, item_of_row, items),
-            tuple(Held.of(each, item_of_row, items) for each in persons.pairs),
+            OwnerItems.of(persons.codes, item_of_row, items),
+            tuple(OwnerItems.of(each, item_of_row, items) for each in persons.pairs),
         )
 
     @property

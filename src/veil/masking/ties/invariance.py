@@ -22,7 +22,7 @@ from veil.base.references import Reference
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
 from veil.masking.ties.history import History
-from veil.masking.ties.signatures import Group, invariant_groups
+from veil.masking.ties.signatures import SignatureGroup, invariant_groups
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.blank import MARKER, shows_no_value
@@ -146,7 +146,7 @@ class MInvariance(Method):
         table: pa.Table,
         values: Sequence[str],
         order: NDArray[np.int64],
-        groups: Sequence[Group],
+        groups: Sequence[SignatureGroup],
         randomness: Randomness,
     ) -> tuple[pa.Table, pa.Table, pa.Table, int]:
         """Return the three tables, and how many counterfeits there are. Groups are numbered at random."""

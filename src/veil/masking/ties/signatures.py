@@ -15,7 +15,7 @@ from veil.errors import NoSolutionError
 Signature = frozenset[str]
 
 
-class Group(NamedTuple):
+class SignatureGroup(NamedTuple):
     """Records that are published together, and counterfeit values that fill up their signature."""
 
     members: tuple[int, ...]
@@ -23,7 +23,9 @@ class Group(NamedTuple):
     signature: Signature
 
 
-def invariant_groups(values: Sequence[str], signatures: Mapping[int, Signature], m: int) -> list[Group]:
+def invariant_groups(
+    values: Sequence[str], signatures: Mapping[int, Signature], m: int
+) -> list[SignatureGroup]:
     """Group records so that all values of a group are different and at least m, and everybody keeps their signature.
 
     Parameters
@@ -36,7 +38,7 @@ def invariant_groups(values: Sequence[str], signatures: Mapping[int, Signature],
     >>> [group.members for group in invariant_groups(["flu", "gout", "flu", "cold"], {}, 2)]
     [(0, 1), (2, 3)]
     >>> invariant_groups(["flu"], {0: frozenset({"flu", "gout"})}, 2)
-    [Group(members=(0,), counterfeits=('gout',), signature=frozenset({...}))]
+    [SignatureGroup(members=(0,), counterfeits=('gout',), signature=frozenset({...}))]
     """
     new: dict[str, deque[int]] = {}
     buckets: dict[Signature, dict[str, list[int]]] = {}
@@ -47,7 +49,7 @@ def invariant_groups(values: Sequence[str], signatures: Mapping[int, Signature],
         else:
             buckets.setdefault(signature, {}).setdefault(value, []).append(record)
     _check_new(new, m)
-    made: list[Group] = []
+    made: list[SignatureGroup] = []
     for signature, held in buckets.items():
         made += _balanced(signature, held, new, m)
     return made + _fresh(new, m)
@@ -65,7 +67,7 @@ def _check_new(new: Mapping[str, deque[int]], m: int) -> None:
 
 def _balanced(
     signature: Signature, held: dict[str, list[int]], new: dict[str, deque[int]], m: int
-) -> list[Group]:
+) -> list[SignatureGroup]:
     """Fill a signature up so that each of its values occurs as often as the most frequent one."""
     size = max(map(len, held.values()))
     ordered = sorted(signature, key=lambda value: (-len(new.get(value, ())), value))
@@ -78,7 +80,7 @@ def _balanced(
     for at in range(size):
         together = tuple(sorted(column[at] for column in columns.values() if at < len(column)))
         missing = tuple(sorted(value for value, column in columns.items() if at >= len(column)))
-        groups.append(Group(together, missing, signature))
+        groups.append(SignatureGroup(together, missing, signature))
     return groups
 
 
@@ -90,7 +92,7 @@ def _can_spare(value: str, new: Mapping[str, deque[int]], m: int) -> bool:
     return all(m * (len(records) - (other == value)) <= left for other, records in new.items())
 
 
-def _fresh(new: dict[str, deque[int]], m: int) -> list[Group]:
+def _fresh(new: dict[str, deque[int]], m: int) -> list[SignatureGroup]:
     """Group new records, m different values at a time, the first record that is left with those next to it.
 
     No value has more than n/m of the n records that are left; this stays so. Values with more than n/m − 1 have to go into
@@ -106,10 +108,12 @@ def _fresh(new: dict[str, deque[int]], m: int) -> list[Group]:
             (records[0], value) for value, records in new.items() if records and value not in chosen
         )
         chosen += [value for _, value in rest[: max(0, m - len(chosen))]]
-        made.append(Group(tuple(sorted(new[value].popleft() for value in chosen)), (), frozenset(chosen)))
+        made.append(
+            SignatureGroup(tuple(sorted(new[value].popleft() for value in chosen)), (), frozenset(chosen))
+        )
     return made
 
 
-def count_values(group: Group, values: Sequence[str]) -> Counter[str]:
+def count_values(group: SignatureGroup, values: Sequence[str]) -> Counter[str]:
     """Count the values that a group shows, with its counterfeits."""
     return Counter([*(values[each] for each in group.members), *group.counterfeits])

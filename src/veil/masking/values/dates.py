@@ -42,7 +42,7 @@ _TRIES = 100
 Days = NDArray[np.int64]
 
 
-class OfPeople(Method):
+class OwnerDates(Method):
     """Base of methods that treat all dates of a person alike."""
 
     columns: tuple[str, ...]
@@ -122,7 +122,7 @@ def _short_days(first: int, last: int, kind: pa.DataType) -> Days:
 
 
 @declared(kind_of=Method)
-class DateShifting(OfPeople):
+class DateShifting(OwnerDates):
     """All dates of a person move by one secret number of days, at most `days` to either side.
 
     Intervals between the dates of a person stay, and so do times of day. Days are those of the column's own calendar: a
@@ -371,7 +371,7 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 @declared(kind_of=Method)
-class DaysSinceFirst(OfPeople):
+class DaysSinceFirst(OwnerDates):
     """Dates become the number of days since the person's first one, for hierarchies to generalize.
 
     The first of all named columns counts, so that intervals between columns stay as well; with `since` it is a date of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from veil.errors import InputError
 from veil.policy.elements import Label, Policy, Purpose, Retention, SubPurpose
-from veil.policy.linked.graphs import Graph, Node
+from veil.policy.linked.graphs import Graph, Term
 from veil.policy.linked.reading import Measures, Reading, earliest, names_below
 from veil.policy.linked.terms import (
     CONSENT_GIVEN,
@@ -63,8 +63,8 @@ class _Said:
     accepted: bool | None = None
     since: date | None = None
     ends: tuple[Retention | None, ...] = ()
-    recipients: list[Node] = field(default_factory=list)
-    data: list[Node] = field(default_factory=list)
+    recipients: list[Term] = field(default_factory=list)
+    data: list[Term] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
     measures: Measures = field(default_factory=Measures)
     prohibited: list[list[str]] = field(default_factory=list)
@@ -88,9 +88,9 @@ def from_dpv(graph: Graph) -> Policy:
 class _Document:
     def __init__(self, reading: Reading) -> None:
         self.reading, self.graph = reading, reading.graph
-        self.controllers: list[Node] = []
-        self.officers: list[Node] = []
-        self.subjects: list[Node] = []
+        self.controllers: list[Term] = []
+        self.officers: list[Term] = []
+        self.subjects: list[Term] = []
         self.purposes: list[_Found] = []
 
     def policy(self) -> Policy:
@@ -117,7 +117,7 @@ class _Document:
             extra=with_unmapped(self.reading.list_left(_NARROWING)),
         )
 
-    def _roots(self) -> list[Node]:
+    def _roots(self) -> list[Term]:
         """Return the processes and records that lie in no other."""
         inner = {each.object for each in self.graph.statements if each.predicate == "dpv:hasProcess"}
         about = dict.fromkeys(
@@ -127,7 +127,7 @@ class _Document:
         )
         return [each for each in about if each not in inner]
 
-    def _process(self, node: Node, around: _Said, above: frozenset[Node]) -> None:
+    def _process(self, node: Term, around: _Said, above: frozenset[Term]) -> None:
         if node in above:
             raise InputError(
                 f"the process {self.graph.name(node)!r} contains itself. Remove it from one of the two"
@@ -143,7 +143,7 @@ class _Document:
         for inner in inside:
             self._process(inner, said, above | {node})
 
-    def _said(self, node: Node, around: _Said) -> _Said:
+    def _said(self, node: Term, around: _Said) -> _Said:
         """Read what a process says: it adds to limits, and replaces what is listed."""
         graph, reading = self.graph, self.reading
         path = f"{around.path} {graph.name(node)}".strip()
@@ -175,7 +175,7 @@ class _Document:
         self._storage(node, said)
         return said
 
-    def _consent(self, node: Node, said: _Said) -> None:
+    def _consent(self, node: Term, said: _Said) -> None:
         """Read whether somebody has agreed, and since when."""
         for about in (node, *self.graph.peek(node, "dct:hasPart", "dpv:hasLegalBasis")):
             status = [self.reading.kinds(each)[0] for each in self.graph.take(about, "dpv:hasConsentStatus")]
@@ -198,14 +198,14 @@ class _Document:
                 ends = self.graph.take(about, "dpv:hasDuration")
                 said.ends += tuple(self.reading.end(each, said.since, said.path) for each in ends)
 
-    def _storage(self, node: Node, said: _Said) -> None:
+    def _storage(self, node: Term, said: _Said) -> None:
         own = self.graph.take(node, "dpv:hasStorageCondition")
         lengths = [each for condition in own for each in self.graph.take(condition, "dpv:hasDuration")]
         for condition in own:
             self.graph.take(condition, "rdf:type")
         said.ends += tuple(self.reading.end(each, said.since, said.path) for each in lengths)
 
-    def _purpose(self, node: Node, said: _Said, process: str) -> None:
+    def _purpose(self, node: Term, said: _Said, process: str) -> None:
         kinds = self.reading.kinds(node)
         data = [self.reading.data(each) for each in said.data]
         accepted = said.accepted

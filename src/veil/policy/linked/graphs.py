@@ -32,7 +32,7 @@ _NOT_NESTING = re.compile(
 )
 
 
-class Node(NamedTuple):
+class Term(NamedTuple):
     """What a statement is about or says: a name, a nameless thing, or a text with its data type."""
 
     text: str
@@ -48,9 +48,9 @@ class Node(NamedTuple):
 class Statement(NamedTuple):
     """One statement. Names of known vocabularies are short: `dpv:hasPurpose`."""
 
-    subject: Node
+    subject: Term
     predicate: str
-    object: Node
+    object: Term
 
 
 TYPE = "rdf:type"
@@ -68,41 +68,41 @@ class Graph:
     def __init__(self, statements: list[Statement]) -> None:
         self.statements = sorted(set(statements))
         self.read: set[Statement] = set()
-        self._about: dict[Node, list[Statement]] = {}
+        self._about: dict[Term, list[Statement]] = {}
         for each in self.statements:
             self._about.setdefault(each.subject, []).append(each)
 
-    def peek(self, subject: Node, *predicates: str) -> list[Node]:
+    def peek(self, subject: Term, *predicates: str) -> list[Term]:
         """Return what is said of a thing, without counting it as read."""
         return [each.object for each in self._about.get(subject, ()) if each.predicate in predicates]
 
-    def take(self, subject: Node, *predicates: str) -> list[Node]:
+    def take(self, subject: Term, *predicates: str) -> list[Term]:
         """Return what is said of a thing, and count it as read."""
         found = [each for each in self._about.get(subject, ()) if each.predicate in predicates]
         self.read.update(found)
         return [each.object for each in found]
 
-    def take_one(self, subject: Node, predicate: str, said: Node) -> None:
+    def take_one(self, subject: Term, predicate: str, said: Term) -> None:
         """Count one statement as read."""
         self.read.add(Statement(subject, predicate, said))
 
-    def members(self, node: Node) -> list[Node]:
+    def members(self, node: Term) -> list[Term]:
         """Return the members of a list; of anything else, itself."""
         made = []
-        seen: set[Node] = set()
+        seen: set[Term] = set()
         while self.peek(node, "rdf:first") and node not in seen:
             seen.add(node)
             made += self.take(node, "rdf:first")
             node = next(iter(self.take(node, "rdf:rest")), node)
         return made if seen else [node]
 
-    def of_type(self, *types: str) -> list[Node]:
+    def of_type(self, *types: str) -> list[Term]:
         """Return the things of a type, in order."""
         return [
             each.subject for each in self.statements if each.predicate == TYPE and each.object.text in types
         ]
 
-    def name(self, node: Node) -> str:
+    def name(self, node: Term) -> str:
         """Return what a thing is called: by the document, or the last part of its name. Nothing, if it has none."""
         if node.is_text:
             return node.text
@@ -182,12 +182,12 @@ def to_turtle(tree: dict[str, Any]) -> str:
     return str(graph.serialize(format="turtle"))
 
 
-def _node(rdflib: Any, given: Any) -> Node:
+def _node(rdflib: Any, given: Any) -> Term:
     if isinstance(given, rdflib.Literal):
-        return Node(str(given), "literal", short(str(given.datatype or "")))
+        return Term(str(given), "literal", short(str(given.datatype or "")))
     if isinstance(given, rdflib.BNode):
-        return Node(str(given), "blank")
-    return Node(short(str(given)), "name")
+        return Term(str(given), "blank")
+    return Term(short(str(given)), "name")
 
 
 def _rdflib() -> Any:

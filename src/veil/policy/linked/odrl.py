@@ -14,7 +14,7 @@ from datetime import date
 
 from veil.errors import InputError
 from veil.policy.elements import Attribute, Data, Policy, PrivacyModel, Purpose, Retention, SubPurpose
-from veil.policy.linked.graphs import Graph, Node
+from veil.policy.linked.graphs import Graph, Term
 from veil.policy.linked.reading import Measures, Reading, day_after, earliest, model_of_text, names_below
 from veil.policy.linked.terms import (
     DEIDENTIFICATION,
@@ -77,7 +77,7 @@ def from_odrl(graph: Graph) -> Policy:
     return _Document(Reading(graph), found[0]).policy()
 
 
-def _holders(graph: Graph) -> list[Node]:
+def _holders(graph: Graph) -> list[Term]:
     """Return whatever has a permission, a prohibition or an obligation."""
     return [each.subject for each in graph.statements if each.predicate in _RULES[:3]]
 
@@ -86,9 +86,9 @@ def _holders(graph: Graph) -> list[Node]:
 class _Limits:
     """What the constraints of a rule say."""
 
-    purposes: list[Node] = field(default_factory=list)
-    recipients: list[Node] | None = None
-    data: list[Node] = field(default_factory=list)
+    purposes: list[Term] = field(default_factory=list)
+    recipients: list[Term] | None = None
+    data: list[Term] = field(default_factory=list)
     bases: list[str] = field(default_factory=list)
     since: date | None = None
     end: Retention | None = None
@@ -106,7 +106,7 @@ class _Allowed:
 
 
 class _Document:
-    def __init__(self, reading: Reading, node: Node) -> None:
+    def __init__(self, reading: Reading, node: Term) -> None:
         self.reading, self.graph, self.node = reading, reading.graph, node
         self.types = {each.text for each in self.graph.take(node, "rdf:type")}
         self.issued = next(
@@ -143,16 +143,16 @@ class _Document:
         said = {each.predicate for each in self.graph.statements}
         return [each for each in said if each.startswith("odrl:") and each not in _HARMLESS]
 
-    def _rules(self, kind: str) -> list[Node]:
+    def _rules(self, kind: str) -> list[Term]:
         return self.graph.take(self.node, kind)
 
-    def _of(self, rule: Node, *predicates: str) -> list[Node]:
+    def _of(self, rule: Term, *predicates: str) -> list[Term]:
         """Return what a rule says; what it does not say, the policy says for all of its rules."""
         return self.graph.take(rule, *predicates) or self.graph.take(self.node, *predicates)
 
     # Actions
 
-    def _actions(self, rule: Node, path: str) -> list[tuple[str, Node]]:
+    def _actions(self, rule: Term, path: str) -> list[tuple[str, Term]]:
         """Return the actions of a rule, each with the thing that refines it."""
         self.graph.take(rule, "rdf:type")
         made = []
@@ -165,7 +165,7 @@ class _Document:
 
     # Permissions
 
-    def _permission(self, rule: Node, duties: list[Node]) -> list[_Allowed]:
+    def _permission(self, rule: Term, duties: list[Term]) -> list[_Allowed]:
         path = "odrl:permission"
         actions = self._actions(rule, path)
         names = [name for name, _ in actions]
@@ -184,16 +184,16 @@ class _Document:
                 self._anonymize(node, name, path, measures)
         for duty in (*self.graph.take(rule, "odrl:duty"), *duties):
             self._duty(duty, limits, measures)
-        nodes: list[Node | None] = [*limits.purposes] or [None]
+        nodes: list[Term | None] = [*limits.purposes] or [None]
         return [self._purpose(rule, each, names, limits, measures, path) for each in nodes]
 
-    def _refined_permission(self, node: Node, name: str, path: str) -> None:
+    def _refined_permission(self, node: Term, name: str, path: str) -> None:
         if name not in DEIDENTIFICATION:
             self.graph.take(node, "odrl:refinement")
             self.reading.cannot(path, f"how the action {name!r} is refined has no place in a policy")
 
     def _purpose(
-        self, rule: Node, node: Node | None, names: list[str], limits: _Limits, measures: Measures, path: str
+        self, rule: Term, node: Term | None, names: list[str], limits: _Limits, measures: Measures, path: str
     ) -> _Allowed:
         kinds = [] if node is None else self.reading.kinds(node)
         name = next(each for each in names if each in _RELEASING) if node is None else self.reading.name(node)
@@ -221,7 +221,7 @@ class _Document:
         )
         return _Allowed(made, kinds, names)
 
-    def _data(self, rule: Node, limits: _Limits) -> tuple[Data, ...]:
+    def _data(self, rule: Term, limits: _Limits) -> tuple[Data, ...]:
         """Return the data of a rule: those that its constraints name, or those of its targets."""
         nodes = list(limits.data)
         if not nodes:
@@ -238,7 +238,7 @@ class _Document:
 
     # Duties
 
-    def _duty(self, duty: Node, limits: _Limits, measures: Measures) -> None:
+    def _duty(self, duty: Term, limits: _Limits, measures: Measures) -> None:
         path = "odrl:duty"
         for name, node in self._actions_of_duty(duty, path):
             if name in DEIDENTIFICATION:
@@ -254,14 +254,14 @@ class _Document:
             else:
                 self.reading.cannot(path, f"the duty to {name} has no place in a policy")
 
-    def _actions_of_duty(self, duty: Node, path: str) -> list[tuple[str, Node]]:
+    def _actions_of_duty(self, duty: Term, path: str) -> list[tuple[str, Term]]:
         """Return the actions of a duty; never those that the policy says for its rules."""
         if self.graph.peek(duty, "odrl:action"):
             return self._actions(duty, path)
         self.reading.cannot(path, "the duty has no action")
         return []
 
-    def _anonymize(self, node: Node, name: str, path: str, measures: Measures) -> None:
+    def _anonymize(self, node: Term, name: str, path: str, measures: Measures) -> None:
         """Read how far to anonymize: from refinements that name a model, or from a title."""
         refined = self.graph.take(node, "odrl:refinement") if not node.is_text else []
         models = [self._model(each, path) for each in refined]
@@ -270,10 +270,10 @@ class _Document:
         measures.models += [each for each in models if each is not None]
         if not refined and models in ([], [None]):
             self.reading.measure(
-                node if node.kind != "blank" else Node(f"odrl:{name}", "name"), path, measures
+                node if node.kind != "blank" else Term(f"odrl:{name}", "name"), path, measures
             )
 
-    def _model(self, constraint: Node, path: str) -> PrivacyModel | None:
+    def _model(self, constraint: Term, path: str) -> PrivacyModel | None:
         left, operator, right = self._parts(constraint)
         title = None if left is None else title_of(left)
         needed = () if title is None else needed_parameters(title)
@@ -287,7 +287,7 @@ class _Document:
 
     # Constraints
 
-    def _parts(self, constraint: Node) -> tuple[str | None, str | None, list[Node]]:
+    def _parts(self, constraint: Term) -> tuple[str | None, str | None, list[Term]]:
         left = self.graph.take(constraint, "odrl:leftOperand")
         operator = self.graph.take(constraint, "odrl:operator")
         given = self.graph.take(constraint, "odrl:rightOperand", "odrl:rightOperandReference")
@@ -296,7 +296,7 @@ class _Document:
         first = [None if len(each) != 1 else self.reading.kinds(each[0])[0] for each in (left, operator)]
         return first[0], first[1], right
 
-    def _limits(self, rule: Node, path: str) -> _Limits:
+    def _limits(self, rule: Term, path: str) -> _Limits:
         limits = _Limits()
         given = list(self.graph.take(rule, "odrl:constraint"))
         while given:
@@ -308,7 +308,7 @@ class _Document:
                 self._limit(constraint, limits, path)
         return limits
 
-    def _limit(self, constraint: Node, limits: _Limits, path: str) -> None:
+    def _limit(self, constraint: Term, limits: _Limits, path: str) -> None:
         left, operator, right = self._parts(constraint)
         names = [_named(each) for each in right]
         if left in ("purpose", "Purpose", "hasPurpose") and operator in _NAMING and not limits.purposes:
@@ -339,7 +339,7 @@ class _Document:
                 path, f"the constraint {left or '…'} {operator or '…'} {told or '…'} has no place in a policy"
             )
 
-    def _moment(self, node: Node, operator: str, limits: _Limits, path: str) -> None:
+    def _moment(self, node: Term, operator: str, limits: _Limits, path: str) -> None:
         """Read until or from when: a day that is allowed in part is not allowed."""
         found = self.reading.day(node, path)
         if found is None:
@@ -353,7 +353,7 @@ class _Document:
 
     # Prohibitions
 
-    def _prohibit(self, rule: Node, allowed: list[_Allowed]) -> list[_Allowed]:
+    def _prohibit(self, rule: Term, allowed: list[_Allowed]) -> list[_Allowed]:
         """Take away what a prohibition speaks of; where it cannot be told what that is, it is listed."""
         path = "odrl:prohibition"
         actions = [name for name, _ in self._actions(rule, path)]
@@ -396,10 +396,10 @@ class _Document:
         return dataclasses.replace(purpose, accepted=False)
 
 
-def _named(node: Node) -> Node:
+def _named(node: Term) -> Term:
     """Return the thing that a text names, where it is an address or has a prefix, as in "dpv:Marketing"."""
     is_name = node.is_text and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", node.text)
-    return Node(short(node.text), "name") if is_name else node
+    return Term(short(node.text), "name") if is_name else node
 
 
 def _merged(allowed: list[_Allowed]) -> list[_Allowed]:

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from veil.errors import VeilError
 from veil.policy.consent import is_limiting
 from veil.policy.elements import Attribute, Data, Entity, PrivacyModel, PseudonymizationMethod, Retention
-from veil.policy.linked.graphs import TYPE, Graph, Node
+from veil.policy.linked.graphs import TYPE, Graph, Term
 from veil.policy.linked.terms import (
     ANONYMISATION,
     DEIDENTIFICATION,
@@ -75,7 +75,7 @@ class Reading:
 
     # Terms
 
-    def kinds(self, node: Node) -> list[str]:
+    def kinds(self, node: Term) -> list[str]:
         """Return the names of a thing and of all that the document puts above it, the nearest first."""
         if node.is_text:
             return [_without_prefix(node.text)]
@@ -89,13 +89,13 @@ class Reading:
         found = [local(name) for name in ancestors([node.text], above)]
         return found if node.kind != "blank" else found[1:] or [""]
 
-    def name(self, node: Node) -> str:
+    def name(self, node: Term) -> str:
         """Return what a thing is called; a nameless one is called by what it is."""
         return self.graph.name(node) or self.kinds(node)[0]
 
     # People
 
-    def entity(self, node: Node, role: str) -> Entity:
+    def entity(self, node: Term, role: str) -> Entity:
         """Return somebody."""
         kinds = self.kinds(node)
         kind = next((_KINDS_OF_ENTITY[each] for each in kinds if each in _KINDS_OF_ENTITY), None)
@@ -112,14 +112,14 @@ class Reading:
             )
         return Entity(self.graph.name(node), kind, type=role, country=country)
 
-    def entities(self, nodes: Iterable[Node], role: str) -> tuple[Entity, ...]:
+    def entities(self, nodes: Iterable[Term], role: str) -> tuple[Entity, ...]:
         """Return people, each name once, in order."""
         made = {str(each.name): each for each in (self.entity(node, role) for node in nodes) if each.name}
         return tuple(made[name] for name in sorted(made))
 
     # Data
 
-    def data(self, node: Node) -> Data:
+    def data(self, node: Term) -> Data:
         """Return a datum; its privacy group is the strictest that its categories propose, or missing."""
         kinds = self.kinds(node)
         proposed = {group_of_category([each]) for each in kinds if each not in _SENSITIVE}
@@ -132,7 +132,7 @@ class Reading:
 
     # Legal bases
 
-    def legal_basis(self, node: Node, path: str) -> str | None:
+    def legal_basis(self, node: Term, path: str) -> str | None:
         """Return a legal basis as LPL names it."""
         kinds = self.kinds(node)
         found = next((LEGAL_BASES[each] for each in kinds if each in LEGAL_BASES), None)
@@ -142,11 +142,11 @@ class Reading:
 
     # Measures
 
-    def is_measure(self, node: Node) -> bool:
+    def is_measure(self, node: Term) -> bool:
         """Whether something is a measure that Veil carries out."""
         return any(each in DEIDENTIFICATION for each in self.kinds(node))
 
-    def measure(self, node: Node, path: str, into: Measures) -> None:
+    def measure(self, node: Term, path: str, into: Measures) -> None:
         """Add what a measure asks for."""
         kinds = self.kinds(node)
         kind = next(each for each in kinds if each in DEIDENTIFICATION)
@@ -192,7 +192,7 @@ class Reading:
 
     # Times
 
-    def day(self, node: Node, path: str) -> date | None:
+    def day(self, node: Term, path: str) -> date | None:
         """Return a day."""
         try:
             return day(node.text)
@@ -200,7 +200,7 @@ class Reading:
             self.cannot(path, str(error))
             return None
 
-    def end(self, node: Node, start: date | None, path: str) -> Retention | None:
+    def end(self, node: Term, start: date | None, path: str) -> Retention | None:
         """Return until when something lasts: a duration counts from its start, which somebody has to say."""
         kinds = self.kinds(node) if not node.is_text else []
         if any(each in ("EndlessDuration", "IndeterminateDuration") for each in kinds):
@@ -226,10 +226,10 @@ class Reading:
             return None
         return Retention("fixedDate", duration(length).after(start).isoformat())
 
-    def _shown(self, node: Node) -> str:
+    def _shown(self, node: Term) -> str:
         return node.text if node.kind != "blank" else "the duration"
 
-    def _length(self, node: Node) -> str | None:
+    def _length(self, node: Term) -> str | None:
         """Return a duration in the form P2Y, in whole days where it is told in seconds."""
         if not node.is_text:
             number = next(iter(self.graph.take(node, "time:numericDuration")), None)
@@ -256,11 +256,11 @@ class Reading:
 
     def list_left(self, narrowing: Iterable[str]) -> list[Unmapped]:
         """List every statement that nobody has read; narrowing predicates, and names that sound so, narrow the policy."""
-        above: dict[Node, tuple[Node, str]] = {}
+        above: dict[Term, tuple[Term, str]] = {}
         for each in self.graph.statements:
             above.setdefault(each.object, (each.subject, each.predicate))
 
-        def path(node: Node, seen: frozenset[Node] = frozenset()) -> str:
+        def path(node: Term, seen: frozenset[Term] = frozenset()) -> str:
             if node.kind != "blank" or node not in above or node in seen:
                 return node.text if node.kind != "blank" else "(no name)"
             parent, predicate = above[node]

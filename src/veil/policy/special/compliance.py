@@ -21,11 +21,11 @@ from veil.policy.special.concepts import (
     VOCABULARY,
     And,
     Concept,
-    Knowledge,
-    Named,
-    Nothing,
+    EmptyClass,
+    NamedClass,
+    Ontology,
     Or,
-    Some,
+    SomeValuesFrom,
     Within,
 )
 
@@ -43,7 +43,7 @@ class Normal:
     is_empty: bool = False
 
 
-def complies(policy: Concept, consent: Concept, knowledge: Knowledge = VOCABULARY) -> bool:
+def complies(policy: Concept, consent: Concept, knowledge: Ontology = VOCABULARY) -> bool:
     """Whether everything that a policy allows, the consent allows.
 
     >>> complies(Within("days", 0, 30), Or((Within("days", 0, 10), Within("days", 11, 30))))
@@ -54,7 +54,7 @@ def complies(policy: Concept, consent: Concept, knowledge: Knowledge = VOCABULAR
     return next(counterexamples(policy, consent, knowledge), None) is None
 
 
-def counterexamples(policy: Concept, consent: Concept, knowledge: Knowledge = VOCABULARY) -> Iterator[Normal]:
+def counterexamples(policy: Concept, consent: Concept, knowledge: Ontology = VOCABULARY) -> Iterator[Normal]:
     """Return what the policy allows and the consent does not."""
     right = [_conjunct(each) for each in disjuncts(consent)]
     ends: dict[str, set[float]] = {}
@@ -72,7 +72,7 @@ def counterexamples(policy: Concept, consent: Concept, knowledge: Knowledge = VO
 def disjuncts(concept: Concept) -> list[Concept]:
     """Draw unions outwards.
 
-    >>> len(disjuncts(Some("hasData", Or((Named("A"), Named("B"))))))
+    >>> len(disjuncts(SomeValuesFrom("hasData", Or((NamedClass("A"), NamedClass("B"))))))
     2
     """
     match concept:
@@ -83,8 +83,8 @@ def disjuncts(concept: Concept) -> list[Concept]:
             for combination in _product([disjuncts(each) for each in parts]):
                 made.append(And(combination))
             return made
-        case Some(role, of):
-            return [Some(role, each) for each in disjuncts(of)]
+        case SomeValuesFrom(role, of):
+            return [SomeValuesFrom(role, each) for each in disjuncts(of)]
     return [concept]
 
 
@@ -104,7 +104,7 @@ def _check_size(size: int) -> None:
         )
 
 
-def normalize(concept: Concept, knowledge: Knowledge) -> Normal:
+def normalize(concept: Concept, knowledge: Ontology) -> Normal:
     """Return an intersection with everything joined that must be one."""
     return _close(_conjunct(concept), knowledge)
 
@@ -118,14 +118,14 @@ def _conjunct(concept: Concept) -> Normal:
 
 def _enter(concept: Concept, into: Normal) -> None:
     match concept:
-        case Named(name):
+        case NamedClass(name):
             into.atoms.add(name)
-        case Nothing():
+        case EmptyClass():
             into.is_empty = True
         case And(parts):
             for each in parts:
                 _enter(each, into)
-        case Some(role, of):
+        case SomeValuesFrom(role, of):
             _enter(of, into.roles.setdefault(role, Normal()))
         case Within(feature, low, high):
             before = into.numbers.get(feature, (low, high))
@@ -134,7 +134,7 @@ def _enter(concept: Concept, into: Normal) -> None:
             raise AssertionError("unions are drawn outwards before")
 
 
-def _close(normal: Normal, knowledge: Knowledge) -> Normal:
+def _close(normal: Normal, knowledge: Ontology) -> Normal:
     """Add ranges and superclasses, and find out whether anything can be like that."""
     atoms = set(itertools.chain.from_iterable(knowledge.all_above(each) for each in normal.atoms))
     empty = normal.is_empty or any(pair <= atoms for pair in knowledge.disjoint)
@@ -181,7 +181,7 @@ def _pieces(normal: Normal, ends: dict[str, set[float]]) -> Iterator[Normal]:
         yield made
 
 
-def _within(left: Normal, right: Normal, knowledge: Knowledge) -> bool:
+def _within(left: Normal, right: Normal, knowledge: Ontology) -> bool:
     """Whether one intersection is within another, part by part."""
     if right.is_empty or not right.atoms <= left.atoms:
         return False

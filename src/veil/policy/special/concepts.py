@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
 
-class Named(NamedTuple):
+class NamedClass(NamedTuple):
     """A class, by its name."""
 
     name: str
 
 
-class Nothing(NamedTuple):
+class EmptyClass(NamedTuple):
     """The class without members."""
 
 
@@ -33,7 +33,7 @@ class Or(NamedTuple):
     parts: tuple[Concept, ...]
 
 
-class Some(NamedTuple):
+class SomeValuesFrom(NamedTuple):
     """What is related to a member of a class."""
 
     role: str
@@ -48,13 +48,13 @@ class Within(NamedTuple):
     high: float
 
 
-Concept = Union[Named, Nothing, And, Or, Some, Within]  # noqa: UP007 (it refers to itself)
+Concept = Union[NamedClass, EmptyClass, And, Or, SomeValuesFrom, Within]  # noqa: UP007 (it refers to itself)
 
 EVERYTHING = And(())
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Ontology:
     """What is known of names: subclasses, classes without common members, and where roles lead to.
 
     Every role and every number is functional: an operation has one purpose, one recipient and so on, each described by
@@ -116,7 +116,7 @@ _DATA = (
     *("Statistical", "TelecomActivity", "UniqueId"),
 )
 
-VOCABULARY = Knowledge(
+VOCABULARY = Ontology(
     above={
         **{each: frozenset({"AnyData"}) for each in _DATA},
         **{each: frozenset({"AnyPurpose"}) for each in _PURPOSES},

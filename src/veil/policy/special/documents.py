@@ -13,7 +13,7 @@ from typing import Any
 
 from veil.base.untrusted import DEEPEST, TEXT, check_size, parse_xml, too_deep
 from veil.errors import InputError
-from veil.policy.special.concepts import And, Concept, Named, Nothing, Or, Some, Within
+from veil.policy.special.concepts import And, Concept, EmptyClass, NamedClass, Or, SomeValuesFrom, Within
 
 _TOKEN = re.compile(
     r'\s*(?:(#[^\n]*)|([()])|("(?:[^"\\]|\\.)*"(?:(?:\^\^|/)[^\s()]+)?)|(<[^>\s]*>)|([^\s()"<>]+))'
@@ -28,7 +28,7 @@ def parse(content: str | bytes, name: str = "usage policy") -> Concept:
     """Read a usage policy.
 
     >>> parse("ObjectSomeValuesFrom(spl:hasData svd:Location)")
-    Some(role='hasData', of=Named(name='Location'))
+    SomeValuesFrom(role='hasData', of=NamedClass(name='Location'))
     """
     content = content.encode() if isinstance(content, str) else content
     check_size(content, name)
@@ -98,7 +98,7 @@ class _Functional:
                 break
         if self.at >= len(self.tokens):
             if len(self.tokens) == 1:
-                return Named(local_name(self.tokens[0]))
+                return NamedClass(local_name(self.tokens[0]))
             raise InputError(f"{self.name}: has no class expression, such as ObjectIntersectionOf(…)")
         return self._expression(0)
 
@@ -132,7 +132,7 @@ class _Functional:
             return And(tuple(parts)) if word == "ObjectIntersectionOf" else Or(tuple(parts))
         role = local_name(self._next())
         if word == "ObjectSomeValuesFrom":
-            made: Concept = Some(role, self._expression(depth + 1))
+            made: Concept = SomeValuesFrom(role, self._expression(depth + 1))
         elif word in ("DataSomeValuesFrom", "DataSomeValueFrom", "DataHasValue"):
             made = Within(role, *self._interval())
         else:
@@ -170,7 +170,7 @@ _WORDS = (
 
 
 def _named(word: str) -> Concept:
-    return Nothing() if word == "Nothing" else And(()) if word == "Thing" else Named(word)
+    return EmptyClass() if word == "Nothing" else And(()) if word == "Thing" else NamedClass(word)
 
 
 def _bound(bounds: list[float], kind: str, number: float) -> None:
@@ -246,7 +246,7 @@ def _restriction(tree: dict[str, Any], name: str) -> Concept:
     if filler is None:
         raise InputError(f"{name}: the restriction of {role!r} has no owl:someValuesFrom")
     bounds = _facets(filler, name)
-    return Within(role, *bounds) if bounds is not None else Some(role, _class(filler, name))
+    return Within(role, *bounds) if bounds is not None else SomeValuesFrom(role, _class(filler, name))
 
 
 def _reference(tree: Any) -> Any:
@@ -296,20 +296,20 @@ def _look_for(tree: Any, key: str) -> Any:
 def usage_policy(concept: Concept) -> Concept:
     """Return a policy in one shape: location and duration in the storage, days as a number of it.
 
-    >>> usage_policy(Some("hasLocation", Named("EU")))
-    Some(role='hasStorage', of=Some(role='hasLocation', of=Named(name='EU')))
+    >>> usage_policy(SomeValuesFrom("hasLocation", NamedClass("EU")))
+    SomeValuesFrom(role='hasStorage', of=SomeValuesFrom(role='hasLocation', of=NamedClass(name='EU')))
     """
     match concept:
         case Or(parts):
             return Or(tuple(usage_policy(each) for each in parts))
         case And(parts):
             return And(tuple(usage_policy(each) for each in parts))
-        case Some(role, of):
+        case SomeValuesFrom(role, of):
             if role in _STORAGE:
-                return Some("hasStorage", _storage(concept))
-            return Some(role, _storage(of)) if role == "hasStorage" else concept
+                return SomeValuesFrom("hasStorage", _storage(concept))
+            return SomeValuesFrom(role, _storage(of)) if role == "hasStorage" else concept
         case Within(feature, _, _):
-            return Some("hasStorage", _storage(concept)) if feature in _STORAGE else concept
+            return SomeValuesFrom("hasStorage", _storage(concept)) if feature in _STORAGE else concept
     return concept
 
 
@@ -319,7 +319,7 @@ def _storage(concept: Concept) -> Concept:
             return Or(tuple(_storage(each) for each in parts))
         case And(parts):
             return And(tuple(_storage(each) for each in parts))
-        case Some("hasDuration", of):
+        case SomeValuesFrom("hasDuration", of):
             return _days(of)
         case Within("hasDuration", low, high):
             return Within("durationInDays", low, high)
@@ -335,4 +335,4 @@ def _days(of: Concept) -> Concept:
             return And(tuple(_days(each) for each in parts))
         case Or(parts):
             return Or(tuple(_days(each) for each in parts))
-    return Some("hasDuration", of)
+    return SomeValuesFrom("hasDuration", of)

@@ -1,7 +1,7 @@
 """Privacy models that follow from others, with proofs."""
 
-from veil.policy.substitution.known import Distribution as Distribution
-from veil.policy.substitution.search import Step as Step
+from veil.policy.substitution.known import ValueFrequencies as ValueFrequencies
+from veil.policy.substitution.search import RuleApplication as RuleApplication
 from veil.policy.substitution.search import Substitution as Substitution
 from veil.policy.substitution.search import consequences as consequences
 from veil.policy.substitution.search import implied as implied

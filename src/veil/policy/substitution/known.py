@@ -15,12 +15,12 @@ from veil.models.sensitive import SensitiveModel
 
 
 @dataclass(frozen=True)
-class Distribution:
+class ValueFrequencies:
     """How often each value of a sensitive column occurs in the input, before anything is suppressed; a blank is none.
 
     It has to be fixed before the release is made: rules that use it speak of that table and of no other.
 
-    >>> Distribution((2, 1, 1)).p
+    >>> ValueFrequencies((2, 1, 1)).p
     [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
     """
 
@@ -35,10 +35,10 @@ class Distribution:
             raise ValueError("a distribution has at least one value, and every value occurs")
 
     @classmethod
-    def of(cls, values: Iterable[Any], height: int | None = None) -> Distribution:
+    def of(cls, values: Iterable[Any], height: int | None = None) -> ValueFrequencies:
         """Count the values of a column.
 
-        >>> Distribution.of(["flu", "gout", "flu"]).counts
+        >>> ValueFrequencies.of(["flu", "gout", "flu"]).counts
         (2, 1)
         """
         from collections import Counter
@@ -72,10 +72,10 @@ class Distribution:
 class Known:
     """What rules may use."""
 
-    distributions: Mapping[str, Distribution] = field(default_factory=dict)
+    distributions: Mapping[str, ValueFrequencies] = field(default_factory=dict)
     wanted: Sequence[PrivacyModel] = ()
 
-    def of(self, model: SensitiveModel) -> Distribution | None:
+    def of(self, model: SensitiveModel) -> ValueFrequencies | None:
         """Return the distribution of a model's column as the model sees it, if it is known."""
         found = self.distributions.get(model.attribute)
         return found if found is None or found.complete or model.missing != "a value" else None

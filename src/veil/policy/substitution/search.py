@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from veil.models import PrivacyModel
 from veil.policy.substitution import diversity, frequencies, sizes  # noqa: F401  (they enter their rules)
-from veil.policy.substitution.known import RULES, Conclusion, Distribution, Known
+from veil.policy.substitution.known import RULES, Conclusion, Known, ValueFrequencies
 from veil.policy.substitution.weaker import follows
 
 _ROUNDS = 8
@@ -22,7 +22,7 @@ _TRIALS = 4
 """So many sets of one size are tried out."""
 
 
-class Step(NamedTuple):
+class RuleApplication(NamedTuple):
     """One application of a rule."""
 
     rule: str
@@ -40,12 +40,12 @@ LAXER = "the same model with a laxer parameter"
 def implied(
     premises: Sequence[PrivacyModel],
     goal: PrivacyModel,
-    distributions: Mapping[str, Distribution] | None = None,
-) -> tuple[Step, ...] | None:
+    distributions: Mapping[str, ValueFrequencies] | None = None,
+) -> tuple[RuleApplication, ...] | None:
     """Return the steps by which a model follows from others; None if that is not proven.
 
     >>> from veil import DistinctLDiversity, KAnonymity
-    >>> known = {"ill": Distribution((9, 8, 7, 6, 5))}  # everybody has a value
+    >>> known = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # everybody has a value
     >>> for step in implied([DistinctLDiversity("ill", 5)], KAnonymity(3), known) or ():
     ...     print(step.premises, "⇒", step.conclusion)
     (DistinctLDiversity(attribute='ill', l=5),) ⇒ KAnonymity(k=5)
@@ -58,7 +58,7 @@ def implied(
 
 
 def consequences(
-    premises: Sequence[PrivacyModel], distributions: Mapping[str, Distribution] | None = None
+    premises: Sequence[PrivacyModel], distributions: Mapping[str, ValueFrequencies] | None = None
 ) -> list[PrivacyModel]:
     """Return what is proven to follow from some models, the strongest parameters only."""
     found = list(_closure(premises, Known(distributions or {}, tuple(premises))))
@@ -90,11 +90,13 @@ def _claim(rule: Callable[..., object]) -> str:
     return (rule.__doc__ or "").strip().splitlines()[0]
 
 
-def _steps(proofs: Proofs, premises: Sequence[PrivacyModel], goal: PrivacyModel) -> tuple[Step, ...] | None:
+def _steps(
+    proofs: Proofs, premises: Sequence[PrivacyModel], goal: PrivacyModel
+) -> tuple[RuleApplication, ...] | None:
     strict = next((each for each in proofs if follows(each, goal)), None)
     if strict is None:
         return None
-    steps: list[Step] = []
+    steps: list[RuleApplication] = []
 
     def tell(model: PrivacyModel) -> None:
         proof = proofs[model]
@@ -103,13 +105,13 @@ def _steps(proofs: Proofs, premises: Sequence[PrivacyModel], goal: PrivacyModel)
         why, conclusion = proof
         for each in conclusion.premises:
             tell(each)
-        step = Step(why, conclusion.premises, model, why)
+        step = RuleApplication(why, conclusion.premises, model, why)
         if step not in steps:
             steps.append(step)
 
     tell(strict)
     if strict != goal:
-        steps.append(Step(LAXER, (strict,), goal, LAXER))
+        steps.append(RuleApplication(LAXER, (strict,), goal, LAXER))
     return tuple(steps)
 
 
@@ -128,7 +130,7 @@ class Substitution:
     """
 
     models: tuple[PrivacyModel, ...]
-    proofs: tuple[tuple[PrivacyModel, tuple[Step, ...]], ...] = ()
+    proofs: tuple[tuple[PrivacyModel, tuple[RuleApplication, ...]], ...] = ()
     others: tuple[tuple[PrivacyModel, ...], ...] = ()
 
     def __str__(self) -> str:
@@ -141,7 +143,7 @@ class Substitution:
 
 def weakest(
     requirements: Iterable[PrivacyModel],
-    distributions: Mapping[str, Distribution] | None = None,
+    distributions: Mapping[str, ValueFrequencies] | None = None,
     *,
     trial: Callable[[tuple[PrivacyModel, ...]], float] | None = None,
 ) -> Substitution:
@@ -158,7 +160,7 @@ def weakest(
         Among sets of the same size: what a release with these models loses, less is better. By default the first is taken.
 
     >>> from veil import DistinctLDiversity, EntropyLDiversity, KAnonymity
-    >>> known = {"ill": Distribution((9, 8, 7, 6, 5))}  # everybody has a value
+    >>> known = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # everybody has a value
     >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)], known).models
     (DistinctLDiversity(attribute='ill', l=5), EntropyLDiversity(attribute='ill', l=2.5, estimator='shannon'))
     """
@@ -181,14 +183,14 @@ def weakest(
 
 
 def _suffices(
-    few: tuple[PrivacyModel, ...], asked: list[PrivacyModel], known: Mapping[str, Distribution]
+    few: tuple[PrivacyModel, ...], asked: list[PrivacyModel], known: Mapping[str, ValueFrequencies]
 ) -> bool:
     rest = [each for each in asked if each not in few]
     proofs = _closure(few, Known(known, tuple(rest)))
     return all(any(follows(fact, each) for fact in proofs) for each in rest)
 
 
-def _greedy(asked: list[PrivacyModel], known: Mapping[str, Distribution]) -> tuple[PrivacyModel, ...]:
+def _greedy(asked: list[PrivacyModel], known: Mapping[str, ValueFrequencies]) -> tuple[PrivacyModel, ...]:
     """Leave out what follows from the rest, one after the other."""
     left = list(asked)
     for each in asked:

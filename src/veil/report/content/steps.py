@@ -13,7 +13,7 @@ from veil.base.spell import spell_value
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.report.content.withheld import spell_models
-from veil.utility.step import Step
+from veil.utility.step import StepSummary
 
 _NOTHING = pa.table({})
 """A table that shows no value."""
@@ -67,7 +67,7 @@ def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
             if name not in ("kind", "columns", "column")
         },
     }
-    steps: Sequence[Step] = outcome.story if isinstance(outcome.story, tuple) else ()
+    steps: Sequence[StepSummary] = outcome.story if isinstance(outcome.story, tuple) else ()
     of_method = [step for step in steps if step.method is method]
     facts = of_method[0].facts if of_method else outcome.facts
     made["facts"] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Grid, Text, Verbatim, list_names, number, percent
+from veil.report.pages.blocks import Block, Cell, Paragraph, TableBlock, Verbatim, list_names, number, percent
 
 _WITHHELD = (
     "Which column or parameter costs most is not in this report, as it would depend on sensitive values of suppressed "
@@ -22,28 +22,28 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
     if advice is None:
         return ()
     if "withheld" in advice:
-        return (Text(f"Little is left of {list_names(advice['poor'])}."), Text(_WITHHELD))
+        return (Paragraph(f"Little is left of {list_names(advice['poor'])}."), Paragraph(_WITHHELD))
     released, costs = advice["released"], advice["costs"]
     blocks: list[Block] = []
     tried = " Other releases of the same table were tried out:" if advice["alternatives"] else ""
     if advice["poor"]:
-        blocks.append(Text(f"Little is left of {list_names(advice['poor'])}.{tried}"))
+        blocks.append(Paragraph(f"Little is left of {list_names(advice['poor'])}.{tried}"))
     if costs:
         name, gain = next(iter(costs.items()))
         blocks.append(
-            Text(
+            Paragraph(
                 f"Column {name!r} costs most: if it were given up, the others would keep {percent(gain)} more on average."
             )
         )
     same = [each for each in advice["alternatives"] if not each["promises_less"]]
     if same and _average(same[0]) > _average(released):
         blocks.append(
-            Text(
+            Paragraph(
                 f"Most would help: {same[0]['what']}. Columns would then keep {percent(_average(same[0]))} on average, "
                 f"instead of {percent(_average(released))}."
             )
         )
-    late = Text("There was no time for more; release.advice(time_limit=…) tries longer.", "note")
+    late = Paragraph("There was no time for more; release.advice(time_limit=…) tries longer.", "note")
     if not advice["alternatives"]:
         return (*blocks, *([] if advice["complete"] else [late]))
     shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
@@ -58,8 +58,8 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     headings = ("", "Kept on average", *map(Verbatim, shown), "Suppressed")
     blocks += [
-        Grid(headings, tuple(rows), right=tuple(range(1, len(headings)))),
-        Text(
+        TableBlock(headings, tuple(rows), right=tuple(range(1, len(headings)))),
+        Paragraph(
             "How much columns keep, from 0 % (nothing) to 100 % (all); suppressed records keep nothing. Each alternative was "
             "verified like the release; release.advice() says how to get it.",
             "note",

@@ -36,13 +36,13 @@ def put_cell(cell: str | Cell, into: Put) -> str | Cell:
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """A paragraph."""
 
     text: str
     style: Literal["plain", "lead", "note", "notice"] = "plain"
 
-    def put(self, into: Put) -> Text:
+    def put(self, into: Put) -> Paragraph:
         return replace(self, text=into(self.text))
 
 
@@ -67,22 +67,22 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableBlock:
     """A table; columns in `right` hold numbers. Without headings, it is a list of facts: what, and then its value."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
     right: tuple[int, ...] = ()
 
-    def put(self, into: Put) -> Grid:
+    def put(self, into: Put) -> TableBlock:
         even = self.evened()
         rows = tuple(tuple(put_cell(each, into) for each in row) for row in even.rows)
         return replace(even, headings=tuple(map(into, even.headings)), rows=rows)
 
-    def evened(self) -> Grid:
+    def evened(self) -> TableBlock:
         """Return the table with as many decimals in each column of shares as its longest share has.
 
-        >>> Grid(("", "Left"), (("a", "94.9 %"), ("b", "95.36 %"), ("c", "0 %")), right=(1,)).evened().rows
+        >>> TableBlock(("", "Left"), (("a", "94.9 %"), ("b", "95.36 %"), ("c", "0 %")), right=(1,)).evened().rows
         (('a', '94.90 %'), ('b', '95.36 %'), ('c', '0 %'))
         """
         columns = [list(column) for column in zip(*self.rows, strict=True)]
@@ -142,7 +142,7 @@ class Folded:
         return Folded(into(self.title), tuple(each.put(into) for each in self.blocks))
 
 
-Block = Text | Heading | Points | Grid | Picture | Code | Signatures | Folded
+Block = Paragraph | Heading | Points | TableBlock | Picture | Code | Signatures | Folded
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
     """Say how many rows are not shown, if any."""
     if len(rows) <= most:
         return []
-    return [Text(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
+    return [Paragraph(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
 
 
 def verdict(holds: bool | None) -> Cell:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, Verbatim, cut, note_on
+from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, Verbatim, cut, note_on
 
 
 def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
     """What no model judges: what nobody has acknowledged, then the rest."""
     found = facts["concerns"]
     if not found:
-        return (Text(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
-    blocks: list[Block] = [Text(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
+        return (Paragraph(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
+    blocks: list[Block] = [Paragraph(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
     for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
         rows: list[tuple[str | Cell, ...]] = [
             (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
@@ -23,17 +23,17 @@ def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
         if rows:
             blocks += [
                 Heading(title),
-                Grid(("", "What was found", "How to fix it"), cut(rows)),
+                TableBlock(("", "What was found", "How to fix it"), cut(rows)),
                 *note_on(rows),
             ]
     if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
         key = open_ones[0]
         blocks += [
-            Text(
+            Paragraph(
                 "Concerns that are known and accepted can be acknowledged; this report and the certificate then say so.",
                 "note",
             ),
-            Grid(
+            TableBlock(
                 ("", ""),
                 (
                     ("In Python", Verbatim(f"release.acknowledge({key!r})")),

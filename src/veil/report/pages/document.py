@@ -12,10 +12,10 @@ from veil.report.pages.blocks import (
     Block,
     Cell,
     Folded,
-    Grid,
     Heading,
+    Paragraph,
     Section,
-    Text,
+    TableBlock,
     Verbatim,
     cut,
     list_names,
@@ -80,7 +80,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     found, asked = facts["summary"], facts["asked"]
-    blocks: list[Block] = [Text(_what_happened(facts), "lead")]
+    blocks: list[Block] = [Paragraph(_what_happened(facts), "lead")]
     rows: list[tuple[str | Cell, ...]] = []
     if not facts["private"]:
         rows.append(("Records in the input", number(found["records"])))
@@ -122,7 +122,7 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
         rows.append(("Independent verification", verdict(found["holds"])))
     elif facts["verification"]:
         rows.append(("Promises of the methods", verdict(found["holds"])))
-    blocks.append(Grid(("", ""), tuple(rows)))
+    blocks.append(TableBlock(("", ""), tuple(rows)))
     return tuple(blocks)
 
 
@@ -186,8 +186,8 @@ def _ending(found: dict[str, Any]) -> str:
 def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     asked = facts["asked"]
     blocks: list[Block] = [
-        Text("The table was to be released under the following guarantees."),
-        Grid(
+        Paragraph("The table was to be released under the following guarantees."),
+        TableBlock(
             ("Guarantee", "What it means", "Defends against"),
             tuple(
                 (model["promise"], model["definition"], ", ".join(model["attacks"]) or "–")
@@ -195,7 +195,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
             ),
         ),
         Heading("Their parameters"),
-        Grid(
+        TableBlock(
             ("In a recipe", "Parameter", "Value", "Allowed", "Meaning and usual values"),
             tuple(
                 (
@@ -219,7 +219,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
             "drop": "are left out",
         }[asked["suppressed_rows"]]
         blocks.append(
-            Text(
+            Paragraph(
                 f"At most {percent(asked['suppression_limit'])} of the {_whom(asked)}; suppressed rows {kept}. "
                 f"{_ORDERS[asked['order']]} "
                 f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
@@ -235,17 +235,17 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
     roles = tuple(
         (names[role], Verbatim(list_names(columns, 60))) for role, columns in asked["roles"].items()
     )
-    blocks += [Heading("Roles of the columns"), Grid(("Role", "Columns"), roles)]
+    blocks += [Heading("Roles of the columns"), TableBlock(("Role", "Columns"), roles)]
     if asked.get("person") is not None:
         blocks.append(
-            Text(
+            Paragraph(
                 f"A person may have several rows, and column {asked['person']!r} tells people apart: guarantees, limits "
                 f"and risks count people. Attackers are assumed to know {asked['knows']} of a person."
             )
         )
     if asked["subset"]:
         blocks.append(
-            Text("Only a research subset of the records is released; the whole table is the population.")
+            Paragraph("Only a research subset of the records is released; the whole table is the population.")
         )
     return tuple(blocks)
 
@@ -267,23 +267,23 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     as_it_was: list[Block] = []
     if plain:
         listed = Verbatim(", ".join(each["column"] for each in plain))
-        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Text(listed),))]
+        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Paragraph(listed),))]
     if facts["asked"]["steps"]:
         brief: list[tuple[str | Cell, ...]] = [(row[0], row[2]) for row in rows]
-        return (Grid(("Column", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
+        return (TableBlock(("Column", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
     blocks: list[Block] = [
-        Grid(("Column", "Role", "Treatment", "Level", "Looks like"), cut(rows), right=(3,)),
+        TableBlock(("Column", "Role", "Treatment", "Level", "Looks like"), cut(rows), right=(3,)),
         *note_on(rows),
-        Text("Level 0 is the original value; higher levels are coarser.", "note"),
+        Paragraph("Level 0 is the original value; higher levels are coarser.", "note"),
         *as_it_was,
     ]
     blocks += [
-        Text(f"Labels of column {name!r} were made from the data: {what}.")
+        Paragraph(f"Labels of column {name!r} were made from the data: {what}.")
         for name, what in done["from_data"].items()
     ]
     if done["flag"]:
         blocks.append(
-            Text(
+            Paragraph(
                 f"A column {done['flag']!r} was added, because the cells alone would not show which rows are suppressed."
             )
         )
@@ -295,17 +295,19 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
             (str(at), number(part["records"]), *(str(part["levels"][name]) for name in shown))
             for at, part in enumerate(done["parts"], 1)
         ]
-        blocks.append(Grid(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2))))
+        blocks.append(
+            TableBlock(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2)))
+        )
         blocks += note_on(recoded)
         if len(names) > len(shown):
             blocks.append(
-                Text(
+                Paragraph(
                     f"Levels of {len(names) - len(shown)} further columns are in the report as JSON.", "note"
                 )
             )
         measures = facts["summary"].get("measures", {})
         blocks.append(
-            Grid(
+            TableBlock(
                 ("Measure of the whole release", "Value"),
                 tuple((name.replace("_", " "), number(value)) for name, value in measures.items()),
                 right=(1,),
@@ -339,7 +341,9 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     if facts["asked"]["steps"]:
         text = "Every method checks on its own output what it promises. What does not hold is never released."
         if not rows:
-            return (Text("The methods give no guarantee: they make an attack harder, and say by how much."),)
+            return (
+                Paragraph("The methods give no guarantee: they make an attack harder, and say by how much."),
+            )
     if facts["output"]["sha256"] is None:
         text += (
             " An engine holds the table. When it writes the release, what it has written is checked again, and put in "
@@ -348,9 +352,13 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     same = [row for row in rows if str(row[0]).startswith("column ") and str(row[0]).endswith("unchanged")]
     same = [row for row in same if row[2] == verdict(True)]
     told = [row for row in rows if row not in same] if len(same) > _MANY else rows
-    blocks: list[Block] = [Text(text), Grid(("Promise", "Found", "Verified"), cut(told)), *note_on(told)]
+    blocks: list[Block] = [
+        Paragraph(text),
+        TableBlock(("Promise", "Found", "Verified"), cut(told)),
+        *note_on(told),
+    ]
     if len(same) > _MANY:
         names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
-        found = Text(Verbatim(", ".join(names)))
+        found = Paragraph(Verbatim(", ".join(names)))
         blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (found,)))
     return tuple(blocks)

@@ -9,11 +9,11 @@ from veil.base.wording import plural
 from veil.report.pages.blocks import (
     Block,
     Cell,
-    Grid,
     Heading,
+    Paragraph,
     Points,
     Signatures,
-    Text,
+    TableBlock,
     Verbatim,
     list_names,
     percent,
@@ -28,18 +28,18 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Put on one page what somebody signs."""
     blocks: list[Block] = []
     if facts["not_anonymous"] is not None:
-        blocks += [Text(_NOT_ANONYMOUS, "notice"), Text(Verbatim(facts["not_anonymous"]), "lead")]
-    blocks.append(Grid(("", ""), tuple(_what(facts))))
+        blocks += [Paragraph(_NOT_ANONYMOUS, "notice"), Paragraph(Verbatim(facts["not_anonymous"]), "lead")]
+    blocks.append(TableBlock(("", ""), tuple(_what(facts))))
     if facts["notice"]:
-        blocks.append(Text(facts["notice"], "notice"))
+        blocks.append(Paragraph(facts["notice"], "notice"))
     blocks += [Heading("What is promised"), *_promises(facts)]
     if aims := _attackers(facts):
         masked = bool(facts["asked"]["steps"])
         heading = "What the methods make harder" if masked else "Against whom"
         lead = "They make it harder, but not impossible, to" if masked else "Somebody who wants to"
-        blocks += [Heading(heading), Text(lead), Points(tuple(aims))]
+        blocks += [Heading(heading), Paragraph(lead), Points(tuple(aims))]
     blocks += [Heading("What is not promised"), Points(tuple(_not_promised(facts)))]
-    blocks += [*_samples(facts["sample"]), Heading("Approval"), Text(_DECLARATION)]
+    blocks += [*_samples(facts["sample"]), Heading("Approval"), Paragraph(_DECLARATION)]
     about = facts["about"]
     people = (("Prepared by", about["prepared_by"]), ("Approved by (data protection)", about["approved_by"]))
     return (*blocks, Signatures(people))
@@ -105,20 +105,23 @@ def _promises(facts: dict[str, Any]) -> list[Block]:
     verdicts = [verdict(holds.get(each["promise"], True)) for each in models]
     if facts["statement"]:
         rows = [(each["promise"], said) for each, said in zip(models, verdicts, strict=True)]
-        return [Text(facts["statement"]), Grid(("What the table shows of it", "Verified"), tuple(rows))]
-    known = Text(f"An attacker may know about a person: {list_names(_known(facts), 12)}.")
+        return [
+            Paragraph(facts["statement"]),
+            TableBlock(("What the table shows of it", "Verified"), tuple(rows)),
+        ]
+    known = Paragraph(f"An attacker may know about a person: {list_names(_known(facts), 12)}.")
     told = [
         (each["promise"], in_plain_words(each, facts), said)
         for each, said in zip(models, verdicts, strict=True)
     ]
-    return [known, Grid(("Promise", "In plain words", "Verified"), tuple(told))]
+    return [known, TableBlock(("Promise", "In plain words", "Verified"), tuple(told))]
 
 
 def _of_methods(facts: dict[str, Any]) -> list[Block]:
     """Say what masking promises, which is little, and what an attacker still finds."""
     found = facts["verification"]
     blocks: list[Block] = [
-        Text(
+        Paragraph(
             "Masking makes attacks harder, and this report says by how much. It promises the following, and nothing else:"
             if found
             else "The methods give no guarantee: they make an attack harder, and say by how much."
@@ -130,12 +133,14 @@ def _of_methods(facts: dict[str, Any]) -> list[Block]:
             (each["promise"], *([words] if any(said) else []), verdict(each["holds"]))
             for each, words in zip(found, said, strict=True)
         ]
-        blocks.append(Grid(("Promise", *(["In plain words"] if any(said) else []), "Verified"), tuple(rows)))
+        blocks.append(
+            TableBlock(("Promise", *(["In plain words"] if any(said) else []), "Verified"), tuple(rows))
+        )
     risks, known = facts["risks"], _known(facts)
     if known and risks["before"] is not None:
         before, after = (percent(risks[which]["sample_uniques"]["share"]) for which in ("before", "after"))
         blocks.append(
-            Text(
+            Paragraph(
                 f"Records with a unique combination of {list_names(known, 12)}: {after} of the release, {before} of the input."
             )
         )
@@ -251,10 +256,10 @@ def _samples(samples: list[dict[str, Any]]) -> list[Block]:
     blocks: list[Block] = [Heading("Rows of the release")]
     for each in samples:
         if each["table"] is not None:
-            blocks.append(Text(Verbatim(each["table"]), "note"))
+            blocks.append(Paragraph(Verbatim(each["table"]), "note"))
         rows = tuple(tuple(Verbatim(cell) for cell in row) for row in each["rows"])
-        blocks.append(Grid(tuple(Verbatim(name) for name in each["columns"]), rows))
+        blocks.append(TableBlock(tuple(Verbatim(name) for name in each["columns"]), rows))
         note = f"{len(each['rows'])} of {plural(each['of'], 'row')}, as delivered"
         more = f"; {plural(each['further'], 'further column')} not shown" if each["further"] else ""
-        blocks.append(Text(f"{note}{more}.", "note"))
+        blocks.append(Paragraph(f"{note}{more}.", "note"))
     return blocks

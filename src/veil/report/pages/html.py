@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from veil.report.pages.blocks import Grid, Section, day
+from veil.report.pages.blocks import Section, TableBlock, day
 from veil.report.pages.document import sections, title_of
-from veil.report.pages.language import Words
+from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
 
@@ -25,7 +25,7 @@ _COMPOUND = re.compile(r"\b\d+-[^\W\d]\w*")
 
 def html(facts: dict[str, Any]) -> str:
     """Return the report as an HTML page: style, pictures and certificate are inside, and no script is run."""
-    words = Words(facts["about"]["language"])
+    words = Translator(facts["about"]["language"])
     return page(sections(facts), facts, title=title_of(facts), certificate=facts["certificate"], words=words)
 
 
@@ -35,13 +35,13 @@ def page(
     *,
     title: str,
     certificate: dict[str, Any] | None = None,
-    words: Words | None = None,
+    words: Translator | None = None,
 ) -> str:
     """Return sections as an HTML page, in the language of the words."""
     import jinja2
     import markupsafe
 
-    words = words or Words("en")
+    words = words or Translator("en")
 
     loader = jinja2.PackageLoader("veil.report", "templates")
     environment = jinja2.Environment(
@@ -68,7 +68,7 @@ def page(
     )
 
 
-def _shape(grid: Grid) -> str:
+def _shape(grid: TableBlock) -> str:
     """Return how a table is set on a phone: few columns fit, sentences stand below each other, others are scrolled."""
     texts = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in grid.rows]
     if not any(grid.headings):

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from importlib import resources
 
 from veil.report.pages.blocks import Section, Verbatim
-from veil.report.pictures.shapes import Label, Scene
+from veil.report.pictures.shapes import Scene, TextShape
 
 _HOLE = re.compile(r"\{([=#]?)(\d)\}")
 _FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
@@ -26,12 +26,12 @@ _PARTED = re.compile(r"(?<=\d) (?=%)|(?<=[<>≤≥]) (?=\d)|(?<=[εδk]) [=−-]
 _NUMBER = re.compile(r"(?<![\w.,])(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?![\w.,]*\d)")
 
 
-class Words:
+class Translator:
     """Puts texts into a language.
 
-    >>> Words("de").of("Of 30,162 records, 30,000 are released and 162 suppressed.")
+    >>> Translator("de").of("Of 30,162 records, 30,000 are released and 162 suppressed.")
     'Von 30.162 Datensätzen werden 30.000 freigegeben und 162 unterdrückt.'
-    >>> Words("en").of("Purpose"), Words("de").of("Purpose"), Words("de").of(Verbatim("Purpose"))
+    >>> Translator("en").of("Purpose"), Translator("de").of("Purpose"), Translator("de").of(Verbatim("Purpose"))
     ('Purpose', 'Zweck', 'Purpose')
     """
 
@@ -62,9 +62,9 @@ class Words:
     def _joined(self, text: str) -> str:
         """Put the words between the entries of a list into the language, and leave the entries as they are.
 
-        >>> Words("de")._joined("age, 'sex' and 'zip' and 3 more"), Words("de")._joined("Rounding, then Shuffling")
+        >>> Translator("de")._joined("age, 'sex' and 'zip' and 3 more"), Translator("de")._joined("Rounding, then Shuffling")
         ("age, 'sex' und 'zip' und 3 weitere", 'Rounding, dann Shuffling')
-        >>> Words("de")._joined("'zip' or 'diagnosis'")
+        >>> Translator("de")._joined("'zip' or 'diagnosis'")
         "'zip' oder 'diagnosis'"
         """
         text = _MORE.sub(lambda found: f" {self.of('and')} {found[1]} {self.of('more')}", text)
@@ -90,7 +90,7 @@ class Words:
         if self.language == "en":
             return scene
         shapes = [
-            dataclasses.replace(each, text=self.of(each.text)) if isinstance(each, Label) else each
+            dataclasses.replace(each, text=self.of(each.text)) if isinstance(each, TextShape) else each
             for each in scene.shapes
         ]
         return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)

@@ -11,10 +11,10 @@ from veil.report.pages.blocks import (
     Block,
     Cell,
     Folded,
-    Grid,
     Heading,
+    Paragraph,
     Picture,
-    Text,
+    TableBlock,
     Verbatim,
     cut,
     list_names,
@@ -60,8 +60,8 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
     headings = ("Measure", "Before", "After") if before is not None else ("Measure", "Release")
     rows = tuple((name, *(tell(table) for table in tables)) for name, tell in lines)
     blocks: list[Block] = [
-        Text(_ATTACKERS + _suppressed(facts)),
-        Grid(headings, rows, right=tuple(range(1, len(headings)))),
+        Paragraph(_ATTACKERS + _suppressed(facts)),
+        TableBlock(headings, rows, right=tuple(range(1, len(headings)))),
         Picture(
             "risks", "Share of the records by their risk of re-identification, and by the size of their class"
         ),
@@ -115,9 +115,9 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
             "Separation after",
         )
     blocks: list[Block] = [
-        Grid(headings, cut(rows), right=tuple(range(1, len(headings)))),
+        TableBlock(headings, cut(rows), right=tuple(range(1, len(headings)))),
         *note_on(rows),
-        Text(
+        Paragraph(
             "Distinction is the number of different values per record, separation the share of all pairs of records "
             "that differ.",
             "note",
@@ -127,7 +127,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
     if sets:
         blocks += [
             Heading("Sets of columns that separate the released records best"),
-            Grid(
+            TableBlock(
                 ("Columns", "Distinction", "Separation"),
                 tuple(
                     (
@@ -146,7 +146,7 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
 def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell what the release is still good for."""
     found = facts["utility"]
-    blocks: list[Block] = [] if found["note"] is None or facts["private"] else [Text(found["note"])]
+    blocks: list[Block] = [] if found["note"] is None or facts["private"] else [Paragraph(found["note"])]
     if found["quality"] is not None:
         blocks += _quality(found["quality"])
     if found["statistics"]:
@@ -157,7 +157,7 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
         queries = found["queries"]
         blocks += [
             Heading("Count queries"),
-            Text(
+            Paragraph(
                 f"{plural(queries['queries'], 'random query', 'random queries')} that count the records with "
                 f"{plural(queries['predicates'], 'condition')}, answered on the release: off by "
                 f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean) of the true count."
@@ -187,8 +187,8 @@ def _quality(found: dict[str, Any]) -> list[Block]:
         "sse_sst": "1 − SSE/SST",
     }
     return [
-        Text("How much information is left, from 0 % (nothing) to 100 % (all)."),
-        Grid(
+        Paragraph("How much information is left, from 0 % (nothing) to 100 % (all)."),
+        TableBlock(
             (
                 "Quasi-identifier",
                 "Granularity",
@@ -201,12 +201,12 @@ def _quality(found: dict[str, Any]) -> list[Block]:
             right=(1, 2, 3, 4, 5),
         ),
         *note_on(rows),
-        Grid(
+        TableBlock(
             ("Measure of the whole table", "Left"),
             tuple((names[key], percent(value)) for key, value in found["table"].items()),
             right=(1,),
         ),
-        *([Text(_SQUARED.format(list_names(found["withheld"])), "note")] if found["withheld"] else []),
+        *([Paragraph(_SQUARED.format(list_names(found["withheld"])), "note")] if found["withheld"] else []),
     ]
 
 
@@ -251,14 +251,14 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
     folded = [row for row in rows if row[0] in same]
     blocks: list[Block] = [Heading("Summary statistics")]
     if told:
-        blocks += [Grid(headings, cut(told), right=right), *note_on(told)]
+        blocks += [TableBlock(headings, cut(told), right=right), *note_on(told)]
     if folded:
-        shown = Grid(headings, cut(folded), right=right)
+        shown = TableBlock(headings, cut(folded), right=right)
         title = f"Statistics of {plural(len(folded), 'column')} published as before"
         blocks.append(Folded(title, (shown, *note_on(folded))))
     if not private:
         blocks.append(
-            Text(
+            Paragraph(
                 "Input medians, modes and extremes are not shown because they are values of individual people. Means and "
                 "standard deviations are rounded to three digits, and withheld where they could reveal a suppressed value, "
                 "and for columns published as they are wherever records are suppressed. A mode is shown if no other value "
@@ -308,9 +308,9 @@ def _preservation(found: dict[str, Any], same: set[str]) -> list[Block]:
         return []
     return [
         Heading("Columns of numbers"),
-        Grid(headings, tuple(told[:MOST_ROWS]), right=(1, 2, 3, 4)),
+        TableBlock(headings, tuple(told[:MOST_ROWS]), right=(1, 2, 3, 4)),
         *note_on(told),
-        Text(
+        Paragraph(
             "Changes are computed from figures rounded to three digits; “–” means no visible change.", "note"
         ),
     ]
@@ -320,7 +320,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Predicting sensitive columns from the quasi-identifiers")]
     if found["classification"]:
         blocks.append(
-            Grid(
+            TableBlock(
                 (
                     "Column",
                     "Model",
@@ -345,7 +345,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
         )
     if found["regression"]:
         blocks.append(
-            Grid(
+            TableBlock(
                 ("Column", "Model", "R² before", "R² after"),
                 tuple(
                     (Verbatim(each["target"]), each["method"], *(number(value) for value in each["r2"]))
@@ -354,7 +354,7 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
                 right=(2, 3),
             )
         )
-    return blocks + [Text(note, "note") for note in found["notes"]]
+    return blocks + [Paragraph(note, "note") for note in found["notes"]]
 
 
 def _gain(found: dict[str, Any]) -> str:
@@ -375,7 +375,7 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
                 " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
                 "as the difference would reveal the label; nor for columns published as they are if records are suppressed."
             )
-    blocks: list[Block] = [Text(text)]
+    blocks: list[Block] = [Paragraph(text)]
     plain = as_before(facts)
     changed = tuple(each["column"] for each in drawn if each["column"] not in plain)
     same = tuple(each["column"] for each in drawn if each["column"] in plain)
@@ -390,7 +390,7 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
         blocks.append(Folded(f"Distributions of {plural(len(same), 'column')} published as before", (shown,)))
     if len(every) > len(drawn):
         left = plural(len(every) - len(drawn), "further column")
-        blocks.append(Text(f"{left} not drawn; the report as JSON has all of them.", "note"))
+        blocks.append(Paragraph(f"{left} not drawn; the report as JSON has all of them.", "note"))
     found = facts["associations"]
     if len(found["columns"]) > 1:
         blocks.append(Heading("How strongly columns depend on each other"))
@@ -402,7 +402,7 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
             )
         )
         if found["left_out"]:
-            blocks.append(Text(f"{plural(found['left_out'], 'further column')} left out.", "note"))
+            blocks.append(Paragraph(f"{plural(found['left_out'], 'further column')} left out.", "note"))
     return tuple(blocks)
 
 
@@ -436,11 +436,11 @@ def search(facts: dict[str, Any]) -> tuple[Block, ...]:
     everything = space["evaluated"] == space["size"]
     text += ", the others ruled out by proof." if found["proven_optimal"] and not everything else "."
     blocks: list[Block] = [
-        Text(text),
+        Paragraph(text),
         Picture(
             "space", "Evaluated transformations: their score if anonymous, and the records that they suppress"
         ),
     ]
     if len(space["nodes"]) < space["evaluated"]:
-        blocks.append(Text(f"The picture shows {len(space['nodes']):,} of them, evenly drawn.", "note"))
+        blocks.append(Paragraph(f"The picture shows {len(space['nodes']):,} of them, evenly drawn.", "note"))
     return tuple(blocks)

@@ -12,25 +12,25 @@ from xml.sax.saxutils import escape
 
 from veil.errors import MissingDependencyError
 from veil.report.pages import blocks as b
-from veil.report.pages.blocks import Block, Cell, Grid, Section, day
+from veil.report.pages.blocks import Block, Cell, Section, TableBlock, day
 from veil.report.pages.document import sections, title_of
-from veil.report.pages.language import Words
+from veil.report.pages.language import Translator
 from veil.report.pictures.by_name import scenes
-from veil.report.pictures.shapes import Bar, Dot, Label, Scene, Stroke
+from veil.report.pictures.shapes import Bar, Dot, Scene, Stroke, TextShape
 
 ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa", "#17683f", "#b3261e"
 
 
 def pdf(facts: dict[str, Any]) -> bytes:
     """Return the report as the bytes of a PDF file."""
-    return bind(sections(facts), facts, title=title_of(facts), words=Words(facts["about"]["language"]))
+    return bind(sections(facts), facts, title=title_of(facts), words=Translator(facts["about"]["language"]))
 
 
 def bind(
-    chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Words | None = None
+    chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Translator | None = None
 ) -> bytes:
     """Return sections as the bytes of a PDF file, in the language of the words."""
-    words = words or Words("en")
+    words = words or Translator("en")
     try:
         import matplotlib
         from reportlab.lib.pagesizes import A4
@@ -155,7 +155,7 @@ def _unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 class _Page:
     """Turns blocks into what ReportLab lays out."""
 
-    def __init__(self, facts: dict[str, Any], words: Words) -> None:
+    def __init__(self, facts: dict[str, Any], words: Translator) -> None:
         from reportlab.lib.pagesizes import A4
         from reportlab.lib.styles import ParagraphStyle
 
@@ -201,12 +201,12 @@ class _Page:
         for block, below in zip(blocks, [*blocks[1:], None], strict=True):
             found = self.block(block)
             if (
-                isinstance(block, b.Text)
-                and isinstance(below, Grid | b.Picture | b.Code | b.Text)
+                isinstance(block, b.Paragraph)
+                and isinstance(below, TableBlock | b.Picture | b.Code | b.Paragraph)
                 and getattr(made[-1], "keepWithNext", False)
             ):
                 found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
-            if isinstance(block, b.Picture | Grid | b.Code) and found:
+            if isinstance(block, b.Picture | TableBlock | b.Code) and found:
                 # Headings stay with what they head, with the first lines of it: a table need not be on one page.
                 above: list[Any] = []
                 while made and getattr(made[-1], "keepWithNext", False):
@@ -224,13 +224,13 @@ class _Page:
     def block(self, block: Block) -> list[Any]:
         from reportlab.platypus import Paragraph, Spacer
 
-        if isinstance(block, b.Text):
+        if isinstance(block, b.Paragraph):
             return [Paragraph(_safe(block.text), self.styles[block.style])]
         if isinstance(block, b.Heading):
             made = Paragraph(_safe(block.text), self.styles["h3"])
             made.keepWithNext = True
             return [made]
-        if isinstance(block, Grid):
+        if isinstance(block, TableBlock):
             return [self.table(block), Spacer(1, self.gap)] if block.rows else []
         if isinstance(block, b.Picture):
             return [each for group in self.picture(block) for each in group]
@@ -295,7 +295,7 @@ class _Page:
     gap = 8.0
     """Room below a table."""
 
-    def table(self, block: Grid) -> Any:
+    def table(self, block: TableBlock) -> Any:
         from reportlab.platypus import LongTable, Paragraph
 
         widths, size = self.widths(block)
@@ -332,7 +332,7 @@ class _Page:
         )
         return made
 
-    def widths(self, block: Grid) -> tuple[list[float], float]:
+    def widths(self, block: TableBlock) -> tuple[list[float], float]:
         """Give each column room for its longest word, and share out the rest by what the columns would like.
 
         Also return how large the letters of the table are: smaller where the longest words would not fit otherwise.
@@ -348,7 +348,7 @@ class _Page:
         sizes = [low + share * extra for low, extra in zip(least, more, strict=True)]
         return [each * self.width / sum(sizes) for each in sizes], smaller
 
-    def wishes(self, block: Grid, smaller: float) -> tuple[list[float], list[float]]:
+    def wishes(self, block: TableBlock, smaller: float) -> tuple[list[float], list[float]]:
         """Return how wide the columns of a table have to be, and would like to be."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
@@ -458,7 +458,7 @@ def _draw(canvas: Any, shape: Any, height: float) -> None:
         _write(canvas, shape, height)
 
 
-def _write(canvas: Any, label: Label, height: float) -> None:
+def _write(canvas: Any, label: TextShape, height: float) -> None:
     canvas.saveState()
     canvas.translate(label.x, height - label.y)
     if label.turned:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Cell, Grid, Heading, Text, cut, note_on, number
+from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, cut, note_on, number
 
 
 def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
     """Put the account of policies into words."""
     blocks: list[Block] = [
-        Text(
+        Paragraph(
             f"{account['recipient']} asked for the purpose “{account['purpose']}” on {account['on']}. "
             f"{number(account['used'])} of {number(account['records'])} records could be used, under "
             f"{number(account['policies'])} policies. Everything that any of them asks was checked on the released table."
@@ -36,12 +36,12 @@ def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
     if account["substituted"]:
         blocks += [
             Heading("What was searched for"),
-            Text("A smallest set of requirements, from which the others are proven to follow:"),
-            *(Text(line.strip()) for line in account["substituted"]),
+            Paragraph("A smallest set of requirements, from which the others are proven to follow:"),
+            *(Paragraph(line.strip()) for line in account["substituted"]),
         ]
-    blocks += [Text(note) for note in account["notes"]]
+    blocks += [Paragraph(note) for note in account["notes"]]
     return tuple(blocks)
 
 
 def _grid(headings: tuple[str, ...], rows: list[tuple[str | Cell, ...]]) -> list[Block]:
-    return [Grid(headings, cut(rows)), *note_on(rows)]
+    return [TableBlock(headings, cut(rows)), *note_on(rows)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from veil.base.wording import plural
-from veil.report.pages.blocks import Block, Cell, Code, Grid, Heading, Text, Verbatim, day
+from veil.report.pages.blocks import Block, Cell, Code, Heading, Paragraph, TableBlock, Verbatim, day
 
 
 def again(facts: dict[str, Any]) -> tuple[Block, ...]:
@@ -39,11 +39,11 @@ def again(facts: dict[str, Any]) -> tuple[Block, ...]:
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
     rows.append(("Date", Verbatim(day(facts["date"]))))
     return (
-        Grid(("", ""), tuple(rows)),
+        TableBlock(("", ""), tuple(rows)),
         Heading("Recipe"),
-        Text(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
-        *([Text(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
-        *([Text(_INDENTED, "note")] if _is_pdf(facts) else []),
+        Paragraph(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
+        *([Paragraph(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
+        *([Paragraph(_INDENTED, "note")] if _is_pdf(facts) else []),
         Code(facts["recipe_text"]),
     )
 
@@ -106,10 +106,12 @@ def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
         for each in facts["certificate"]["found"]
     )
     return (
-        Text(f"{made} by which anybody who has the {whole} can {what}"),
+        Paragraph(f"{made} by which anybody who has the {whole} can {what}"),
         Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
-        Grid(("Promise", "Found", "Checkable on the table alone"), rows) if rows else Text(_NO_PROMISE),
-        Text(
+        TableBlock(("Promise", "Found", "Checkable on the table alone"), rows)
+        if rows
+        else Paragraph(_NO_PROMISE),
+        Paragraph(
             (
                 "It is signed. "
                 if "signature" in facts["certificate"]

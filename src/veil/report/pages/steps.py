@@ -8,9 +8,9 @@ from veil.base.wording import plural
 from veil.report.pages.blocks import (
     Block,
     Cell,
-    Grid,
     Heading,
-    Text,
+    Paragraph,
+    TableBlock,
     Verbatim,
     list_names,
     number,
@@ -35,8 +35,8 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell which methods were to be applied, and what each did."""
     steps = facts["asked"]["steps"]
     blocks: list[Block] = [
-        Text("The table was to be masked by the following methods, one after the other."),
-        Grid(
+        Paragraph("The table was to be masked by the following methods, one after the other."),
+        TableBlock(
             ("Step", "Method", "What it does", "Defends against"),
             tuple(
                 (str(at), step["kind"], step["definition"], ", ".join(map(attack, step["attacks"])) or "–")
@@ -44,7 +44,7 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
             ),
         ),
         Heading("Their parameters"),
-        Grid(
+        TableBlock(
             ("Step", "Columns", "Parameters"),
             tuple(
                 (
@@ -60,11 +60,11 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     if figures and not facts["private"]:
         blocks += [
             Heading("What each step cost and still reveals"),
-            Grid(
+            TableBlock(
                 ("Step", "Column", "Changed cells", "Linked by distance", "Smallest group", "Unique records"),
                 tuple(figures),
             ),
-            Text(
+            Paragraph(
                 "Linked by distance: share of the records whose nearest record on the other side, over the columns that "
                 "were changed, is the right one; first from the input, then from the output.",
                 "note",
@@ -76,10 +76,10 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
         for name, value in step["facts"].items()
     ]
     if facts_of and not facts["private"]:
-        blocks += [Heading("Facts about the run"), Grid(("Step", "Fact", "Value"), tuple(facts_of))]
+        blocks += [Heading("Facts about the run"), TableBlock(("Step", "Fact", "Value"), tuple(facts_of))]
     known = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(
-        Text(
+        Paragraph(
             f"Risks assume an attacker who knows these columns about a person: {list_names(known, 60)}.",
             "note",
         )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from veil.report.pages.blocks import Block, Grid, Text, Verbatim, number
+from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
 
 
 def of_each(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Tell of each table what came in and what went out."""
     return (
-        Text(
+        Paragraph(
             "These tables are about the same people, and were anonymized together. An attacker is assumed to know the "
             "quasi-identifiers of all rows of a person in all tables; a person is suppressed in all tables or in none."
         ),
-        Grid(
+        TableBlock(
             ("Table", "Rows in the input", "Rows released", "Columns released", "SHA-256 of the content"),
             tuple(
                 (

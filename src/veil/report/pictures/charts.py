@@ -19,9 +19,9 @@ from veil.report.pictures.shapes import (
     WIDTH,
     Bar,
     Dot,
-    Label,
     Scene,
     Stroke,
+    TextShape,
     short,
     width_of,
 )
@@ -146,17 +146,17 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
     for name, before, after in rows:
         shown = [each for each in ((before, BEFORE), (after, AFTER)) if each[0] is not None]
         middle = y + thick * (2 if has_before else 1) / 2
-        scene.add(Label(left - 6, middle + 4, name, "end"))
+        scene.add(TextShape(left - 6, middle + 4, name, "end"))
         for share, colour in shown:
             length = room * (share or 0.0) / most
             scene.add(
                 Bar(left, y, length, thick, colour),
-                Label(left + length + 3, y + thick - 1.5, _share(share), size=_SMALL, colour=SOFT),
+                TextShape(left + length + 3, y + thick - 1.5, _share(share), size=_SMALL, colour=SOFT),
             )
             y += thick
         y += apart + (thick if has_before and len(shown) == 1 else 0.0)
     if not rows:
-        scene.add(Label(0, _TOP + 12, nothing, colour=SOFT))
+        scene.add(TextShape(0, _TOP + 12, nothing, colour=SOFT))
         y += 20
     scene.height = y
     return scene
@@ -182,10 +182,10 @@ def _share(value: float | None) -> str:
 
 def _head(scene: Scene, title: str, colours: Sequence[tuple[str, str]]) -> None:
     """Write the title and what each colour stands for."""
-    scene.add(Label(0, 12, title, bold=True))
+    scene.add(TextShape(0, 12, title, bold=True))
     x = 0.0
     for name, colour in colours:
-        scene.add(Bar(x, 19, 9, 9, colour), Label(x + 13, 27, name, colour=SOFT, size=_SMALL))
+        scene.add(Bar(x, 19, 9, 9, colour), TextShape(x + 13, 27, name, colour=SOFT, size=_SMALL))
         x += 22 + width_of(name, _SMALL)
 
 
@@ -199,11 +199,11 @@ def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
     wide = max(map(width_of, names)) + 4
     side = min(34.0, (WIDTH - wide) / len(names))
     scene = Scene(which)
-    scene.add(Label(0, 12, which, bold=True))
+    scene.add(TextShape(0, 12, which, bold=True))
     top = 20.0
     for i, row in enumerate(found[which]):
         y = top + i * side
-        scene.add(Label(wide - 5, y + side / 2 + 4, names[i], "end", size=min(SIZE, side)))
+        scene.add(TextShape(wide - 5, y + side / 2 + 4, names[i], "end", size=min(SIZE, side)))
         for j, value in enumerate(row):
             x = wide + j * side
             scene.add(Bar(x, y, side - 1, side - 1, "#f1f1f1" if value is None else _shade(value)))
@@ -211,7 +211,7 @@ def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
                 text = "–" if value is None else "1" if value == 1 else f"{value:.2f}"
                 light = value is not None and value > 0.55
                 scene.add(
-                    Label(
+                    TextShape(
                         x + side / 2,
                         y + side / 2 + 3,
                         text,
@@ -223,7 +223,7 @@ def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
     bottom = top + len(names) * side
     for j, name in enumerate(names):
         scene.add(
-            Label(wide + (j + 0.5) * side + 4, bottom + 5, name, "end", turned=True, size=min(SIZE, side))
+            TextShape(wide + (j + 0.5) * side + 4, bottom + 5, name, "end", turned=True, size=min(SIZE, side))
         )
     scene.height = bottom + wide + 4
     return scene
@@ -262,7 +262,7 @@ def _space(found: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
     scene = Scene(title)
     _head(scene, title, [*colours, ("chosen", ACCENT)])
     if not points:
-        scene.add(Label(0, _TOP + 12, "no transformation to show", colour=SOFT))
+        scene.add(TextShape(0, _TOP + 12, "no transformation to show", colour=SOFT))
         scene.height = _TOP + 20
         return scene
     plane = _Plane(
@@ -286,7 +286,7 @@ def quality(found: Sequence[dict[str, Any]]) -> Scene:
     """Draw the best score known over the time of the search."""
     title = "Best score so far (lower is better)"
     scene = Scene(title)
-    scene.add(Label(0, 12, title, bold=True))
+    scene.add(TextShape(0, 12, title, bold=True))
     points = [(each["seconds"], each["score"]) for each in found]
     plane = _Plane(scene, [0.0, *(x for x, _ in points)], [y for _, y in points])
     steps = [plane.place(*points[0])]
@@ -312,10 +312,10 @@ class _Plane:
         for tick, text in zip(self.y_ticks, texts, strict=True):
             _, y = self.place(self.x_ticks[0], tick)
             scene.add(Stroke(((self.left, y), (WIDTH, y)), LINE, 0.7))
-            scene.add(Label(self.left - 5, y + 3, text, "end", SOFT, _SMALL))
+            scene.add(TextShape(self.left - 5, y + 3, text, "end", SOFT, _SMALL))
         for tick in self.x_ticks:
             x, _ = self.place(tick, self.y_ticks[0])
-            scene.add(Label(x, self.bottom + 13, f"{tick:,.6g}", "middle", SOFT, _SMALL))
+            scene.add(TextShape(x, self.bottom + 13, f"{tick:,.6g}", "middle", SOFT, _SMALL))
 
     def place(self, x: float, y: float) -> tuple[float, float]:
         """Return where a point is drawn."""
@@ -325,7 +325,7 @@ class _Plane:
 
     def name(self, text: str) -> None:
         """Write what the lower axis shows."""
-        self.scene.add(Label((self.left + WIDTH) / 2, self.bottom + 28, text, "middle", SOFT, _SMALL))
+        self.scene.add(TextShape((self.left + WIDTH) / 2, self.bottom + 28, text, "middle", SOFT, _SMALL))
 
 
 def round_numbers(low: float, high: float, about: int = 4) -> list[float]:

@@ -52,7 +52,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Label:
+class TextShape:
     """A text that begins, has its middle or ends at a place; turned, it reads upwards."""
 
     x: float
@@ -65,7 +65,7 @@ class Label:
     turned: bool = False
 
 
-Shape = Bar | Stroke | Dot | Label
+Shape = Bar | Stroke | Dot | TextShape
 
 
 @dataclass

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.risk.concerns.concern import Concern
-from veil.risk.concerns.context import Column, View
+from veil.risk.concerns.context import ReleasedColumn, View
 from veil.risk.identify.detection import named_by_content
 from veil.tables.columns import is_list, is_text
 
@@ -39,7 +39,7 @@ def telling_texts(view: View) -> list[Concern]:
     return made
 
 
-def _look(view: View, column: Column, records: int) -> tuple[str, str] | None:
+def _look(view: View, column: ReleasedColumn, records: int) -> tuple[str, str] | None:
     there = np.flatnonzero(column.counts)
     some = there[:: max(1, -(-there.size // _ENOUGH))]
     values = column.values.take(pa.array(some))

@@ -26,7 +26,7 @@ GROUPS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ReleasedColumn:
     """Cells of the release: the different values, for each row which one it has, and how many records have each."""
 
     values: pa.Array
@@ -53,10 +53,10 @@ class View:
         self.shown: Rows = np.flatnonzero(~self.published.suppressed)
         self.weights = None if outcome.weights is None else outcome.weights[self.shown]
         self.records = int(self.shown.size if self.weights is None else self.weights.sum())
-        self._columns: dict[str, Column] = {}
-        self._glances: dict[str, Column] = {}
+        self._columns: dict[str, ReleasedColumn] = {}
+        self._glances: dict[str, ReleasedColumn] = {}
         self._whole: dict[str, Rows] = {}
-        self._beside: dict[tuple[str, str], Column] = {}
+        self._beside: dict[tuple[str, str], ReleasedColumn] = {}
         self.changed = {name for method in outcome.methods for name in method.column_names}
         self.pseudonyms = tuple(
             name
@@ -107,13 +107,13 @@ class View:
             rows = np.repeat(rows, self.weights)
         return chance.choice(rows, min(SAMPLE, rows.size), replace=False)
 
-    def glance(self, name: str) -> Column:
+    def glance(self, name: str) -> ReleasedColumn:
         """Return a column in the records of the sample."""
         if name not in self._glances:
             self._glances[name] = self.cells(name, self.sample)
         return self._glances[name]
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> ReleasedColumn:
         """Return a column in all rows that are shown."""
         if name not in self._columns:
             if name in self.published.names:
@@ -121,17 +121,17 @@ class View:
             else:
                 values, codes = encode_values(self.outcome.table[name])
             codes = codes if self.shown.size == codes.size else codes[self.shown]
-            self._columns[name] = Column(values, codes, count_codes(codes, len(values), self.weights))
+            self._columns[name] = ReleasedColumn(values, codes, count_codes(codes, len(values), self.weights))
         return self._columns[name]
 
-    def cells(self, name: str, rows: Rows) -> Column:
+    def cells(self, name: str, rows: Rows) -> ReleasedColumn:
         """Return a column in some of the rows that are shown, each of them one record."""
         if name in self._columns or name in self.published.names:
             column = self.column(name)
             codes = column.codes[rows]
-            return Column(column.values, codes, count_codes(codes, len(column.values), None))
+            return ReleasedColumn(column.values, codes, count_codes(codes, len(column.values), None))
         values, codes = encode_values(self.outcome.table[name].take(pa.array(self.shown[rows])))
-        return Column(values, codes, count_codes(codes, len(values), None))
+        return ReleasedColumn(values, codes, count_codes(codes, len(values), None))
 
     def alone(self, name: str) -> int:
         """Return how many records have a value of a column of their own."""
@@ -147,7 +147,7 @@ class View:
             self._whole[name] = self._records_of_some_values(name)
         return self._whole[name]
 
-    def beside(self, first: str, name: str) -> Column:
+    def beside(self, first: str, name: str) -> ReleasedColumn:
         """Return a column in all records of some values of another one."""
         if (first, name) not in self._beside:
             self._beside[first, name] = self.cells(name, self.whole_values(first))

@@ -38,7 +38,7 @@ Pairs = tuple[Rows, Rows]
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class HiddenDifferences:
     """Hidden values as numbers, and how much those of any two records differ that look alike, by what these look like."""
 
     numbers: NDArray[np.integer]
@@ -51,7 +51,7 @@ class Measure:
 
 
 @dataclass(frozen=True, eq=False)
-class Hidden:
+class HiddenColumn:
     """A column of the input that the release does not show as it was.
 
     `same` numbers what the release shows of it; records with the same number look alike.
@@ -59,7 +59,7 @@ class Hidden:
 
     name: str
     same: Codes
-    measures: tuple[Measure, ...]
+    measures: tuple[HiddenDifferences, ...]
 
 
 def told_by_columns(view: View) -> list[Concern]:
@@ -167,7 +167,9 @@ def _some(rows: Rows) -> Rows:
     return rows if rows.size <= most else np.random.default_rng(0).choice(rows, most, replace=False)
 
 
-def _hidden_columns(view: View, rows: Rows, shown: Rows | None, *, by_order: bool = False) -> list[Hidden]:
+def _hidden_columns(
+    view: View, rows: Rows, shown: Rows | None, *, by_order: bool = False
+) -> list[HiddenColumn]:
     """Return what is hidden in some rows of the release: from everybody, or `by_order` from whoever sees the whole row.
 
     `shown` are their positions among the rows that show something, None if they show nothing.
@@ -197,7 +199,7 @@ def _hidden_columns(view: View, rows: Rows, shown: Rows | None, *, by_order: boo
     return made
 
 
-def hide(name: str, values: Codes, places: NDArray[np.int64] | None, same: Codes) -> Hidden:
+def hide(name: str, values: Codes, places: NDArray[np.int64] | None, same: Codes) -> HiddenColumn:
     """Measure how much hidden values of records differ that look alike; `places` are those that have an order."""
     mixed = np.random.default_rng(0).permutation(same.size)  # neighbours in the file are not any two records
     order = mixed[np.argsort(same[mixed], kind="stable")]
@@ -211,11 +213,11 @@ def hide(name: str, values: Codes, places: NDArray[np.int64] | None, same: Codes
             size = int(same.max(initial=0)) + 1
             pairs = np.bincount(groups, minlength=size)
             usual = np.bincount(groups, expected, size) / np.maximum(1, pairs)
-            measures.append(Measure(numbers, by_rank, usual))
-    return Hidden(name, same, tuple(measures))
+            measures.append(HiddenDifferences(numbers, by_rank, usual))
+    return HiddenColumn(name, same, tuple(measures))
 
 
-def share_told(hidden: Hidden, pairs: Pairs) -> float:
+def share_told(hidden: HiddenColumn, pairs: Pairs) -> float:
     """Return which share of what is hidden pairs of records tell: how much less these differ than any that look alike."""
     left, right = pairs
     alike = hidden.same[left] == hidden.same[right]

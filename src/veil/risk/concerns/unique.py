@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.risk.concerns.concern import Concern, either, percent, quoted
-from veil.risk.concerns.context import Column, View, count_alone, whole_groups
+from veil.risk.concerns.context import ReleasedColumn, View, count_alone, whole_groups
 from veil.tables.columns import number_rows
 
 NEARLY_UNIQUE = 0.05
@@ -102,7 +102,7 @@ def unique_beside(view: View, known: set[str]) -> list[Concern]:
         return []
     classes, sizes = view.published.classes, view.published.sizes
     rows = whole_groups(classes, sizes)
-    before = Column(pa.nulls(sizes.size), classes[rows], sizes)
+    before = ReleasedColumn(pa.nulls(sizes.size), classes[rows], sizes)
     alone = count_alone(combined([before]))
     shares = {
         name: (count_alone(combined([before, view.cells(name, rows)])) - alone) / rows.size
@@ -125,10 +125,10 @@ def unique_beside(view: View, known: set[str]) -> list[Concern]:
     ]
 
 
-def combined(columns: Sequence[Column]) -> NDArray[np.int64]:
+def combined(columns: Sequence[ReleasedColumn]) -> NDArray[np.int64]:
     """Number the combinations of values.
 
-    >>> column = Column(pa.nulls(2), np.array([0, 1, 1], np.int32), np.array([1, 2]))
+    >>> column = ReleasedColumn(pa.nulls(2), np.array([0, 1, 1], np.int32), np.array([1, 2]))
     >>> combined([column, column]).tolist()
     [0, 3, 3]
     """

@@ -43,7 +43,7 @@ from veil.risk.identify.vocabulary import (
 )
 from veil.tables.columns import is_text
 from veil.tables.source import Source
-from veil.tables.tally import InMemory, Tallied, Tally
+from veil.tables.tally import MemoryTally, Tallied, Tally
 
 _Kind = Literal["number", "name", "contact", "first name", "last name", "place", "date", "remark"]
 
@@ -168,7 +168,7 @@ def ask_about_repeats(
     whether every row is a person, as the promises count rows: column 'patient' has 6 different values in 7 rows, and up to 2 rows share one
     """
     relation = getattr(released, "relation", None)
-    table = _tallied(InMemory(released.table, released.weights) if relation is None else relation)
+    table = _tallied(MemoryTally(released.table, released.weights) if relation is None else relation)
     listed = [name for name in (*identifying, *_called_so(table.columns)) if name not in generalized]
     repeats = [each for each in find_repeats(table, dict.fromkeys(listed)) if each.people > 1]
     return [f"whether every row is a person, as the promises count rows: {each}" for each in repeats[:1]]
@@ -177,7 +177,7 @@ def ask_about_repeats(
 def _tallied(source: Any) -> Tallied:
     """See a table as one whose values can be counted, wherever it is."""
     if not isinstance(source, Relation):
-        return source if hasattr(source, "tally") else InMemory(table_of(source))
+        return source if hasattr(source, "tally") else MemoryTally(table_of(source))
     from veil.engines.tally import HeldTally  # which needs Ibis
 
     return HeldTally(source.original)

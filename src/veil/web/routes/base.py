@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from veil.web.jobs import Job
-from veil.web.session import Session
+from veil.web.jobs import Task
+from veil.web.session import BrowserSession
 
 
 class Body(BaseModel):
@@ -38,14 +38,14 @@ class JobTold(BaseModel):
     problem: dict[str, Any] | None
 
 
-def the_session(request: Request) -> Session:
+def the_session(request: Request) -> BrowserSession:
     """Return the session that the guard has found."""
-    return cast("Session", request.state.session)
+    return cast("BrowserSession", request.state.session)
 
 
-InSession = Annotated[Session, Depends(the_session)]
+InSession = Annotated[BrowserSession, Depends(the_session)]
 
 
-def told(job: Job) -> JobTold:
+def told(job: Task) -> JobTold:
     """Answer with a job."""
     return JobTold(**job.told())

@@ -14,7 +14,7 @@ from veil.errors import OutputError
 from veil.tables import Source
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession
-from veil.web.session import OpenTable, Session
+from veil.web.session import BrowserSession, OpenTable
 
 router = APIRouter(tags=["releases"])
 
@@ -26,7 +26,7 @@ class Budget(Body):
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
 
 
-def budget_of(session: Session, table: OpenTable) -> Accountant | None:
+def budget_of(session: BrowserSession, table: OpenTable) -> Accountant | None:
     """Return what may still be spent on a table."""
     file = _file(session, table)
     return _Account.open(file, fingerprint=table.fingerprint) if file.exists() else None
@@ -39,7 +39,7 @@ class _Account(Accountant):
         pass
 
 
-def _file(session: Session, table: OpenTable) -> Path:
+def _file(session: BrowserSession, table: OpenTable) -> Path:
     return session.budgets / f"{table.fingerprint}.json"
 
 

@@ -24,13 +24,13 @@ from veil.recipe.about import About, read_about
 from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.languages import Language
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import facts
 from veil.web.routes.releases import look
-from veil.web.session import Made, Session, plain_name
+from veil.web.session import BrowserSession, SessionRelease, plain_name
 
 router = APIRouter(tags=["releases"])
 
@@ -82,7 +82,7 @@ def report(
     return _shown(answer, _called(made, name)) if ending == "html" else answer
 
 
-def _about(session: Session, made: Made, language: Language) -> About:
+def _about(session: BrowserSession, made: SessionRelease, language: Language) -> About:
     """What the first page says: what the plan says, and what the table is called and the page speaks where it does not."""
     return read_about({"language": language, "data_set": made.table.name, **session.history.draft.about})
 
@@ -100,7 +100,7 @@ def make_report(id: str, session: InSession, language: Language = "en") -> JobTo
     made = session.release(id)
     about = _about(session, made, language)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
             known = made.reports
             path = made.release.report(
@@ -149,7 +149,7 @@ def _in_a_name(reason: str) -> list[str]:
     return re.findall(r"[A-Za-z0-9]+", plain[:60])
 
 
-def _keeps(made: Made) -> bool:
+def _keeps(made: SessionRelease) -> bool:
     return made.release.verification.holds and made.release.within_limit
 
 
@@ -250,7 +250,7 @@ def criteria(id: str, guide: Literal["wp216", "sp800-188"], session: InSession) 
     return _handed(session, f"{guide}.md", made, lambda release, path: release.criteria(path, meant))
 
 
-def _signable(session: Session, id: str) -> Made:
+def _signable(session: BrowserSession, id: str) -> SessionRelease:
     """Return a release that keeps every promise; no other one is handed over."""
     made = session.release(id)
     if not _keeps(made):
@@ -263,7 +263,7 @@ def _signable(session: Session, id: str) -> Made:
 
 
 def _handed(
-    session: Session, name: str, made: Made, write: Callable[[Release, Path], object]
+    session: BrowserSession, name: str, made: SessionRelease, write: Callable[[Release, Path], object]
 ) -> FileResponse:
     """Write a file into a folder of its own, and send it; it is gone once it was sent."""
     folder = tempfile.TemporaryDirectory(dir=session.folder)
@@ -276,6 +276,6 @@ def _handed(
     return FileResponse(path, filename=_called(made, name), background=BackgroundTask(folder.cleanup))
 
 
-def _called(made: Made, name: str) -> str:
+def _called(made: SessionRelease, name: str) -> str:
     """Return what a file is called that is handed over: after its table."""
     return f"{made.table.stem}-{name}"

@@ -8,11 +8,11 @@ import math
 from typing import Any
 
 from veil.api.release import Release
-from veil.web.jobs import Job
-from veil.web.session import Made, Session
+from veil.web.jobs import Task
+from veil.web.session import BrowserSession, SessionRelease
 
 
-def kept(session: Session, job: Job, made: Made) -> dict[str, Any]:
+def kept(session: BrowserSession, job: Task, made: SessionRelease) -> dict[str, Any]:
     """Keep a release, unless the job that made it was stopped meanwhile."""
     return job.commit(lambda: {"release": session.keep(made).id})
 

@@ -31,13 +31,13 @@ def page(name: str) -> dict[str, Any]:
     return told | {"sections": [{"anchor": each.anchor, "title": each.title} for each in found.sections]}
 
 
-class Words(Body):
+class SearchWords(Body):
     """What is looked for."""
 
     text: Annotated[str, Field(max_length=200)]
 
 
 @router.post("/search")
-def search(words: Words) -> list[dict[str, str]]:
+def search(words: SearchWords) -> list[dict[str, str]]:
     """Find the sections of the documentation that speak of something."""
     return documentation.search(words.text)

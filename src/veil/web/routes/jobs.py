@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.routes.base import InSession, JobTold, the_session, told
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
@@ -44,7 +44,7 @@ async def events(id: str, request: Request) -> StreamingResponse:
     return StreamingResponse(_follow(the_session(request).job(id)), media_type="text/event-stream")
 
 
-async def _follow(job: Job) -> AsyncIterator[str]:
+async def _follow(job: Task) -> AsyncIterator[str]:
     seen, waited = -1, 0
     yield "retry: 300\n\n"  # milliseconds until a browser asks again whose answer broke off
     while True:

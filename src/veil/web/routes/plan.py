@@ -16,7 +16,7 @@ from pydantic import Field
 
 from veil.base.keys import read_key
 from veil.errors import ParameterError, VeilError
-from veil.hierarchies import Categories, Preview, Proposed, preview
+from veil.hierarchies import Categories, Preview, ProposedHierarchy, preview
 from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
@@ -29,12 +29,12 @@ from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
 from veil.web.problems import Refused, sentence
 from veil.web.routes.base import Body, InSession
 from veil.web.routes.tables import Name
-from veil.web.session import OpenTable, Session
+from veil.web.session import BrowserSession, OpenTable
 
 router = APIRouter(tags=["plan"])
 
 
-def plan_told(session: Session) -> dict[str, Any]:
+def plan_told(session: BrowserSession) -> dict[str, Any]:
     """The draft, what is missing, what is wrong with it, and the code that it makes."""
     draft, made = session.history.draft, session.history.told()
     table = session.tables.get(draft.table or "")
@@ -168,14 +168,14 @@ def forget_key(session: InSession) -> dict[str, Any]:
     return {"forgotten": True}
 
 
-class Text(Body):
+class RecipeText(Body):
     """A recipe as text."""
 
     text: Annotated[str, Field(max_length=500_000)]
 
 
 @router.put("/plan/recipe")
-def write(recipe: Text, session: InSession) -> dict[str, Any]:
+def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
     """Take the plan from the text of a recipe; what is wrong with it is told with its line."""
     document = parse(recipe.text, "recipe")
     data = {name: value for name, value in document.data.items() if name not in ("input", "output")}
@@ -227,7 +227,7 @@ def write(recipe: Text, session: InSession) -> dict[str, Any]:
         return plan_told(session)
 
 
-class Asked(Body):
+class HierarchyBody(Body):
     """A column, and a kind of hierarchy with its parameters, as recipes write it."""
 
     table: Name
@@ -236,7 +236,7 @@ class Asked(Body):
 
 
 @router.post("/hierarchies/preview")
-def show(asked: Asked, session: InSession) -> dict[str, Any]:
+def show(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Tell what a hierarchy makes of a column, level by level; values that it does not cover are named, and left out."""
     table, builder = session.table(asked.table), _builder(asked)
     open_ = table.uncovered(asked.column, builder)
@@ -282,7 +282,7 @@ MOST_NAMED = 500
 
 
 @router.post("/hierarchies/coverage")
-def coverage(asked: Asked, session: InSession) -> dict[str, Any]:
+def coverage(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Tell how many levels a hierarchy has for a column, and which values it does not cover."""
     table, builder = session.table(asked.table), _builder(asked)
     open_ = table.uncovered(asked.column, builder)
@@ -300,7 +300,7 @@ MOST_GROUPED = 5000
 
 
 @router.post("/hierarchies/groups")
-def groups(asked: Asked, session: InSession) -> dict[str, Any]:
+def groups(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Write a hierarchy as groups of values, a tree of names that can be changed by hand."""
     values, counts = session.table(asked.table).distinct(asked.column)
     if len(values) > MOST_GROUPED:
@@ -312,12 +312,12 @@ def groups(asked: Asked, session: InSession) -> dict[str, Any]:
     return {"builder": {"kind": "categories", "tree": made.tree}}
 
 
-def _builder(asked: Asked) -> Any:
+def _builder(asked: HierarchyBody) -> Any:
     return checked_recipe(_recipe(asked.column, asked.builder)).quasi_identifiers[asked.column]
 
 
 @router.post("/hierarchies/rows")
-def rows(asked: Asked, session: InSession) -> dict[str, Any]:
+def rows(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Write out what a hierarchy makes of a column: each value, then its label on every level."""
     values, counts = session.table(asked.table).distinct(asked.column)
     recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
@@ -325,7 +325,7 @@ def rows(asked: Asked, session: InSession) -> dict[str, Any]:
     return {"rows": [list(row) for row in built.to_rows()]}
 
 
-class Domain(Asked):
+class Domain(HierarchyBody):
     """All values that are possible, whoever is in the table: whole numbers from first to last, or a list."""
 
     first: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
@@ -359,7 +359,7 @@ def write_down(asked: Domain, session: InSession) -> dict[str, Any]:
     return {"builder": {"kind": "table", "rows": [list(row) for row in rows]}}
 
 
-class Wanted(Body):
+class ColumnsBody(Body):
     """Columns that need a hierarchy."""
 
     table: Name
@@ -367,7 +367,7 @@ class Wanted(Body):
 
 
 @router.post("/hierarchies/proposals")
-def proposals(asked: Wanted, session: InSession) -> dict[str, Any]:
+def proposals(asked: ColumnsBody, session: InSession) -> dict[str, Any]:
     """Propose a hierarchy for each column, as recipes write it; and others that suit it too, each with why."""
     table = session.table(asked.table)
     choices = {
@@ -377,7 +377,7 @@ def proposals(asked: Wanted, session: InSession) -> dict[str, Any]:
     return {"hierarchies": {name: each[0]["builder"] for name, each in choices.items()}, "choices": choices}
 
 
-def _choice(column: str, proposed: Proposed) -> dict[str, Any]:
+def _choice(column: str, proposed: ProposedHierarchy) -> dict[str, Any]:
     plan = Plan({column: proposed.builder}, (KAnonymity(2),))
     builder = Recipe.of(plan).spell()["quasi_identifiers"][column]
     return {"builder": builder, "name": proposed.name, "reason": proposed.reason}

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.projects import project_of
 from veil.web.routes.base import InSession, JobTold, the_session, told
 from veil.web.routes.tables import open_file
@@ -48,7 +48,7 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         try:
             return open_file(session, upload.path, name, job)
         finally:

@@ -10,9 +10,9 @@ from fastapi import APIRouter
 
 import veil
 from veil.api.promises import Standing
-from veil.policy.substitution import Step
+from veil.policy.substitution import RuleApplication
 from veil.web.draft import checked_recipe
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.problems import Refused
 from veil.web.routes.base import InSession, JobTold, told
 
@@ -28,7 +28,7 @@ def standing(session: InSession) -> JobTold:
     if table.held is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("assessing the table", 0, 0, "")
         return {"promises": [_told(each) for each in veil.promises(table.arrow, plan)]}
 
@@ -45,5 +45,5 @@ def _told(each: Standing) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: RuleApplication) -> dict[str, Any]:
     return {"from": [str(each) for each in step.premises], "why": step.why, "said": str(step)}

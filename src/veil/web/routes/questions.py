@@ -13,7 +13,7 @@ import veil
 from veil.models import KAnonymity
 from veil.plan.plan import ASK
 from veil.web.draft import checked_recipe, with_key
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import plain
@@ -22,14 +22,14 @@ from veil.web.routes.tables import Name
 router = APIRouter(tags=["releases"])
 
 
-class Estimate(Body):
+class SizesBody(Body):
     """Values of k to try with the plan."""
 
     k: Annotated[list[Annotated[int, Field(ge=1, le=10**6)]], Field(min_length=1, max_length=20)]
 
 
 @router.post("/frontier", status_code=HTTPStatus.ACCEPTED)
-def estimate(asked: Estimate, session: InSession) -> JobTold:
+def estimate(asked: SizesBody, session: InSession) -> JobTold:
     """Tell what the plan would cost with other values of k: each a search of two seconds at most."""
     draft = session.history.draft
     table = session.table(draft.table or "")
@@ -40,7 +40,7 @@ def estimate(asked: Estimate, session: InSession) -> JobTold:
     if table.held is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         found = veil.frontier(
             table.source, plan, over={"KAnonymity.k": sorted(set(asked.k))}, progress=job.tell
         )
@@ -49,7 +49,7 @@ def estimate(asked: Estimate, session: InSession) -> JobTold:
     return told(session.start("estimate", work))
 
 
-class Question(Body):
+class QuestionBody(Body):
     """What the table is asked for as it is."""
 
     table: Name
@@ -59,13 +59,13 @@ class Question(Body):
 
 
 @router.post("/assess", status_code=HTTPStatus.ACCEPTED)
-def assess(asked: Question, session: InSession) -> JobTold:
+def assess(asked: QuestionBody, session: InSession) -> JobTold:
     """Find the strongest parameter of every privacy model that the table fulfils now."""
     table = session.table(asked.table)
     whole = table.arrow if table.held is None else table.held.table
     person = None if asked.person == ASK else asked.person
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("assessing the table", 0, 0, "")
         found = veil.assess(
             whole, quasi_identifiers=asked.quasi_identifiers, sensitive=asked.sensitive, person=person

@@ -17,12 +17,12 @@ from veil.errors import NoSolutionError
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.web.draft import checked_recipe, checked_steps, with_key
-from veil.web.jobs import Cancelled, Job
+from veil.web.jobs import Cancelled, Task
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.budgets import budget_of
 from veil.web.routes.facts import LOOKING, facts, kept, score
 from veil.web.routes.tables import Name
-from veil.web.session import Made, OpenTable, Session
+from veil.web.session import BrowserSession, OpenTable, SessionRelease
 
 router = APIRouter(tags=["releases"])
 
@@ -60,7 +60,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
     plan = with_key(plan, session.key_file)
     budget = budget_of(session, table) if safepub_of(plan) is not None else None
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         try:
             release = veil.anonymize(
                 table.whole,
@@ -75,17 +75,17 @@ def make(wish: Wish, session: InSession) -> JobTold:
                 raise Cancelled from None  # before anything was found: there is no best so far
             raise
         job.tell(LOOKING, 0, 0, "")
-        return kept(session, job, Made(release, table, asked, facts(release)))
+        return kept(session, job, SessionRelease(release, table, asked, facts(release)))
 
     return told(session.start("anonymize", work))
 
 
-def _masking(session: Session, table: OpenTable, asked: Masks) -> Callable[[Job], dict[str, Any]]:
+def _masking(session: BrowserSession, table: OpenTable, asked: Masks) -> Callable[[Task], dict[str, Any]]:
     methods = checked_steps(asked.steps, session.key_file)
     for name in (*asked.without, *asked.quasi_identifiers):
         table.require(name)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         if table.held is not None:
             source: Any = table.held.table.drop(*asked.without) if asked.without else table.held.table
         else:
@@ -94,7 +94,7 @@ def _masking(session: Session, table: OpenTable, asked: Masks) -> Callable[[Job]
         job.tell(LOOKING, 0, 0, "")
         quasi = [name for name in asked.quasi_identifiers if name in release.arrow.column_names]
         document = asked.model_dump()
-        return kept(session, job, Made(release, table, document, facts(release, quasi)))
+        return kept(session, job, SessionRelease(release, table, document, facts(release, quasi)))
 
     return work
 
@@ -108,7 +108,7 @@ def relax(wish: Wish, session: InSession) -> JobTold:
     plan = recipe.plan()
     plan.check_columns(list(table.arrow.column_names))
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         found = veil.relax(table.whole, plan, progress=job.tell, cancel=job.asked_to_stop)
         return {"relaxations": [_relaxation(each, plan) for each in found]}
 

@@ -12,12 +12,12 @@ from pydantic import Field
 
 import veil
 from veil.web.draft import require_key
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
-from veil.web.session import Made
+from veil.web.session import SessionRelease
 
 router = APIRouter(tags=["releases"])
 
@@ -41,7 +41,7 @@ def risk(id: str, asked: Threshold, session: InSession) -> JobTold:
         if name is not None:
             made.table.require(name)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("measuring the risks of the input", 0, 2, "")
         limits: dict[str, Any] = {"threshold": asked.threshold, "population": asked.population}
         drawn: dict[str, Any] = {"weights": asked.weights, "household": asked.household}
@@ -65,28 +65,28 @@ def risk(id: str, asked: Threshold, session: InSession) -> JobTold:
     return told(session.start("risk", work))
 
 
-def _whole(made: Made) -> Any:
+def _whole(made: SessionRelease) -> Any:
     return made.table.arrow if made.table.held is None else made.table.held.table
 
 
-def _known(made: Made) -> list[str]:
+def _known(made: SessionRelease) -> list[str]:
     """Return what an attacker may know of the input."""
     return list(made.recipe["quasi_identifiers"])
 
 
-def _left(made: Made) -> list[str] | None:
+def _left(made: SessionRelease) -> list[str] | None:
     """Return what an attacker may know of the release: of a plan it says so itself."""
     if made.recipe.get("steps") is None:
         return None
     return [name for name in _known(made) if name in made.release.arrow.column_names]
 
 
-def _person(made: Made) -> str | None:
+def _person(made: SessionRelease) -> str | None:
     outcome = made.release.outcome
     return None if outcome.persons is None else outcome.person_column
 
 
-def _with_columns(made: Made, columns: dict[str, str | None]) -> pa.Table:
+def _with_columns(made: SessionRelease, columns: dict[str, str | None]) -> pa.Table:
     """Return the release with columns of the input, row by row: what a sampling weight says stays true of what was made."""
     table = made.release.arrow
     for name in columns.values():
@@ -96,7 +96,7 @@ def _with_columns(made: Made, columns: dict[str, str | None]) -> pa.Table:
 
 
 def _certain(
-    made: Made, known: list[str], left: list[str] | None, person: str | None
+    made: SessionRelease, known: list[str], left: list[str] | None, person: str | None
 ) -> list[dict[str, Any]]:
     """Tell whose sensitive values are learned for certain, before and after."""
     if made.table.held is not None:
@@ -122,7 +122,7 @@ def riskiest(id: str, asked: Seen, session: InSession) -> JobTold:
     """Tell the ten combinations by which people are found most easily; their values only if that is asked for."""
     made = session.release(id)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("looking for the riskiest combinations", 0, 0, "")
         if asked.of == "before":
             found = veil.risk.riskiest(_whole(made), _known(made), person=_person(made), untouched=True)
@@ -136,7 +136,7 @@ def riskiest(id: str, asked: Seen, session: InSession) -> JobTold:
     return told(session.start("riskiest", work))
 
 
-class Knowledge(Body):
+class AttackerBody(Body):
     """What the attacker is taken to know, and wants to learn; without it, the quasi-identifiers and the sensitive columns."""
 
     known: Annotated[list[Name], Field(min_length=1, max_length=500)] | None = None
@@ -144,17 +144,17 @@ class Knowledge(Body):
 
 
 @router.post("/releases/{id}/attack", status_code=HTTPStatus.ACCEPTED)
-def attack(id: str, session: InSession, asked: Knowledge | None = None) -> JobTold:
+def attack(id: str, session: InSession, asked: AttackerBody | None = None) -> JobTold:
     """Try attacks: link the people of the input with the release; and against people who were held out, single out, link
     and infer.
     """
     made = session.release(id)
-    wanted = asked or Knowledge()
+    wanted = asked or AttackerBody()
     for name in (*(wanted.known or ()), *(wanted.secrets or ())):
         made.table.require(name)
     require_key(made.recipe, session.key_file)  # a release is made of half of the people
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         if made.table.held is not None:
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows, and linking needs them in memory"

@@ -13,19 +13,19 @@ from pydantic import Field
 from veil.api.search import SearchResult
 from veil.lattice.space import NodeRecord
 from veil.web.draft import require_key
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.problems import Refused
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import LOOKING, facts, kept, score
 from veil.web.routes.tables import Name
-from veil.web.session import Made
+from veil.web.session import SessionRelease
 
 router = APIRouter(tags=["releases"])
 
 Level = Annotated[int, Field(ge=0, le=1000)]
 
 
-def _searched(made: Made) -> SearchResult:
+def _searched(made: SessionRelease) -> SearchResult:
     if made.release.search is None:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -64,14 +64,14 @@ def nodes(id: str, asked: Listing, session: InSession) -> dict[str, Any]:
         return {"nodes": [_node(each) for each in listed], "counts": search.explored.counts()}
 
 
-class Node(Body):
+class NodeBody(Body):
     """A transformation: levels by column. Columns that are not named stay as they are."""
 
     levels: Annotated[dict[Name, Level], Field(max_length=500)]
 
 
 @router.post("/releases/{id}/nodes/evaluate")
-def evaluate(id: str, node: Node, session: InSession) -> dict[str, Any]:
+def evaluate(id: str, node: NodeBody, session: InSession) -> dict[str, Any]:
     """Evaluate a transformation and its neighbours: itself first, then those that keep more, then those that keep less."""
     made = session.release(id)
     search = _searched(made)
@@ -80,12 +80,12 @@ def evaluate(id: str, node: Node, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)
-def prices(id: str, node: Node, session: InSession) -> JobTold:
+def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
     """Tell what each level of each column costs, with some levels fixed."""
     made = session.release(id)
     search = _searched(made)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         found: list[dict[str, Any]] = []
         prices = search.price_each(node.levels, progress=job.tell, cancel=job.asked_to_stop)
         while True:
@@ -104,16 +104,16 @@ def prices(id: str, node: Node, session: InSession) -> JobTold:
 
 
 @router.post("/releases/{id}/apply", status_code=HTTPStatus.ACCEPTED)
-def apply(id: str, node: Node, session: InSession) -> JobTold:
+def apply(id: str, node: NodeBody, session: InSession) -> JobTold:
     """Take another transformation: apply it and verify it. The promises stay."""
     made = session.release(id)
     search = _searched(made)
     require_key(made.recipe, session.key_file)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("applying and verifying", 0, 0, "")
         release = search.apply(node.levels)
         job.tell(LOOKING, 0, 0, "")
-        return kept(session, job, Made(release, made.table, made.recipe, facts(release)))
+        return kept(session, job, SessionRelease(release, made.table, made.recipe, facts(release)))
 
     return told(session.start("apply", work))

@@ -24,12 +24,12 @@ from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.tables.spelling import PERSON
 from veil.web.child import CHILDREN
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.languages import Language, say
 from veil.web.problems import Refused, renamed
 from veil.web.projects import open_project
 from veil.web.routes.base import Body, InSession, JobTold, the_session, told
-from veil.web.session import Filter, OpenTable, Session
+from veil.web.session import BrowserSession, Filter, OpenTable
 from veil.web.uploads import READING, Upload, file_name, read_file
 
 router = APIRouter(prefix="/tables", tags=["tables"])
@@ -86,7 +86,7 @@ async def send(
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         return _opened(session, upload.open_in(session, job, format), job)
 
     return told(upload.start(session, "read table", work))
@@ -120,7 +120,7 @@ async def look(request: Request) -> dict[str, Any]:
 def example(session: InSession) -> JobTold:
     """Open a table of hospital stays that Veil has made up."""
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell(READING, 0, 0, "")
         session.require_room()
         return _opened(session, OpenTable("patients.csv", _example(), again=_example), job)
@@ -155,7 +155,7 @@ def open_path(place: Place, session: InSession) -> JobTold:
             kind="PathsNotAllowed",
         )
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         again = functools.partial(find_relation, path, None, "auto")
         relation = None if _is_project(path) else again()
         if relation is not None or not isinstance(path, Path):
@@ -173,7 +173,7 @@ def _is_project(place: PlaceOf) -> bool:
     return isinstance(place, Path) and place.suffix.lower() in (SUFFIX, ARX_SUFFIX)
 
 
-def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, Any]:
+def open_file(session: BrowserSession, path: Path, name: str, job: Task) -> dict[str, Any]:
     """Open the file of a project; what is wrong with it is told by its name alone."""
     job.tell("opening the project", 0, 0, "")
     try:
@@ -183,7 +183,7 @@ def open_file(session: Session, path: Path, name: str, job: Job) -> dict[str, An
         raise renamed(error, path, name) from None
 
 
-def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
+def _opened(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, Any]:
     """Look at a table that was opened, and let the plan be about it."""
     table.look_at_columns(job)
 
@@ -196,7 +196,7 @@ def _opened(session: Session, table: OpenTable, job: Job) -> dict[str, Any]:
     return job.commit(take)
 
 
-def _about(session: Session, table: OpenTable) -> dict[str, Any]:
+def _about(session: BrowserSession, table: OpenTable) -> dict[str, Any]:
     """Return the change by which the plan is about a table; what was decided of columns that it has too stays."""
     there, draft = set(table.arrow.column_names), session.history.draft
     decided = [*draft.roles, *draft.hierarchies, *draft.levels, *draft.treatments]
@@ -238,7 +238,7 @@ def profile(id: str, session: InSession) -> dict[str, Any]:
     }
 
 
-class Wanted(Body):
+class RowFilter(Body):
     """Rows whose value in a column lies from `first` to `last`, as the bars of the profile do, or is missing."""
 
     column: Name
@@ -247,18 +247,18 @@ class Wanted(Body):
     missing: bool = False
 
 
-class Page(Body):
+class RowsPage(Body):
     """Which rows, in which order. Sent as a body, as a filter would hold values, which belong into no address."""
 
     start: Annotated[int, Field(ge=0, le=10**12)] = 0
     count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
     sort: Name | None = None
     descending: bool = False
-    filters: Annotated[list[Wanted], Field(max_length=20)] = Field(default_factory=list)
+    filters: Annotated[list[RowFilter], Field(max_length=20)] = Field(default_factory=list)
 
 
 @router.post("/{id}/rows")
-def rows(id: str, page: Page, session: InSession) -> dict[str, Any]:
+def rows(id: str, page: RowsPage, session: InSession) -> dict[str, Any]:
     """Return some rows as text."""
     table = session.table(id)
     wanted = [Filter(**each.model_dump()) for each in page.filters]
@@ -302,7 +302,7 @@ def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "only CSV and Excel files can be read in another way")
     format = how.format(kind)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         table = read_file(session, path, format, old.name, job)
         table.beneath = old.source  # whose file it is
         return _opened(session, table, job)

@@ -14,19 +14,19 @@ from pydantic import Field
 
 from veil.outcome.outcome import Outcome
 from veil.utility import Comparison, contingency, count_query, distribution
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.problems import Refused, not_found
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import PAGE, Name
-from veil.web.session import Made, as_text
+from veil.web.session import SessionRelease, as_text
 
 router = APIRouter(tags=["releases"])
 
 Cell = Annotated[str, Field(max_length=1000)]
 
 
-class Page(Body):
+class ReleasePage(Body):
     """Which rows of the release, and in which order."""
 
     start: Annotated[int, Field(ge=0, le=10**12)] = 0
@@ -37,7 +37,7 @@ class Page(Body):
 
 
 @router.post("/releases/{id}/rows")
-def rows(id: str, page: Page, session: InSession) -> dict[str, Any]:
+def rows(id: str, page: ReleasePage, session: InSession) -> dict[str, Any]:
     """Return some rows of the release as text, each with its class and beside the row of the input that it was made of."""
     made = session.release(id)
     outcome, table = made.release.outcome, made.release.arrow
@@ -125,7 +125,7 @@ def associations(id: str, session: InSession) -> JobTold:
     """Tell how strongly each two columns depend on each other (Cramér's V), before and after."""
     made = _in_memory(session.release(id))
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         from veil.report.content.measured import Findings  # here, so that the workbench starts without it
 
         job.tell("comparing pairs of columns", 0, 0, "")
@@ -165,7 +165,7 @@ def count(id: str, asked: Count, session: InSession) -> dict[str, Any]:
     return dataclasses.asdict(count_query(comparison, conditions))
 
 
-def _in_memory(made: Made) -> Made:
+def _in_memory(made: SessionRelease) -> SessionRelease:
     if made.table.held is not None:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -185,7 +185,7 @@ def utility(id: str, asked: Use, session: InSession) -> JobTold:
     """Tell what the release is still good for."""
     made = session.release(id)
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("comparing before and after", 0, 0, "")
         _in_memory(made)
         return {"utility": plain(made.release.utility(targets=asked.targets).to_dict())}

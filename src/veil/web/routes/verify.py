@@ -12,7 +12,7 @@ from pydantic import Field
 from veil.errors import PlanError
 from veil.web.child import CHILDREN
 from veil.web.draft import checked_recipe
-from veil.web.jobs import Job
+from veil.web.jobs import Task
 from veil.web.reading import verify_apart
 from veil.web.routes.base import Body, InSession, JobTold, told
 from veil.web.routes.tables import Name
@@ -39,7 +39,7 @@ def verify(asked: Check, session: InSession) -> JobTold:
     plan = None if asked.recipe is None else checked_recipe(asked.recipe).plan()
     path = table.source.path
 
-    def work(job: Job) -> dict[str, Any]:
+    def work(job: Task) -> dict[str, Any]:
         job.tell("verifying", 0, 0, "")
         given = plan, asked.certificate, table.source.format
         if path is None:

@@ -117,7 +117,11 @@ class SessionProcess:
 
     async def _is_answered(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Hand a request over and the answer back; return whether there was one, however far."""
-        reader, writer = await asyncio.open_connection(sock=await run_in_threadpool(self._connect))
+        try:
+            connection = await run_in_threadpool(self._connect)
+        except (EOFError, OSError):  # the helper is gone, or there is no room for one process more
+            return False
+        reader, writer = await asyncio.open_connection(sock=connection)
         began = asyncio.Event()
         answering = asyncio.create_task(_pass_back(reader, send, began))
         feeding = asyncio.create_task(_pass_on(scope, receive, writer))

@@ -394,13 +394,14 @@ class BrowserSession:
         with contextlib.suppress(OSError):
             draft, version, tables, jobs = pickle.loads(self._state.read_bytes())  # noqa: S301 - our own
             for id, name, again in tables:
-                with contextlib.suppress(VeilError, OSError, pa.ArrowException):  # its database may be gone
+                with contextlib.suppress(
+                    Exception
+                ):  # a database that is gone, whatever its driver calls that
                     found = again()
-                    if isinstance(found, Source):
-                        self.tables[id] = OpenTable(name, found, again=again)
-                    elif found is not None:
-                        self.tables[id] = self.open_held(found, again)
-                    self.tables[id].id = id
+                    assert found is not None
+                    is_held = not isinstance(found, Source)
+                    table = self.open_held(found, again) if is_held else OpenTable(name, found, again=again)
+                    self.tables[id], table.id = table, id
             if draft.table not in self.tables:
                 draft = draft.model_copy(update={"table": None})
             self.history = DraftHistory(draft, version)
@@ -425,13 +426,14 @@ class BrowserSession:
                 return
             tables = [(each.id, each.name, each.again) for each in self.tables.values()]
             written = self._state.with_suffix(".new")
-            written.write_bytes(pickle.dumps((self.history.draft, self.history.version, tables, running)))
-            written.replace(self._state)
-            self._saved = now
-            if running:
-                self._busy.touch()
-            else:
-                self._busy.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a full disk is said by whoever has something to write
+                written.write_bytes(pickle.dumps((self.history.draft, self.history.version, tables, running)))
+                written.replace(self._state)
+                self._saved = now
+                if running:
+                    self._busy.touch()
+                else:
+                    self._busy.unlink(missing_ok=True)
 
     # --- opening and keeping
 

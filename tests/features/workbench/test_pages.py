@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -376,6 +377,30 @@ def test_a_job_outlives_a_reload_and_a_lost_connection(person):
     person.heading("search")
     person.page.locator(".verdict").wait_for()
     person.wrong = [each for each in person.wrong if "ERR_INTERNET_DISCONNECTED" not in each]
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for the process of a session")
+def test_a_session_that_crashes_is_a_sentence_in_the_panel_and_goes_on(browser, tmp_path):
+    with process(temporary=tmp_path) as (server, address):
+        person = Person(browser, address)
+        person.plan()
+        (helper,) = children(*children(server.pid))
+        (session,) = children(helper)
+        os.kill(session, signal.SIGSTOP)
+        person.press("search.go")
+        person.page.wait_for_timeout(300)
+        os.kill(session, signal.SIGKILL)
+        person.page.locator(".problem", has_text="The table and the plan are kept").wait_for()
+        person.press("search.go")
+        person.page.locator(".verdict").wait_for()
+        person.wrong = [each for each in person.wrong if "status of 500" not in each]
+        person.close()
+
+
+def children(*parents):
+    """Return the processes that these have started."""
+    found = [(each.parent.name, each.read_text()) for each in Path("/proc").glob("[0-9]*/stat")]
+    return [int(name) for name, stat in found if int(stat.rpartition(")")[2].split()[1]) in parents]
 
 
 def test_where_nothing_fulfils_all_promises_the_page_says_what_would(person):

@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.substitution import ValueFrequencies as ValueFrequencies
     from veil.policy.substitution import implied as implied
     from veil.policy.substitution import weakest as weakest
-    from veil.policy.unmapped import Unmapped as Unmapped
-    from veil.policy.unmapped import unmapped as unmapped
+    from veil.policy.unmapped_parts import Unmapped as Unmapped
+    from veil.policy.unmapped_parts import unmapped as unmapped
 
 _HOMES = {
     "account": ("Account",),
@@ -46,7 +46,7 @@ _HOMES = {
     "retention": ("DueData", "due"),
     "schema": ("json_schema", "xml_schema"),
     "substitution": ("ValueFrequencies", "Substitution", "implied", "weakest"),
-    "leftovers": ("Unmapped", "unmapped"),
+    "unmapped_parts": ("Unmapped", "unmapped"),
 }
 
 

@@ -18,7 +18,7 @@ from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
 from veil.policy.retention import check_retention
-from veil.policy.unmapped import unmapped
+from veil.policy.unmapped_parts import unmapped
 
 RIGHTS = ("access", "rectification", "erasure", "restriction", "portability", "objection", "intervention")
 LEGAL_BASES = (

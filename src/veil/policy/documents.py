@@ -31,7 +31,7 @@ def read(path: str | os.PathLike[str]) -> Policy:
 def parse(content: str | bytes, name: str = "policy") -> Policy:
     """Read the text of a policy: LPL as XML or JSON, DPV or ODRL as JSON-LD or Turtle. `name` begins the messages.
 
-    What DPV and ODRL say that a policy has no place for is listed by `veil.policy.unmapped`.
+    What DPV and ODRL say that a policy has no place for is listed by `veil.policy.unmapped_parts`.
 
     >>> parse('<layeredPrivacyPolicy name="clinic"><purposeList/></layeredPrivacyPolicy>').name
     'clinic'

@@ -189,7 +189,7 @@ KILLED = """
 import os, signal, sys
 import duckdb, ibis, ibis.backends.duckdb, ibis.backends.postgres, ibis.backends.sqlite  # once, not in each child
 sys.path.insert(0, {tests!r})
-from engines.test_several import anonymized, as_rows, rows, tables
+from features.several_tables.test_databases import anonymized, as_rows, rows, tables
 from veil.engines.database import Database
 
 url = {url!r}

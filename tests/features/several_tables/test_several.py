@@ -271,7 +271,7 @@ from pathlib import Path
 import veil
 from veil.engines.write import locks
 sys.path.insert(0, {tests!r})
-from api.test_several import MOMENTS, plan, written
+from features.several_tables.test_several import MOMENTS, plan, written
 folder = Path({folder!r})
 made = veil.anonymize(written(folder, 20), **plan(models=veil.KAnonymity(1)))
 if not {exchanging}:
@@ -342,7 +342,7 @@ import os, signal, sys
 from pathlib import Path
 import veil
 sys.path.insert(0, {tests!r})
-from api.test_several import MOMENTS, beside, plan, written
+from features.several_tables.test_several import MOMENTS, beside, plan, written
 folder = Path({folder!r})
 made = veil.anonymize(written(folder, 20), **plan(models=veil.KAnonymity(1)))
 left = [0]

@@ -24,7 +24,7 @@ from veil.policy.linked.terms import (
     category_of_purpose,
     known_above,
 )
-from veil.policy.unmapped import Unmapped, with_unmapped
+from veil.policy.unmapped_parts import Unmapped, with_unmapped
 
 _RECIPIENTS = (
     *("dpv:hasRecipient", "dpv:hasRecipientDataController", "dpv:hasRecipientThirdParty"),

@@ -26,7 +26,7 @@ from veil.policy.linked.terms import (
     short,
 )
 from veil.policy.names import needed_parameters, title_of
-from veil.policy.unmapped import Unmapped, with_unmapped
+from veil.policy.unmapped_parts import Unmapped, with_unmapped
 
 _POLICIES = tuple(
     f"odrl:{each}"

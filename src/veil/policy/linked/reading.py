@@ -29,7 +29,7 @@ from veil.policy.linked.terms import (
 )
 from veil.policy.names import title_of
 from veil.policy.retention import day, duration
-from veil.policy.unmapped import Unmapped
+from veil.policy.unmapped_parts import Unmapped
 
 BROADER = (TYPE, "skos:broader", "rdfs:subClassOf", "dpv:isSubTypeOf", "skos:broaderTransitive")
 _SENSITIVE = ("SensitivePersonalData", "SpecialCategoryPersonalData")

@@ -131,6 +131,12 @@ def test_losses_of_categories_by_their_definition(pairs):
     assert loss.error is loss.means is loss.variances is None
 
 
+def test_huge_numbers_have_infinite_errors_and_no_warning():
+    before = pa.table({"pay": [0.0, 1e300, -1e300, 2.0], "age": [1.0, 2.0, 3.0, 1e300]})
+    found = summarize(before, pa.table({"pay": [5.0] * 4, "age": [1e300] * 4}), ["pay", "age"])
+    assert found.columns[0].variances == (math.inf, 0.0)
+
+
 def test_numbers_that_became_text_are_categories():
     found = summarize(pa.table({"x": [1, 2, 3]}), pa.table({"x": ["1", "2+", "2+"]}), ["x"])
     assert found.columns[0].changed == pytest.approx(2 / 3)

@@ -128,6 +128,7 @@ class StepSummary:
         return "\n".join(lines)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of huge numbers are infinite
 def summarize(
     before: pa.Table, after: pa.Table, columns: Sequence[str], origins: NDArray[np.int64] | None = None
 ) -> Summary:

@@ -171,6 +171,5 @@ def typed_rows(table: pa.Table) -> Counter[tuple[Any, ...]]:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         plain = column.cast(kind)
         shown = plain.cast(pa.string()) if pa.types.is_timestamp(kind) else plain
-        spelled = f"category of {kind}" if kind != column.type else str(kind)
-        columns.append([(name, spelled, repr(cell)) for cell in shown.to_pylist()])
+        columns.append([(name, str(kind), repr(cell)) for cell in shown.to_pylist()])
     return Counter(zip(*columns, strict=True))

@@ -63,9 +63,11 @@ def test_a_canary_in_any_field_of_any_recipe_is_not_touched(
         if refused:
             refused_places.add(place)
         # Whether something is there is not told either.
-        absent = canary.replace("canary", "absent")
+        absent = canary.replace(
+            "canary", "canarx"
+        )  # as long and alike, as messages quote the beginning of texts
         other, _ = _read(recipe, json.loads(text.replace('"CANARY"', json.dumps(absent))))
-        assert "…" in told or told.replace("canary", "absent") == other, place
+        assert "…" in told or told.replace("canary", "canarx") == other, place
     assert not opened
     assert refused_places >= FILES[recipe]
     print(recipe.__name__, len(places), "documents,", len(refused_places), "places refused")

@@ -78,7 +78,7 @@ def open_session(
         bounds={"age": (-10, 120)},
         keys={"age": [1, 34.5, None, "eighty"]},
         missing={"age": "leave out"},
-        constant_time=False,
+        steady=False,
         randomness=Truth(),
         **options,
     )
@@ -279,7 +279,7 @@ def test_a_line_that_is_changed_stays_a_record(name: str, tmp_path: Path) -> Non
             person=None,
             bounds={"age": (0, 120)},
             missing={"age": 0},
-            constant_time=False,
+            steady=False,
             randomness=Truth(),
         )
         numbers[neighbours] = session.count(epsilon=1).value

@@ -36,7 +36,9 @@ class AlphaKAnonymity(SensitiveModel):
     knows a person's class can then name one of these values with a confidence of at most α.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value that matters.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are one value that matters.
 
     Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
     one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).

@@ -28,7 +28,9 @@ class DeltaDisclosure(SensitiveModel):
     class are not judged, as in ARX; the original definition asks for all values in all classes.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value, or one of them is a
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are one value, or one of them is a
     value that the class lacks.
 
     Not monotone: a class without a value may be merged with one that holds it, and then hold too little of

@@ -34,7 +34,9 @@ class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l different values of a sensitive attribute.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are its commonest value.
 
     Both kinds of monotone where no value is missing: a union of classes holds the values of each, and a part of a class no
     further ones. Guessing the most frequent value may still succeed nearly always. Machanavajjhala et al. (2007).
@@ -94,7 +96,9 @@ class RecursiveCLDiversity(SensitiveModel):
     values still cannot be too sure of the most frequent one. (Some texts print the inequality reversed.)
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are its commonest value.
 
     Monotone under generalization: in a union r_1 is at most the sum of the parts', and the sum of the l - 1
     largest counts too, so what is left is at least the sum of what the parts leave. Not monotone under

@@ -40,7 +40,9 @@ class EntropyLDiversity(SensitiveModel):
     (Stammler, Katzenbeisser and Hamacher 2016).
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are its commonest value.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are its commonest value.
 
     With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least
     the least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that,

@@ -29,7 +29,9 @@ class BetaLikeness(SensitiveModel):
     rarer tells nothing here.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value, whichever gains most.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are one value, whichever gains most.
 
     Monotone under generalization: the frequency in a union is at most the largest one of its parts, and p
     stays. Not monotone under suppression. Cao and Karras (2012).

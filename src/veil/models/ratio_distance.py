@@ -40,7 +40,9 @@ class RatioDistance(SensitiveModel):
     but one learns that one.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value, whichever it is.
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are one value, whichever it is.
 
     Monotone under generalization: the share in a union is a mean of the shares in its parts. Not monotone under
     suppression: two classes that are too far away, on opposite sides, can be acceptable together. Soria-Comas (2013),

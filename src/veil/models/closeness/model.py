@@ -76,7 +76,9 @@ class TCloseness(SensitiveModel):
       of the node have too much and too little.
 
     Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes. At worst, all blanks of a class are one value, whichever is farthest
+    holds. Their records still count for the sizes of classes.
+
+    At worst, all blanks of a class are one value, whichever is farthest
     away: the distance is convex.
 
     All values of the input count, in their order (missing ones last, if they are values). Numbers and dates have one. Text is in

@@ -84,7 +84,16 @@ def test_values_that_are_no_numbers_are_refused(value):
 @pytest.mark.parametrize(
     "value",
     [
-        *("1e400", "1e-400", "1e400/1e-400", "ln(2)/1e400", "1e400*ln(2)", "*".join(["1e400"] * 100), 5e-324, 1.7e308),
+        *(
+            "1e400",
+            "1e-400",
+            "1e400/1e-400",
+            "ln(2)/1e400",
+            "1e400*ln(2)",
+            "*".join(["1e400"] * 100),
+            5e-324,
+            1.7e308,
+        ),
         *(10**400, -(10**5000), Fraction(1, 10**5000), Decimal("1e-999999999999"), Decimal("1e301")),
     ],
     ids=lambda value: type(value).__name__,

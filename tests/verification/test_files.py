@@ -410,7 +410,9 @@ def test_what_parquet_says_of_its_cells_names_no_suppressed_value(
 @pytest.mark.parametrize(
     ("at", "value"), [(3, 0x20), (3, 0x02), (8, 17), (9, 17)], ids=["flag", "checksum", "packing", "system"]
 )
-def test_bytes_of_a_gzip_head_that_no_reader_looks_at_are_asked_about(tmp_path: Path, at: int, value: int) -> None:
+def test_bytes_of_a_gzip_head_that_no_reader_looks_at_are_asked_about(
+    tmp_path: Path, at: int, value: int
+) -> None:
     content = bytearray(gzip.compress(b"age\n34\n", mtime=0))
     file = tmp_path / "table.csv.gz"
     file.write_bytes(content)

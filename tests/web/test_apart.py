@@ -101,7 +101,9 @@ def test_sessions_begin_although_the_helper_was_killed_while_others_are_open(ben
     """Sessions are its forks: as long as one of them held its end of the connection, nobody noticed that it was gone."""
     client = Client(bench)
     table = client.open(TABLE)
-    helper = int(Path(f"/proc/{process_of(bench, client)._process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    helper = int(
+        Path(f"/proc/{process_of(bench, client)._process}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    )
     os.kill(helper, signal.SIGKILL)
     answers = list[str]()
     threading.Thread(target=lambda: answers.append(Client(bench).open(TABLE)), daemon=True).start()

@@ -49,7 +49,8 @@ app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_pa
 def main() -> None:
     """Run the command line."""
     for number in ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN or number != getattr(signal, "SIGHUP", None):  # nohup
+        is_hangup = number == getattr(signal, "SIGHUP", None)
+        if not (is_hangup and signal.getsignal(number) is signal.SIG_IGN):  # as nohup wants it
             signal.signal(number, _interrupt if number == signal.SIGINT else _end)
     startup.own_process = True
     gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them finds nothing

@@ -194,7 +194,8 @@ def serve() -> None:
                 return
             if os.fork() == 0:
                 control.close()
-                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the same: if the helper dies, its end has to close
+                # The same connection: if the helper dies, nobody else must hold its end.
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 _work(Connection(given[0]))
                 os._exit(0)
             os.close(given[0])

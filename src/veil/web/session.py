@@ -29,7 +29,6 @@ import veil
 from veil.api.release import Release
 from veil.base.references import untrusted
 from veil.engines.relation import Relation
-from veil.errors import VeilError
 from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
 from veil.recipe.about import About

@@ -28,6 +28,7 @@ Generated from the commands by `docs/make_commands.py`. `veil COMMAND --help` sh
 | 4 | no solution: nothing keeps all promises |
 | 70 | a bug in Veil; please report it |
 | 71 | a library that Veil uses has crashed, most likely on a damaged file (on Linux; elsewhere the system says so) |
+| 129 | the terminal was closed (SIGHUP) |
 | 130 | stopped by Ctrl-C |
 | 141 | nobody reads the output any more |
 | 143 | ended by a scheduler (SIGTERM) |

@@ -62,7 +62,7 @@ def test_a_crash_is_a_sentence_and_an_exit_code(folder: Path, fault: str, name: 
     [
         (signal.SIGINT, 130),
         (signal.SIGTERM, 143),
-        (signal.SIGHUP, -signal.SIGHUP),
+        (signal.SIGHUP, 129),
         (signal.SIGKILL, -signal.SIGKILL),
     ],
 )
@@ -124,6 +124,18 @@ def _until(terminal: int, wanted: bytes) -> re.Match[bytes]:
         assert select.select([terminal], [], [], 60)[0], shown
         shown += os.read(terminal, 1000)
     return found
+
+
+def test_nohup_is_respected(folder: Path) -> None:
+    code = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    fault = "time.sleep(1); os._exit(7)"
+    running = python("-c", code + PLANTED.format(fault=fault), cwd=folder)
+    assert running.stdout is not None
+    child, parent, _ = map(int, running.stdout.readline().split())
+    for each in (parent, child):
+        os.kill(each, signal.SIGHUP)
+    running.communicate(timeout=300)
+    assert running.returncode == 7
 
 
 def test_exit_codes_and_streams_are_those_of_the_child(folder: Path) -> None:

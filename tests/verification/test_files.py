@@ -23,7 +23,7 @@ from veil.api import deliver
 from veil.errors import VerificationError
 from veil.tables import Csv, output_format, write
 from veil.tables.arrow import in_new_memory
-from veil.verification.files import check_file
+from veil.verification.files import check_file, in_gzip
 
 SECRET = "Zwirbelingen"
 ROWS = 10
@@ -405,3 +405,20 @@ def test_what_parquet_says_of_its_cells_names_no_suppressed_value(
             assert SECRET not in told[name]
         else:
             assert told[name] == (value, value) != (hidden[name], hidden[name])
+
+
+@pytest.mark.parametrize(
+    ("at", "value"), [(3, 0x20), (3, 0x02), (8, 17), (9, 17)], ids=["flag", "checksum", "packing", "system"]
+)
+def test_bytes_of_a_gzip_head_that_no_reader_looks_at_are_asked_about(
+    tmp_path: Path, at: int, value: int
+) -> None:
+    content = bytearray(gzip.compress(b"age\n34\n", mtime=0))
+    file = tmp_path / "table.csv.gz"
+    file.write_bytes(content)
+    assert list(in_gzip(file)) == []
+    content[at] = value
+    if value == 0x02:
+        content[10:10] = b"zz"  # a checksum of the head that is not its own
+    file.write_bytes(content)
+    assert "a head that no program for gzip files writes" in list(in_gzip(file))

@@ -97,6 +97,23 @@ def test_a_job_that_takes_memory_without_end_is_a_sentence_and_its_session_stays
     assert client.get(f"/api/v1/releases/{release}").status_code == 200
 
 
+def test_sessions_begin_although_the_helper_was_killed_while_others_are_open(bench):
+    """Sessions are its forks: as long as one of them held its end of the connection, nobody noticed that it was gone."""
+    client = Client(bench)
+    table = client.open(TABLE)
+    helper = int(
+        Path(f"/proc/{process_of(bench, client)._process}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    )
+    os.kill(helper, signal.SIGKILL)
+    answers = list[str]()
+    threading.Thread(target=lambda: answers.append(Client(bench).open(TABLE)), daemon=True).start()
+    end = time.monotonic() + 30
+    while not answers and time.monotonic() < end:
+        time.sleep(0.05)
+    assert answers
+    assert client.get(f"/api/v1/tables/{table}").json()["rows"] == 200
+
+
 @pytest.mark.parametrize(("method", "path", "code"), [("POST", "plan/undo", 500), ("GET", "plan", 200)])
 def test_a_request_whose_process_crashes_is_a_sentence_or_what_only_looks_asked_again(
     bench, method, path, code

@@ -12,12 +12,13 @@ import weakref
 from collections.abc import Iterator
 from types import FrameType
 
-_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, a scheduler that loses patience, and a terminal that is closed, which Windows does not say."""
 
 
 @contextlib.contextmanager
 def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
-    """Let Ctrl-C, and a scheduler that loses patience, wait until the end of this; for what takes moments.
+    """Let whoever ends the command wait until the end of this; for what takes moments.
 
     Only the main thread hears of signals, so that any other goes on anyway. While garbage is being collected, an error is
     printed and forgotten: there they wait a moment longer.
@@ -32,7 +33,7 @@ def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
 
     before = {}
     try:
-        for number in _NUMBERS:
+        for number in ENDING:
             if (handler := signal.getsignal(number)) is not None:  # None: not ours to give back
                 before[number] = handler
                 signal.signal(number, wait)

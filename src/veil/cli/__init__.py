@@ -6,6 +6,8 @@ Nothing heavy is imported before a command needs it, so that help and usage erro
 import signal
 import sys
 
+from veil.base.signals import ENDING
+
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it in a sentence at any moment, while it is still starting as well."""
@@ -26,5 +28,5 @@ def main() -> None:
         sys.stderr.write("stopped; nothing was written\n")
         sys.exit(130)
     finally:  # all is done, and what is left is to tidy up
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDING:
             signal.signal(number, signal.SIG_IGN)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from veil.base.signals import ENDING
 from veil.cli import failures, startup
 from veil.cli.base import PANELS, app
 from veil.cli.commands import (
@@ -47,8 +48,10 @@ app.registered_commands.sort(key=lambda each: PANELS.index(str(each.rich_help_pa
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(signal.SIGTERM, _end)
-    signal.signal(signal.SIGINT, _interrupt)
+    for number in ENDING:
+        is_hangup = number == getattr(signal, "SIGHUP", None)
+        if not (is_hangup and signal.getsignal(number) is signal.SIG_IGN):  # as nohup wants it
+            signal.signal(number, _interrupt if number == signal.SIGINT else _end)
     startup.own_process = True
     gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them finds nothing
     try:
@@ -59,7 +62,7 @@ def main() -> None:
 
 
 def _end(number: int, _: object) -> None:
-    """Give a scheduler that loses patience the same clean end as a person who presses Ctrl-C."""
+    """Give a scheduler that loses patience, and a terminal that is closed, the same clean end as a person who presses Ctrl-C."""
     if _is_new():
         failures.stopped = 128 + number
         sys.exit(failures.stopped)
@@ -98,6 +101,7 @@ def veil(
     Start with [bold]veil demo[/bold].
 
     Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
-    70 a bug in Veil; 71 a crash of a library; 130 Ctrl-C; 141 nobody reads the output; 143 ended by a scheduler.
+    70 a bug in Veil; 71 a crash of a library; 129 the terminal was closed; 130 Ctrl-C; 141 nobody reads the output; 143
+    ended by a scheduler.
     """
     failures.show_tracebacks = debug

@@ -13,6 +13,7 @@ All randomness is the operating system's.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Hashable, Iterable
@@ -24,7 +25,7 @@ import numpy as np
 from veil.base.exact import TURN, ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
-from veil.dp.symbolic import Readable, Symbolic, enclosure
+from veil.dp.symbolic import Readable, Symbolic, brief, enclosure
 from veil.errors import MissingDependencyError, ParameterError
 
 Candidate = TypeVar("Candidate", bound=Hashable)
@@ -315,14 +316,15 @@ def _positive(value: Readable, name: str = "epsilon") -> Symbolic:
 
 def _whole(number: object, name: str) -> int:
     if not isinstance(number, int | np.integer) or not -(2**63) <= number < 2**63:
-        raise ParameterError(f"`{name}` should be a whole number of at most 63 bits, not {number!r}")
+        raise ParameterError(f"`{name}` should be a whole number of at most 63 bits, not {brief(number)}")
     return int(number)
 
 
 def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ParameterError(f"`value` should be a finite number, not {value!r}")
-    return float(value)
+    with contextlib.suppress(OverflowError, TypeError, ValueError):
+        if math.isfinite(value):
+            return float(value)
+    raise ParameterError(f"`value` should be a finite number, not {brief(value)}")
 
 
 def _up(number: Symbolic) -> float:

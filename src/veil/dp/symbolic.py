@@ -51,15 +51,27 @@ class Symbolic:
     def read(cls, value: Readable, name: str = "epsilon") -> Symbolic:
         """Read a number, or a text with numbers, ``+ - * /``, parentheses and ``ln``.
 
-        A double is the decimal that it prints as. `name` is the parameter that an error speaks of.
+        A double is the decimal that it prints as. `name` is the parameter that an error speaks of. What is further from 1
+        than doubles can say, or has more digits than can be printed, is refused.
         """
         if isinstance(value, Symbolic):
             return value
         if isinstance(value, str):
-            return _Reader(value, name).whole()
-        if isinstance(value, bool) or not _is_finite(value):
+            number = _Reader(value, name).whole()
+        elif isinstance(value, bool) or not _is_finite(value):
             _refuse(value, name)
-        return cls(decimal_fraction(value))
+        elif isinstance(value, int | Fraction):
+            number = cls(Fraction(value))
+        elif isinstance(value, Decimal) and abs(value.adjusted()) > _LARGEST_EXPONENT:
+            _refuse(value, name, _OUT_OF_RANGE)
+        else:
+            number = cls(decimal_fraction(value))
+        for part in (number.rational, *(exponent for _, exponent in number.logarithms)):
+            if part and not _LARGEST**-1 <= abs(part) <= _LARGEST:
+                _refuse(value, name, _OUT_OF_RANGE)
+            if part.denominator > _LARGEST_DENOMINATOR:
+                _refuse(value, name, ": it has too many digits")
+        return number
 
     def __add__(self, other: Symbolic) -> Symbolic:
         parts = dict(self.logarithms)
@@ -173,9 +185,17 @@ def _is_finite(value: object) -> bool:
         return isinstance(value, int | Fraction)
 
 
+def brief(value: object) -> str:
+    """Return a value as messages show it: Python does not print whole numbers of thousands of digits."""
+    try:
+        return f"{value!r:.100}"
+    except ValueError:
+        return "one of thousands of digits"
+
+
 def _refuse(value: object, name: str, reason: str = "") -> NoReturn:
     raise ParameterError(
-        f'`{name}` should be a number such as 1, 0.5, "1/3" or "2*ln(3)/3", not {value!r}{reason}'
+        f'`{name}` should be a number such as 1, 0.5, "1/3" or "2*ln(3)/3", not {brief(value)}{reason}'
     )
 
 
@@ -199,6 +219,10 @@ _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|
 _LONGEST = 1000
 _DEEPEST = 50
 _LARGEST_EXPONENT = 400
+_LARGEST = Fraction(10**300)
+"""Of numbers, and one over it the least that is not 0."""
+_LARGEST_DENOMINATOR = 10**1000
+_OUT_OF_RANGE = ": numbers go from 1e-300 to 1e300"
 _LARGEST_IN_LOGARITHM = 10**30
 
 

@@ -78,19 +78,31 @@ def _in_csv(path: Path, format: Csv, verified: pa.Table) -> Iterator[str]:
             yield from _in_csv_text(unpacked, format, verified)  # type: ignore[arg-type]
 
 
+_SYSTEMS = (0, 3, 7, 10, 11, 19, 255)
+"""What programs for gzip files call the system that they run on: DOS, Unix, classic macOS, Windows (two), macOS, unknown."""
+
+_ODD_HEAD = "a head that no program for gzip files writes"
+
+
 def in_gzip(path: Path) -> Iterator[str]:
     """Say what a gzip file holds besides one stream: a name, a comment or a time, further streams, or bytes behind them."""
     with path.open("rb") as file:
-        head = file.read(8)
-        # Flags say what else the head holds. The time stands behind them.
-        if head[3] != 0 or any(head[4:]):
+        head = file.read(10)
+        # Flags say what else the head holds. The time stands behind them, then how it was packed, and on which system.
+        if any(head[3:8]):
             yield "a name or a time of its own"
+        if head[8] not in (0, 2, 4) or head[9] not in _SYSTEMS:
+            yield _ODD_HEAD
         file.seek(0)
         stream = zlib.decompressobj(31)
-        while not stream.eof and (data := file.read(_BLOCK)):
-            while data:
-                stream.decompress(data, _BLOCK)
-                data = stream.unconsumed_tail
+        try:
+            while not stream.eof and (data := file.read(_BLOCK)):
+                while data:
+                    stream.decompress(data, _BLOCK)
+                    data = stream.unconsumed_tail
+        except zlib.error:  # what has read the table does not mind
+            yield _ODD_HEAD
+            return
         if stream.unused_data or file.read(1):
             yield "several streams, or bytes behind them"
 

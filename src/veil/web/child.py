@@ -86,8 +86,12 @@ class Children:
 
     def begin(self, work: Callable[..., None], *arguments: Any, memory: int) -> tuple[int, socket.socket]:
         """Start a process that stays: `work` gets a connection before the arguments. Return its number and the other end."""
-        connection = self._fork()
-        process = int(connection.recv())
+        try:
+            connection = self._fork()
+            process = int(connection.recv())
+        except EOFError:  # the helper has died with the request in its hands
+            connection = self._fork()
+            process = int(connection.recv())
         connection.send((memory, True, work, arguments))
         control = socket.socket(fileno=os.dup(connection.fileno()))
         connection.close()
@@ -190,6 +194,8 @@ def serve() -> None:
                 return
             if os.fork() == 0:
                 control.close()
+                # The same connection: if the helper dies, nobody else must hold its end.
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
                 _work(Connection(given[0]))
                 os._exit(0)
             os.close(given[0])

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,7 +75,7 @@ def plain_name(text: str) -> str:
 def _records_digest(table: pa.Table) -> str:
     """Return a SHA-256 of the columns by their names and of the records, whatever their order, format or types.
 
-    >>> one, other = pa.table({"a": [1, 2], "b": ["x", None]}), pa.table({"b": [None, "x"], "a": ["2", "1"]})
+    >>> one, other = pa.table({"a": [1, 2], "b": ["x", None]}), pa.table({"b": ["NA", "X"], "a": ["2.0", "1"]})
     >>> _records_digest(one) == _records_digest(other)
     True
     """
@@ -83,13 +84,34 @@ def _records_digest(table: pa.Table) -> str:
     for name in names:
         values, codes = encode_values(table[name])
         spelled = [
-            hashlib.sha256(json.dumps([name, text], default=str).encode()).digest()
+            hashlib.sha256(json.dumps([name, _alike(text)], default=str).encode()).digest()
             for text in (values.to_pylist() if pa.types.is_nested(values.type) else canonical_text(values))
         ]
         digests = np.frombuffer(b"".join(spelled), np.uint64).reshape(-1, 4)
         records = records * np.uint64(0x9E3779B97F4A7C15) + digests[codes]
     records = records[np.lexsort(records.T)]
     return hashlib.sha256(json.dumps(names).encode() + records.tobytes()).hexdigest()
+
+
+_MISSING = frozenset(["", "na", "nan", "none", "null", "n/a", "#n/a"])
+_MIDNIGHT = re.compile(r"(?<=\d)[t ]0?0:00(:00(\.0+)?)?$")
+
+
+def _alike(cell: Any) -> Any:
+    """Return what the cell is whatever program has saved it last; too few budgets are safe, and too many are not.
+
+    >>> [_alike(each) for each in ("77.0", "7.70e1", " False", "NA", None, "1992-04-30T00:00:00")]
+    ['77', '77', 'false', '', '', '1992-04-30']
+    """
+    if cell is not None and not isinstance(cell, str):
+        return cell
+    text = (cell or "").strip().casefold()
+    if text in _MISSING:
+        return ""
+    try:
+        return str(Decimal(text).normalize()) if len(text) < 40 else text
+    except ArithmeticError:
+        return _MIDNIGHT.sub("", text)
 
 
 class OpenTable:

@@ -63,7 +63,9 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_in_the_middle_of_writing(folder: Path, number: int, code: int) -> None:
     (folder / "release.csv").write_text("the old release")
     before = contents(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.csv as pcsv
 import pytest
 
 import veil
@@ -270,7 +272,13 @@ def test_addresses_are_opened_only_where_paths_are_allowed():
 def test_the_same_records_have_the_same_budget(bench, tmp_path):
     """A line break more, another order, another format: whoever is in the table is in it still."""
     records = patients(60, seed=7).drop_columns(["name"])
+    records = records.append_column("dose", pa.array([None, *(float(each) + 0.5 for each in range(59))]))
+    records = records.append_column("smokes", pa.array([each % 3 == 0 for each in range(60)]))
+    records = records.append_column("ward", pa.array([None, *"ab" * 29, "c"]))
     write(records, tmp_path / "mine.csv")
+    pcsv.write_csv(records, tmp_path / "quoted.csv")
+    write(records, tmp_path / "mine.xlsx")
+    records.to_pandas().to_csv(tmp_path / "pandas.csv", index=False, na_rep="NA")
     write(records.take(list(reversed(range(60)))), tmp_path / "turned.csv")
     write(records.select(list(reversed(records.column_names))), tmp_path / "mine.parquet")
     content = (tmp_path / "mine.csv").read_bytes()
@@ -279,7 +287,10 @@ def test_the_same_records_have_the_same_budget(bench, tmp_path):
         "mine.csv": content,
         "longer.csv": content + b"\n",
         "turned.csv": (tmp_path / "turned.csv").read_bytes(),
-        "mine.parquet": (tmp_path / "mine.parquet").read_bytes(),
+        **{
+            name: (tmp_path / name).read_bytes()
+            for name in ("mine.parquet", "mine.xlsx", "quoted.csv", "pandas.csv")
+        },
         "other.csv": content.replace(content.splitlines()[5] + b"\n", b""),
     }
     tables = {name: client.result(client.send_table(name, each))["table"] for name, each in sent.items()}

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,14 +31,6 @@ startup.quick = quick
 sys.argv = ["veil", "anonymize", "recipe.yaml"]
 main()
 """
-
-
-@pytest.fixture(autouse=True)
-def _hear_of_closed_terminals() -> Iterator[None]:
-    """What runs tests may be told to ignore that (nohup), and commands would ignore it, too."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def planted(folder: Path, fault: str) -> subprocess.Popen[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -75,6 +76,7 @@ def process(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
 def python(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
     """Start Python with the sources on its path."""
     settings: dict[str, object] = {
+        "preexec_fn": _hear_of_closed_terminals if _is_deaf() else None,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
         "text": True,
@@ -82,6 +84,15 @@ def python(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
         **options,
     }
     return subprocess.Popen([sys.executable, *map(str, arguments)], **settings)  # type: ignore[call-overload,no-any-return]
+
+
+def _is_deaf() -> bool:
+    """Whether tests run under nohup: what they start would ignore a closed terminal, too."""
+    return hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def _hear_of_closed_terminals() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from veil.base.registry import REGISTRY
+from veil.masking import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -28,6 +29,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     module = ModuleType(page.stem)
     monkeypatch.setitem(sys.modules, page.stem, module)  # where declared classes look up their annotations
+    METHODS.registered()  # what is imported while a page runs would be forgotten with what the page declares
     for base, known in REGISTRY.items():  # what a page declares is gone with it
         monkeypatch.setitem(REGISTRY, base, dict(known))
     for block in blocks:

@@ -90,4 +90,4 @@ def process(*arguments: str, temporary: Path) -> Iterator[tuple[subprocess.Popen
         yield server, found.group()
     finally:
         server.terminate()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)

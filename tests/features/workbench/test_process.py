@@ -18,7 +18,7 @@ from veil.web.serve import serve
 
 def send_table(address):
     base, token = re.match(r"(http://[^#]+)/#token=(.+)", address).groups()
-    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+    with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=300) as client:
         sent = client.post("/api/v1/tables", content=b"age\n1\n2\n", headers={"Veil-File-Name": "secret.csv"})
         assert sent.status_code == 202
 
@@ -32,7 +32,7 @@ def test_nothing_stays_when_it_is_stopped(tmp_path, how):
         assert len(folders) == 1
         assert folders[0].stat().st_mode & 0o077 == 0  # nobody else may look into it
         server.send_signal(how)
-        out, errors = server.communicate(timeout=60)
+        out, errors = server.communicate(timeout=300)
     assert list(tmp_path.iterdir()) == []
     assert "Traceback" not in errors
     assert "secret" not in out + errors  # no name and no value in what it prints
@@ -55,7 +55,7 @@ def test_the_next_start_removes_what_a_killed_one_has_left(tmp_path):
         with process(temporary=tmp_path):
             assert left.exists()  # it is in use
         killed.kill()
-        killed.communicate(timeout=60)
+        killed.communicate(timeout=300)
         assert any(left.rglob("*.csv"))
     with process(temporary=tmp_path):
         assert not left.exists()
@@ -91,7 +91,7 @@ def test_at_all_addresses_it_answers_to_those_of_its_machine_and_to_no_other_nam
 
         def answer(host):
             asked = {"Authorization": f"Bearer {'t' * 40}", "Host": host}
-            return httpx.get(f"http://127.0.0.1:{port}/api/v1/plan", headers=asked).status_code
+            return httpx.get(f"http://127.0.0.1:{port}/api/v1/plan", headers=asked, timeout=300).status_code
 
         hosts = [f"127.0.0.1:{port}", f"localhost:{port}", "clinic.example", f"clinic.example:{port}"]
         assert [answer(each) for each in hosts] == [200] * 4
@@ -101,7 +101,8 @@ def test_at_all_addresses_it_answers_to_those_of_its_machine_and_to_no_other_nam
             asking.connect(("192.0.2.1", 9))
             own = asking.getsockname()[0]
         url = f"http://{own}:{port}/api/v1/plan"
-        assert httpx.get(url, headers={"Authorization": f"Bearer {'t' * 40}"}).status_code == 200
+        asked = {"Authorization": f"Bearer {'t' * 40}"}
+        assert httpx.get(url, headers=asked, timeout=300).status_code == 200
 
 
 def test_help_does_not_load_the_server():

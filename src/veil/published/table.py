@@ -236,24 +236,31 @@ class Published:
         if never_blank(self.table[attribute]) and never_blank(self.baseline[attribute]):
             return self
         columns = [self.compare(attribute), self.compare(attribute, baseline=True)]
-        blanks = [shows_no_value(values, self.marker) for values, _ in columns]
-        if not any(each.any() for each in blanks):
+        here, before = (shows_no_value(values, self.marker)[codes] for values, codes in columns)
+        there = None
+        if self.population is not None and attribute in self.population.column_names:
+            values, codes = encode_comparable(self.population[attribute], attribute)
+            there = ~shows_no_value(values, self.marker)[codes]
+        if not (before.any() or here[self._kept_rows].any() or (there is not None and not there.all())):
             return self
-        here, before = (blank[codes] for blank, (_, codes) in zip(blanks, columns, strict=True))
         made = copy.copy(self)
         for derived in ("classes", "sizes", "labels", "_kept_rows"):
             made.__dict__.pop(derived, None)
-        made._histograms, made._compared = {}, {}
+        made._histograms = {}
+        made._compared = {
+            (name, False): each for (name, of_all), each in self._compared.items() if not of_all
+        }
         made.suppressed = self.suppressed | here
         made.classes = number_rows(self.classes[~here[self._kept_rows]].astype(np.int64))
         made.baseline = self.baseline.select([attribute]).filter(pa.array(~before))
         made.baseline_weights = None if self.baseline_weights is None else self.baseline_weights[~before]
         made.baseline_persons = None if self.baseline_persons is None else self.baseline_persons.take(~before)
-        if self.population is not None and attribute in self.population.column_names:
-            values, codes = encode_comparable(self.population[attribute], attribute)
-            there = ~shows_no_value(values, self.marker)[codes]
+        if self.population is not None and there is not None:
             made.population = self.population.filter(pa.array(there))
-            made.population_weights = made.members = None
+            made.population_weights = (
+                None if self.population_weights is None else self.population_weights[there]
+            )
+            made.members = None
         return made
 
     # --- people -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from veil.report.pages import blocks
 from veil.report.pages.blocks import Section, TableBlock, day
 from veil.report.pages.document import sections, title_of
 from veil.report.pages.language import Translator
@@ -47,7 +48,8 @@ def page(
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.tests["block"] = lambda each, kind: type(each).__name__ == kind
+    # A name of no class fails: compared by name, whatever is called otherwise would be left out of the page.
+    environment.tests["block"] = lambda each, kind: type(each) is getattr(blocks, kind)
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
     environment.filters["shape"] = _shape
     environment.filters["whole"] = lambda text: markupsafe.Markup(  # noqa: S704  (the text is escaped first)

@@ -27,7 +27,7 @@ import generate
 import veil
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
-from veil.masking.microaggregation.methods import MaximumDistanceToAverageVector
+from veil.masking.microaggregation.methods import MDAV
 from veil.masking.partition.mondrian import Mondrian
 from veil.masking.partition.specialization import TopDownSpecialization
 from veil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
@@ -123,9 +123,7 @@ def mdav() -> None:
         apart = rng.normal(size=(rows, 8))
         names = [f"x{j}" for j in range(8)]
         seconds = [
-            timed(
-                MaximumDistanceToAverageVector(names, 5), pa.table(dict(zip(names, each.T, strict=True))), 2
-            )[1]
+            timed(MDAV(names, 5), pa.table(dict(zip(names, each.T, strict=True))), 2)[1]
             for each in (together, apart)
         ]
         print(f"  {rows:8,}  {seconds[0]:11.2f}  {seconds[1]:11.2f}")

@@ -122,5 +122,5 @@ def test_a_question_that_would_tell_of_sensitive_values_is_refused():
 
 def test_what_eases_a_model_is_one_of_its_parameters():
     for model in MODELS.values():
-        if model.eased is not None:
-            assert model.eased[0] in {each.name for each in dataclasses.fields(model)}
+        if model.relaxed_by is not None:
+            assert model.relaxed_by[0] in {each.name for each in dataclasses.fields(model)}

@@ -24,7 +24,7 @@ from veil import hierarchies as h
 from veil.base.declare import declared
 from veil.cli.failures import explain_errors
 from veil.errors import ParameterError, VeilError
-from veil.masking import Mondrian, PostRandomization, TopCoding
+from veil.masking import PRAM, Mondrian, TopCoding
 from veil.models import (
     AlphaKAnonymity,
     KAnonymity,
@@ -248,7 +248,7 @@ def test_parameters_are_given_once() -> None:
         (lambda: TopCoding("x", threshold=True), "`threshold` of TopCoding should be a valid integer or"),
         (lambda: Mondrian(["a"], [KAnonymity]), r"not the class KAnonymity itself: write KAnonymity\(...\)"),
         (lambda: Mondrian(["a"], [{"k": 2}]), "^privacy model: `kind` is required$"),
-        (lambda: PostRandomization("a", matrix={"x": {"y": True}}), "should be .*, not True"),
+        (lambda: PRAM("a", matrix={"x": {"y": True}}), "should be .*, not True"),
         (lambda: h.ordering(True), "`groups.0` of Ordering should be a valid integer, not True"),
         (lambda: h.intervals(True), "a width should be a number or a duration, not True"),
         (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.oracle.people import worst_view as filled_up
 from veil.classes.owner_sample import count_values, worst_view
-from veil.classes.owners import AllRows, ClassMembers, OneRow, Persons, are_rows
+from veil.classes.owners import ClassMembers, OwnersByClass, OwnersBySignature, Persons, are_rows
 from veil.classes.table import Histogram
 
 quickly = settings(max_examples=150, deadline=None)
@@ -49,7 +49,7 @@ def test_people_of_merged_classes_are_counted_once(
     people, classes, values, _ = drawn
     number = max(classes) + 1
     persons = Persons(array(people), [(array(values), 4)])
-    made = OneRow.of_rows(persons, array(classes), number)
+    made = OwnersByClass.of_rows(persons, array(classes), number)
     assert made.counts.tolist() == [
         len({p for p, c in zip(people, classes, strict=True) if c == g}) for g in range(number)
     ]
@@ -95,7 +95,7 @@ def test_signatures_are_bags_of_rows(
     people, shown, values, weights = drawn
     weights = weights if weighted else [1] * len(people)
     persons = Persons(array(people), [(array(values), 4)], np.array(weights), all_rows=True)
-    made, where = AllRows.of_rows(persons, array(shown), np.array(weights) if weighted else None)
+    made, where = OwnersBySignature.of_rows(persons, array(shown), np.array(weights) if weighted else None)
     counts = np.bincount(where, weights=np.array(weights)).astype(np.int64)
     row_class = where
     for _ in range(3):

@@ -25,8 +25,8 @@ from veil.api.release import Release
 from veil.errors import InputError, OutputError, VerificationError
 from veil.local_recoding import SinglePass
 from veil.masking import (
+    MDAV,
     LocalSuppression,
-    MaximumDistanceToAverageVector,
     Mondrian,
     UnivariateMicroaggregation,
 )
@@ -276,7 +276,7 @@ def test_sets_do_not_tell_the_order_of_rows() -> None:
         table, quasi_identifiers={"age": h.ordering(6, order="data")}, models=KAnonymity(5), others="keep"
     )
     masked = [
-        veil.mask(table, MaximumDistanceToAverageVector(["age"], 6, aggregate="set")),
+        veil.mask(table, MDAV(["age"], 6, aggregate="set")),
         veil.mask(table, UnivariateMicroaggregation(["age"], 6, aggregate="set")),
     ]
     for release in (by_class, ordered, *masked):

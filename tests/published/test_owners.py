@@ -30,7 +30,7 @@ def table_of(rows: list[tuple[str, str, str | None]], *, all_rows: bool = False)
 @settings(max_examples=150, deadline=None)
 @given(ROWS, st.sampled_from(["worst", "most"]))
 def test_sizes_and_histograms_count_people(rows: list[tuple[str, str, str | None]], view: str) -> None:
-    published = table_of(rows).viewed(view)
+    published = table_of(rows).with_view(view)
     groups = list(dict.fromkeys(known for _, known, _ in rows))
     assert published.sizes.tolist() == [len({w for w, k, _ in rows if k == group}) for group in groups]
     number, value, count = published.histograms("told")

@@ -11,7 +11,7 @@ import yaml
 
 from veil import hierarchies as h
 from veil.errors import InputError, ParameterError, PlanError
-from veil.masking import METHODS, GlobalRecoding, KeyedPseudonyms, PostRandomization, RankSwapping
+from veil.masking import METHODS, PRAM, GlobalRecoding, KeyedPseudonyms, RankSwapping
 from veil.recipe.masking import MaskingRecipe, masking_schema
 from veil.tables import Csv
 
@@ -39,8 +39,8 @@ steps:
   - {kind: CorrelatedNoise, columns: [income, stay], alpha: 0.1, transformed: true}
   - {kind: DataSwapping, columns: [age], share: 0.1, within: sex}
   - {kind: RankSwapping, columns: [age, income], p: 10}
-  - {kind: PostRandomization, column: sex, retention: 0.9, invariant: true}
-  - {kind: PostRandomization, column: sex, matrix: {f: {f: 0.9, m: 0.1}, m: {m: 2/3, f: 1/3}}}
+  - {kind: PRAM, column: sex, retention: 0.9, invariant: true}
+  - {kind: PRAM, column: sex, matrix: {f: {f: 0.9, m: 0.1}, m: {m: 2/3, f: 1/3}}}
   - {kind: Shuffling, columns: [income], given: [age]}
   - {kind: ColumnShuffling, columns: [income], together: true}
   - {kind: KeyedPseudonyms, columns: name, key_file: keys/veil.key}
@@ -71,9 +71,7 @@ def test_everything_that_a_recipe_can_say(tmp_path):
     assert methods[3] == GlobalRecoding("zip", h.redaction(), 2)
     assert methods[6] == GlobalRecoding("status", mapping={"widowed": "alone", "1": "one"})
     assert methods[14] == RankSwapping(["age", "income"], 10)
-    assert methods[16] == PostRandomization(
-        "sex", matrix={"f": {"f": 0.9, "m": 0.1}, "m": {"m": "2/3", "f": "1/3"}}
-    )
+    assert methods[16] == PRAM("sex", matrix={"f": {"f": 0.9, "m": 0.1}, "m": {"m": "2/3", "f": "1/3"}})
 
 
 def test_every_masking_method_of_this_family_has_its_line():
@@ -108,7 +106,7 @@ def test_the_schema_takes_what_recipes_take():
         ("{kind: KeyedPseudonyms, columns: a, key: 00112233445566778899aabbccddeeff}",
          "a key does not belong in a recipe: name a `key_file` or a `key_variable` instead", True),
         ("{kind: KeyedPseudonyms, columns: a}", "KeyedPseudonyms has no key: give `key_file`", False),
-        ("{kind: PostRandomization, column: a, matrix: {a: {a: 0.5}}}", "should add up to exactly 1, not 0.5", False),
+        ("{kind: PRAM, column: a, matrix: {a: {a: 0.5}}}", "should add up to exactly 1, not 0.5", False),
         ("{kind: GlobalRecoding, column: a, hierarchy: {kind: interval}}",
          "there is no kind of hierarchy 'interval'. Did you mean 'intervals'?", True),
         ("{kind: LocalSuppression, columns: [a], k: 1}", "should be greater than or equal to 2, not 1", True),

@@ -168,13 +168,13 @@ def test_figures_agree_with_those_of_masking():
 def test_soria_comas_2013_section_6_5_sse_and_variances_of_census(k, sse, variances):
     """MDAV keeps means; its sum of squared errors and changes of variance are printed in Tables 6.1 and 6.5."""
     from veil.base.randomness import Randomness
-    from veil.masking.microaggregation.methods import MaximumDistanceToAverageVector
+    from veil.masking.microaggregation.methods import MDAV
     from veil.tables import read
 
     names = ["FEDTAX", "POTHVAL", "INTVAL", "FICA"]
     table = read(SHARED / "data" / "census" / "census.csv").table.select(names)
     bounds = {name: (0, 1.5 * max(table[name].to_pylist())) for name in names}
-    masked = MaximumDistanceToAverageVector(names, k, bounds=bounds).mask(table, Randomness()).table
+    masked = MDAV(names, k, bounds=bounds).mask(table, Randomness()).table
     found = preservation(Comparison(table, masked, names))
     assert found.sse == pytest.approx(sse, rel=0.005)
     for each, change in zip(found.columns, variances, strict=True):

@@ -155,14 +155,14 @@ def _strongest(
     read = model.views[0]
     plain = len(model.views) == 1 and read != "one value"
     decided = [name for name in attributes if plain or not published.undecided(name)]
-    return model.strongest(published.viewed(read), decided)
+    return model.strongest(published.with_view(read), decided)
 
 
 def _counts(model: type[PrivacyModel], *, all_rows: bool) -> bool:
     """Whether a kind of model can count people: estimates take everybody once, which one row of each does not show."""
     if model is PopulationUniqueness:
         return all_rows
-    return model.counts_people and (not all_rows or not model.reads_labels or model.judges_sizes)
+    return model.counts_owners and (not all_rows or not model.reads_labels or model.reads_sizes_only)
 
 
 def _names(given: Any, parameter: str) -> list[str]:

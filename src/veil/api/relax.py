@@ -231,9 +231,9 @@ def _suppression(plan: Plan) -> Iterator[Relaxation]:
 
 
 def _weaker(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
-    if model.eased is None:
+    if model.relaxed_by is None:
         return
-    parameter, end = model.eased
+    parameter, end = model.relaxed_by
     now = getattr(model, parameter)
     for value in _toward(now, end):
         share = abs(value - now) / abs(end - now) if math.isfinite(end) else 1 - now / value

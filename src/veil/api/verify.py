@@ -181,6 +181,6 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
         *beside,
         *repeats,
         *unjudged_columns([name for name in columns if name != flag], [*judged, *plan.identifying]),
-        *(model.unseen for model in plan.models if model.unseen is not None),
+        *(model.unverifiable for model in plan.models if model.unverifiable is not None),
     ]
     return Verification(tuple(findings), tuple(open_questions))

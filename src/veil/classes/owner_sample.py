@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.views import View
 from veil.base.wording import plural
-from veil.classes.owners import AllRows, ClassMembers, Persons
+from veil.classes.owners import ClassMembers, OwnersBySignature, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
 
-class Voters(Sample):
-    """A sample whose records are people. It reads tables that `vote` makes."""
+class OwnerSample(Sample):
+    """A sample whose records are people. It reads tables that `count_owners` makes."""
 
     def __init__(self, sample: Sample, persons: Persons, view: View = "one value") -> None:
         self.sample, self.persons, self.view = sample, None, view
@@ -44,10 +44,10 @@ class Voters(Sample):
         self.attributes = sample.attributes
         self.microaggregated = ()
         self.has_subset = False
-        self.baseline = None if sample.baseline is None else seen_by(sample.baseline, view)
+        self.baseline = None if sample.baseline is None else by_owner(sample.baseline, view)
         self.records = self.everybody = persons.number
         self.rows = sample.rows
-        self.table = vote(sample.table, persons)
+        self.table = count_owners(sample.table, persons)
         self.row_class = sample.row_class
         self._index = sample._index
 
@@ -78,29 +78,33 @@ class Voters(Sample):
         return int(self.distribution(name).sum())
 
 
-def seen_by(sample: Sample, view: View = "one value") -> Sample:
+def by_owner(sample: Sample, view: View = "one value") -> Sample:
     """Return the sample that models are to see: itself, if every record is a person."""
-    return sample if sample.persons is None else Voters(sample, sample.persons, view)
+    return sample if sample.persons is None else OwnerSample(sample, sample.persons, view)
 
 
-def vote(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
+def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
     """Return a class table counted in people: of the same classes, or with all rows known, of signatures.
 
     Signatures have no labels. If they are to be `ordered`, each has a key that follows from the labels of its rows.
     """
     people = table.people
     assert people is not None
-    if isinstance(people, AllRows):
+    if isinstance(people, OwnersBySignature):
         nothing = np.zeros(people.people.size, np.uint64)
         keys = (
             _keys_of_signatures(table, people) if ordered else nothing,
             *([nothing] * (len(table.keys) - 1)),
         )
-        return ClassTable(table.levels, keys, (people.people,), Votes(people.shown, people.people, persons))
-    return ClassTable(table.levels, table.keys, (people.counts,), Votes(people.shown, people.counts, persons))
+        return ClassTable(
+            table.levels, keys, (people.people,), OwnerHistograms(people.shown, people.people, persons)
+        )
+    return ClassTable(
+        table.levels, table.keys, (people.counts,), OwnerHistograms(people.shown, people.counts, persons)
+    )
 
 
-def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64]:
+def _keys_of_signatures(table: ClassTable, people: OwnersBySignature) -> NDArray[np.uint64]:
     """Number signatures by the labels that they hold and how often, so that no order of rows has a say.
 
     Two that have the same number, which hardly happens, are taken for equally good.
@@ -117,7 +121,7 @@ def _keys_of_signatures(table: ClassTable, people: AllRows) -> NDArray[np.uint64
     return made
 
 
-class Votes(Sequence[Histogram]):
+class OwnerHistograms(Sequence[Histogram]):
     """For each attribute, who shows what, and the worst view of it; each made when it is first asked for."""
 
     def __init__(self, shown: tuple[ClassMembers, ...], sizes: NDArray[np.int64], persons: Persons) -> None:

@@ -1,9 +1,9 @@
 """Who is in which class, where a person may have several rows: what rides along with a class table.
 
 People do not add up when classes merge, so a table that is to be judged by people carries who they are. There are two
-ways to look at them. Whoever knows one row of a person sees the people of its class (`OneRow`). Whoever knows all rows of
+ways to look at them. Whoever knows one row of a person sees the people of its class (`OwnersByClass`). Whoever knows all rows of
 a person sees those people who have the same ones: a class is then a generalized row together with the rows that its
-person has, the signature (`AllRows`).
+person has, the signature (`OwnersBySignature`).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Persons:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OneRow:
+class OwnersByClass:
     """The people of each class.
 
     A class of `enough` people is large enough for whoever asks, and stays so whatever it is merged with: nobody needs to
@@ -127,11 +127,11 @@ class OneRow:
     enough: int = EVERYBODY
 
     @staticmethod
-    def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OneRow:
+    def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OwnersByClass:
         """Count everybody once in each class that they have rows in."""
         entries = ClassMembers.of_rows(persons.codes, row_class, classes)
         shown = tuple(ClassMembers.of_rows(each, row_class, classes) for each in persons.pairs)
-        return OneRow(np.bincount(entries.classes, minlength=classes).astype(np.int64), entries, shown)
+        return OwnersByClass(np.bincount(entries.classes, minlength=classes).astype(np.int64), entries, shown)
 
     @property
     def visits(self) -> int:
@@ -143,22 +143,22 @@ class OneRow:
         """Memory that this holds."""
         return self.counts.nbytes + self.entries.nbytes + sum(each.nbytes for each in self.shown)
 
-    def copy(self) -> OneRow:
+    def copy(self) -> OwnersByClass:
         """The same in memory of its own."""
         shown = tuple(each.copy() for each in self.shown)
-        return OneRow(self.counts.copy(), self.entries.copy(), shown, self.enough)
+        return OwnersByClass(self.counts.copy(), self.entries.copy(), shown, self.enough)
 
-    def sufficient(self, enough: int) -> OneRow:
+    def sufficient(self, enough: int) -> OwnersByClass:
         """List nobody of classes that have enough people."""
         few = self.counts[self.entries.classes] < enough
         left = ClassMembers(self.entries.things[few], self.entries.classes[few])
-        return OneRow(self.counts, left, (), enough)
+        return OwnersByClass(self.counts, left, (), enough)
 
     def room(self) -> Scratch:
         """Memory for any roll-up of this."""
         return Scratch(self.counts.size, self.entries.things.size)
 
-    def merge(self, groups: Numbers, number: int, work: Scratch) -> OneRow:
+    def merge(self, groups: Numbers, number: int, work: Scratch) -> OwnersByClass:
         """The people of classes that have been merged into so many groups. They live in `work`."""
         filled = merge_entries(
             self.entries.things, self.entries.classes, groups, self.counts, self.enough, work.counts[:number],
@@ -166,7 +166,7 @@ class OneRow:
         )  # fmt: skip
         listed = ClassMembers(work.things[:filled], work.classes[:filled])
         shown = tuple(each.merge(groups, number) for each in self.shown)
-        return OneRow(work.counts[:number], listed, shown, self.enough)
+        return OwnersByClass(work.counts[:number], listed, shown, self.enough)
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Tell which classes of rows are rejected, given which classes of people are."""
@@ -189,7 +189,7 @@ class Scratch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AllRows:
+class OwnersBySignature:
     """The signature of each class, and the people of each signature.
 
     All people of a signature have the same number of rows in a class. So the rows of a class, divided by its people,
@@ -207,7 +207,9 @@ class AllRows:
     salts: tuple[int, int]
 
     @staticmethod
-    def of_rows(persons: Persons, row_class: Numbers, weights: Counts | None) -> tuple[AllRows, Numbers]:
+    def of_rows(
+        persons: Persons, row_class: Numbers, weights: Counts | None
+    ) -> tuple[OwnersBySignature, Numbers]:
         """Return the signatures of rows, and the class of each: what it shows, divided by signature."""
         codes = persons.codes
         salts = (secrets.randbits(63), secrets.randbits(63))
@@ -225,7 +227,7 @@ class AllRows:
         signatures = np.empty(split, np.int32)
         signatures[where] = signature
         shown = tuple(ClassMembers.of_rows(each, signature, types) for each in persons.pairs)
-        return AllRows(signatures, people, shown, salts), where
+        return OwnersBySignature(signatures, people, shown, salts), where
 
     @property
     def visits(self) -> int:
@@ -238,11 +240,11 @@ class AllRows:
         own = sum(each.classes.nbytes for each in self.shown)
         return int(self.signatures.nbytes + self.people.nbytes + own)
 
-    def copy(self) -> AllRows:
+    def copy(self) -> OwnersBySignature:
         """The same, of which nothing lives in scratch memory."""
         return self
 
-    def merge(self, groups: Numbers, counts: Counts) -> tuple[AllRows, Numbers]:
+    def merge(self, groups: Numbers, counts: Counts) -> tuple[OwnersBySignature, Numbers]:
         """Return the signatures of classes that have been merged into groups by what they show.
 
         Also the class that each class, which had so many rows, goes to: its group, divided by signature.
@@ -260,7 +262,7 @@ class AllRows:
         signatures[where] = signature
         # Everybody has one signature, so that nothing is counted twice.
         shown = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.shown)
-        return AllRows(signatures, people, shown, self.salts), where
+        return OwnersBySignature(signatures, people, shown, self.salts), where
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Tell which classes of rows are rejected, given which signatures are: all of a person's rows, or none."""
@@ -271,7 +273,7 @@ class AllRows:
         return int(self.people[rejected != 0].sum())
 
 
-People = OneRow | AllRows
+People = OwnersByClass | OwnersBySignature
 
 
 @kernel

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.owners import AllRows, OneRow, People, Persons
+from veil.classes.owners import OwnersByClass, OwnersBySignature, People, Persons
 
 _NOTHING = np.empty(0, np.int32)
 
@@ -121,7 +121,7 @@ class Workspace(threading.local):
         self.keys = tuple(np.empty(rows + 1, np.uint64) for _ in range(words))
         self.measures = tuple(np.empty(rows, np.int64) for _ in range(measures))
         self.histograms = tuple(Histogram.room_for(histogram) for histogram in histograms)
-        self.people = people.room() if isinstance(people, OneRow) else None
+        self.people = people.room() if isinstance(people, OwnersByClass) else None
         self.groups = np.empty(rows, np.int32)
         self.rejected = np.empty(rows, np.uint8)
         self.value_counts = np.empty(values, np.int64)
@@ -165,14 +165,14 @@ def collapse(
     row_class = work.groups
     people: People | None = None
     if persons is not None and persons.all_rows:
-        people, where = AllRows.of_rows(persons, row_class, weights)
+        people, where = OwnersBySignature.of_rows(persons, row_class, weights)
         member = np.empty(people.signatures.size, np.int32)  # a row of each class, whichever
         member[where] = np.arange(rows, dtype=np.int32)
         keys, row_class = tuple(word[row_class[member]] for word in keys), where
         counts = np.zeros(member.size, np.int64)
         np.add.at(counts, row_class, everybody)
     elif persons is not None:
-        people = OneRow.of_rows(persons, row_class, count)
+        people = OwnersByClass.of_rows(persons, row_class, count)
     measures: tuple[NDArray[np.int64], ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)
@@ -210,7 +210,7 @@ def roll_up(
         encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
     people = table.people
-    if isinstance(people, AllRows):
+    if isinstance(people, OwnersBySignature):
         return _divided(table, people, levels, work)
     if people is not None:
         assert work.people is not None
@@ -224,7 +224,7 @@ def roll_up(
     )
 
 
-def _divided(table: ClassTable, people: AllRows, levels: Levels, work: Workspace) -> ClassTable:
+def _divided(table: ClassTable, people: OwnersBySignature, levels: Levels, work: Workspace) -> ClassTable:
     """Divide what has been grouped by what it shows: by the signatures of the people."""
     groups = work.groups[: len(table)]
     signatures, where = people.merge(groups, table.count)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.views import FillingRule
-from veil.classes.owner_sample import Voters, Votes
+from veil.classes.owner_sample import OwnerHistograms, OwnerSample
 from veil.classes.owners import ClassMembers
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
@@ -49,8 +49,8 @@ class Visible:
         codes = self._code[attribute.codes]
         self.sample.attributes = (dataclasses.replace(attribute, codes=codes, values=values, hidden=None),)
         self.sample._index = {name: 0}
-        if isinstance(sample, Voters):
-            assert isinstance(self.sample, Voters)
+        if isinstance(sample, OwnerSample):
+            assert isinstance(self.sample, OwnerSample)
             everybody = copy.copy(sample.voters)
             shown = self._code[everybody.values[self._place]]
             everybody.values, everybody.owners = (
@@ -63,7 +63,7 @@ class Visible:
             everybody.number = int(np.unique(everybody.owners[0]).size)
             self.sample.voters = everybody
         self.sample.table = self.see(sample.table)
-        if isinstance(self.sample, Voters):
+        if isinstance(self.sample, OwnerSample):
             self.sample.records = self.sample.everybody = self.sample.voters.number
         else:
             self.sample.records = self.sample.everybody = int(self.sample.table.count.sum())
@@ -76,8 +76,8 @@ class Visible:
 
     def see(self, table: ClassTable) -> ClassTable:
         """Return the same classes with the records, or people, that show a value; their labels are not there."""
-        if isinstance(self.sample, Voters):
-            assert isinstance(table.histograms, Votes)
+        if isinstance(self.sample, OwnerSample):
+            assert isinstance(table.histograms, OwnerHistograms)
             counts, histograms = self._people(table.histograms, len(table))
             return _seen(counts, histograms)
         starts, classes, counts = table.histograms[self._place]
@@ -87,18 +87,18 @@ class Visible:
         begins = np.concatenate([[0], np.cumsum(np.diff(starts)[~self._hidden])]).astype(np.int64)
         return _seen(left, (Histogram(begins, classes[~blank], counts[~blank]),))
 
-    def _people(self, votes: Votes, number: int) -> tuple[NDArray[np.int64], Votes]:
+    def _people(self, votes: OwnerHistograms, number: int) -> tuple[NDArray[np.int64], OwnerHistograms]:
         """Count the people of each class who show a value there."""
-        assert isinstance(self.sample, Voters)
+        assert isinstance(self.sample, OwnerSample)
         everybody, shown = self.sample.voters, votes.shown[self._place]
         things = self._pair[shown.things]
         visible = ClassMembers(things[things >= 0], shown.classes[things >= 0])
         whose = visible.classes.astype(np.int64) * everybody.everybody + everybody.owners[0][visible.things]
         sizes = np.bincount(np.unique(whose) // everybody.everybody, minlength=number).astype(np.int64)
-        return sizes, Votes((visible,), sizes, everybody)
+        return sizes, OwnerHistograms((visible,), sizes, everybody)
 
 
-def _seen(counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | Votes) -> ClassTable:
+def _seen(counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | OwnerHistograms) -> ClassTable:
     """Return a class table of which nothing is known but sizes and values: its keys are numbers."""
     return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)
 

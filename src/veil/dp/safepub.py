@@ -161,7 +161,9 @@ class SafePub(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     over_neighbours: ClassVar[bool] = True
-    unseen: ClassVar[str | None] = "how the table was drawn, which is what differential privacy is about"
+    unverifiable: ClassVar[str | None] = (
+        "how the table was drawn, which is what differential privacy is about"
+    )
     attacks: ClassVar[tuple[str, ...]] = (
         "record linkage",
         "attribute linkage",
@@ -169,7 +171,7 @@ class SafePub(PrivacyModel):
         "probabilistic",
     )
 
-    def why_not_people(self, *, all_rows: bool) -> str | None:
+    def why_not_owners(self, *, all_rows: bool) -> str | None:
         """At most `rows_per_person` of each person's rows take part, and neighbouring tables differ by a person."""
         return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
 

@@ -15,7 +15,7 @@ from veil.tables.source import Source
 
 
 @dataclass(frozen=True)
-class EngineHeld(Source):
+class EngineRows(Source):
     """A table that an engine holds. `table` has what Veil has to know of it in memory."""
 
     @abstractmethod

@@ -26,7 +26,7 @@ from veil.tables.formats import Csv, Format
 from veil.tables.source import Source, read_cells
 
 
-class HeldByEngine:
+class EngineTable:
     """A table of an engine. Combinations that were counted once are kept."""
 
     def __init__(self, relation: Relation) -> None:
@@ -58,7 +58,7 @@ def hold_relation(
     if csv_files(source, format) is not None:
         return read_cell_by_cell(source, format)
     relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
-    return None if relation is None else HeldByEngine(relation)
+    return None if relation is None else EngineTable(relation)
 
 
 def csv_files(source: Any, format: Format | None) -> list[Path] | None:

@@ -21,7 +21,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.copy import bring_over, is_brought
 from veil.engines.database import Database
 from veil.engines.dialects import collect
-from veil.engines.engine_rows import EngineHeld
+from veil.engines.engine_rows import EngineRows
 from veil.engines.pieces import fingerprint
 from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSource(EngineHeld):
+class EngineSource(EngineRows):
     """The condensed table of a relation. Releases made of it are expressions of the engine, and written by it."""
 
     relation: Relation

@@ -13,20 +13,20 @@ from veil.base.exact import largest_count
 from veil.base.views import View
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, vote
-from veil.classes.owners import OneRow, People, Persons
+from veil.classes.owner_sample import OneValueEach, count_owners
+from veil.classes.owners import OwnersByClass, People, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
 from veil.models.base import (
+    BoundsKeptRecords,
+    BoundsSuppression,
     ClassCriterion,
-    Forbidding,
-    Foreseeing,
-    Keeping,
+    HasLargestRemainder,
+    HasMinimalSize,
     PrivacyModel,
+    RulesOutNodes,
     SampleCriterion,
-    Settling,
-    Sized,
-    readings,
+    views_of,
 )
 from veil.models.sensitive import OfVisible
 from veil.quality.base import ClassSums, Evaluation, Node, QualityModel
@@ -70,8 +70,8 @@ class Evaluator:
         # On the whole sample.
         self.on_sample: list[SampleCriterion] = []
         # Those of them that leave one and the same largest remainder in any order: they go first, together.
-        self.settling: list[Settling] = []
-        read = [(model, *each) for model in models for each in readings(model, sample)]
+        self.settling: list[HasLargestRemainder] = []
+        read = [(model, *each) for model in models for each in views_of(model, sample)]
         for model, view, voters in read:
             criterion = model.bind(voters)
             self.smallest = max(self.smallest, _smallest(model, criterion, voters))
@@ -79,7 +79,7 @@ class Evaluator:
                 continue
             if sample.persons is not None:
                 self._judge_by_people(model, view, criterion, voters)
-            elif isinstance(criterion, Settling):
+            elif isinstance(criterion, HasLargestRemainder):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
                 self.on_sample.append(criterion)
@@ -94,9 +94,9 @@ class Evaluator:
         self.forbidding = [
             (criterion, criterion not in self.others)
             for criterion in by_class
-            if isinstance(criterion, Forbidding)
+            if isinstance(criterion, RulesOutNodes)
         ]
-        self.keeping = [criterion for criterion in by_class if isinstance(criterion, Keeping)]
+        self.keeping = [criterion for criterion in by_class if isinstance(criterion, BoundsKeptRecords)]
         self.table = sample.table
         if sample.persons is not None:
             self._count_people(sample.persons, limit)
@@ -122,7 +122,7 @@ class Evaluator:
         # Nodes that are out of the question for one criterion need not be so further down.
         self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
         self.allow(largest_count(limit, persons.number))
-        if isinstance(self.table.people, OneRow) and not (self.others or self.on_sample):
+        if isinstance(self.table.people, OwnersByClass) and not (self.others or self.on_sample):
             enough = self.table.people.sufficient(self.smallest)
             self.table = replace(self.table, people=enough)
 
@@ -186,7 +186,7 @@ class Evaluator:
         if self.on_sample:
             losses = self.measure.class_losses(table)
             for criterion in self.on_sample:
-                if high and isinstance(criterion, Foreseeing):
+                if high and isinstance(criterion, BoundsSuppression):
                     least = max(least, criterion.least(table))
                 criterion.suppress(table, rejected, losses)
             # Looked at again: what one criterion suppresses may be what another one needed.
@@ -199,7 +199,7 @@ class Evaluator:
         """Ask the privacy models about a node whose records are people: each counts once in a class."""
         persons, work = self.sample.persons, self.work
         assert persons is not None
-        voted = vote(table, persons, ordered=bool(self.on_sample))
+        voted = count_owners(table, persons, ordered=bool(self.on_sample))
         unsafe = (voted.count < self.smallest).astype(np.uint8)
         rejected = work.rejected[: len(table)]
         rejected[:] = people.spread(unsafe)
@@ -212,7 +212,7 @@ class Evaluator:
             satisfied = not any(forbidding.forbids(voted) for forbidding, _ in self.forbidding)
             if self.on_sample:
                 # With all rows known, classes of people are not classes of rows, whose losses these are.
-                losses = self.measure.class_losses(table) if isinstance(people, OneRow) else None
+                losses = self.measure.class_losses(table) if isinstance(people, OwnersByClass) else None
                 for each in self.on_sample:
                     each.suppress(voted, unsafe, losses)
                 satisfied &= all(each.fulfilled(voted, unsafe) for each in self.on_sample)
@@ -243,4 +243,4 @@ class Evaluator:
 
 
 def _smallest(model: PrivacyModel, criterion: object, sample: Sample) -> int:
-    return criterion.smallest if isinstance(criterion, Sized) else model.minimal_class_size(sample)
+    return criterion.smallest if isinstance(criterion, HasMinimalSize) else model.minimal_class_size(sample)

@@ -35,7 +35,7 @@ from veil.lattice.cache import MEMORY
 from veil.lattice.cuts import Cuts, cuts_for
 from veil.lattice.search import BATCH, MOST_REMEMBERED, Rank, Search, Strategy
 from veil.lattice.space import Box
-from veil.models.base import Foreseeing
+from veil.models.base import BoundsSuppression
 from veil.quality.base import Evaluation, Score
 
 Thing = TypeVar("Thing")
@@ -113,7 +113,7 @@ class BranchAndBound:
         evaluator = self.evaluator
         self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
         # Whether high corners cannot tell how many records have to be suppressed below them.
-        self.tells_nothing = not all(isinstance(each, Foreseeing) for each in evaluator.on_sample)
+        self.tells_nothing = not all(isinstance(each, BoundsSuppression) for each in evaluator.on_sample)
 
     def run(self, *, checks: float = math.inf, until: float = math.inf) -> bool:
         """Cut boxes until none is left, or until so many checks are made or seconds have passed.

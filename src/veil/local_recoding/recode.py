@@ -32,8 +32,8 @@ from veil.base.exact import least_count
 from veil.base.progress import Progress, ProgressLike, following
 from veil.base.wording import plural
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import seen_by
-from veil.classes.owners import AllRows
+from veil.classes.owner_sample import by_owner
+from veil.classes.owners import OwnersBySignature
 from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
@@ -147,7 +147,7 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
                 "people outside its research subset. Anonymize only the rows of the subset"
             )
     for model in prepared.plan.searched_models:
-        sample = seen_by(prepared.sample, model.views[0])
+        sample = by_owner(prepared.sample, model.views[0])
         if not model.survives_union and isinstance(model.bind(sample), SampleCriterion):
             raise PlanError(
                 f"records cannot be recoded locally under {model}: what holds for two sets of records "
@@ -166,7 +166,7 @@ class _Recoding:
         self.source: Source = outcome.source
         self.prepared = prepared
         self.models = models
-        voters = [seen_by(prepared.sample, model.views[0]) for model in models]
+        voters = [by_owner(prepared.sample, model.views[0]) for model in models]
         self.smallest = max(
             model.minimal_class_size(each) for model, each in zip(models, voters, strict=True)
         )
@@ -208,7 +208,7 @@ class _Recoding:
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
         if ask.share is not None:
             left = self.people_left
-            wanted = least_count(ask.share, seen_by(self.prepared.sample).records)
+            wanted = least_count(ask.share, by_owner(self.prepared.sample).records)
             evaluator.allow(left - min(left, wanted))
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
         found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
@@ -286,7 +286,7 @@ def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[n
     # Aggregates still say something, and groups that span classes may count on these records.
     if star >= 0 and not some.plan.microaggregated and not evaluator.settling:
         people = node.table.people
-        if isinstance(people, AllRows):
+        if isinstance(people, OwnersBySignature):
             stars = np.logical_and.reduce([word == word[star] for word in node.table.keys])
             telling = np.zeros(people.people.size, np.bool_)
             telling[people.signatures[~stars]] = True

@@ -27,8 +27,8 @@ METHODS = Family(
         "Mondrian",
         "TopDownSpecialization",
         "UnivariateMicroaggregation",
-        "MaximumDistanceToAverageVector",
-        "VariableMaximumDistanceToAverageVector",
+        "MDAV",
+        "VMDAV",
         "KWard",
         "GeneticMicroaggregation",
         "TClosenessThroughMicroaggregation",
@@ -37,13 +37,13 @@ METHODS = Family(
         "Anatomy",
         "MInvariance",
         "IndividualRankingSwapping",
-        "MaximumDistanceToAverageVectorSwapping",
+        "MDAVSwapping",
         "WholeRecordSwapping",
         "UncorrelatedNoise",
         "CorrelatedNoise",
         "DataSwapping",
         "RankSwapping",
-        "PostRandomization",
+        "PRAM",
         "RandomizedResponse",
         "Shuffling",
         "ColumnShuffling",
@@ -64,15 +64,15 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.microaggregation.closeness import (
         TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
     )
+    from veil.masking.microaggregation.methods import (
+        MDAV as MDAV,
+    )
+    from veil.masking.microaggregation.methods import (
+        VMDAV as VMDAV,
+    )
     from veil.masking.microaggregation.methods import GeneticMicroaggregation as GeneticMicroaggregation
     from veil.masking.microaggregation.methods import KWard as KWard
-    from veil.masking.microaggregation.methods import (
-        MaximumDistanceToAverageVector as MaximumDistanceToAverageVector,
-    )
     from veil.masking.microaggregation.methods import UnivariateMicroaggregation as UnivariateMicroaggregation
-    from veil.masking.microaggregation.methods import (
-        VariableMaximumDistanceToAverageVector as VariableMaximumDistanceToAverageVector,
-    )
     from veil.masking.partition.mondrian import Mondrian as Mondrian
     from veil.masking.partition.specialization import TopDownSpecialization as TopDownSpecialization
     from veil.masking.pseudonyms.format_preserving import (
@@ -91,7 +91,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.ties.invariance import MInvariance as MInvariance
     from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
     from veil.masking.ties.probabilistic import (
-        MaximumDistanceToAverageVectorSwapping as MaximumDistanceToAverageVectorSwapping,
+        MDAVSwapping as MDAVSwapping,
     )
     from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
@@ -100,7 +100,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     from veil.masking.values.dates import DaysSinceFirst as DaysSinceFirst
     from veil.masking.values.noise import CorrelatedNoise as CorrelatedNoise
     from veil.masking.values.noise import UncorrelatedNoise as UncorrelatedNoise
-    from veil.masking.values.pram import PostRandomization as PostRandomization
+    from veil.masking.values.pram import PRAM as PRAM
     from veil.masking.values.randomized_response import RandomizedResponse as RandomizedResponse
     from veil.masking.values.recoding import GlobalRecoding as GlobalRecoding
     from veil.masking.values.rounding import Rounding as Rounding

@@ -57,7 +57,7 @@ class AlphaKAnonymity(SensitiveModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    eased: ClassVar[tuple[str, float] | None] = ("alpha", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("alpha", 1)
     views: ClassVar[tuple[View, ...]] = ("most",)
 
     def __post_init__(self) -> None:

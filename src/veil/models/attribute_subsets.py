@@ -64,8 +64,8 @@ class SubsetKAnonymity(PrivacyModel):
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
-    counts_people: ClassVar[bool] = False
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
+    counts_owners: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.m is None) == (self.subsets is None):

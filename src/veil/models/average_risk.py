@@ -59,9 +59,9 @@ class AverageReidentificationRisk(PrivacyModel):
 
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
-    judges_sizes: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("average", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("average", 1)
 
     def __post_init__(self) -> None:
         if self.at_risk is not None and self.highest is None:

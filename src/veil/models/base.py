@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from veil.base.views import View
 from veil.base.wording import Direction, round_toward
-from veil.classes.owner_sample import seen_by
+from veil.classes.owner_sample import by_owner
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.published.finding import Finding
@@ -86,7 +86,7 @@ class ClassCriterion(Protocol):
 
 
 @runtime_checkable
-class Sized(Protocol):
+class HasMinimalSize(Protocol):
     """A criterion that knows itself what `PrivacyModel.minimal_class_size` returns, which may be much to compute."""
 
     @property
@@ -95,7 +95,7 @@ class Sized(Protocol):
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class BoundsKeptRecords(Protocol):
     """A class criterion that can bound how much of a class more specific nodes can keep."""
 
     def keepable(
@@ -109,7 +109,7 @@ class Keeping(Protocol):
 
 
 @runtime_checkable
-class Forbidding(Protocol):
+class RulesOutNodes(Protocol):
     """A class criterion that can also rule a node out whatever is suppressed."""
 
     def forbids(self, table: ClassTable) -> bool:
@@ -133,7 +133,7 @@ class SampleCriterion(Protocol):
 
 
 @runtime_checkable
-class Foreseeing(Protocol):
+class BoundsSuppression(Protocol):
     """A sample criterion that can tell how many records every more specific node must suppress."""
 
     def least(self, table: ClassTable) -> int:
@@ -141,7 +141,7 @@ class Foreseeing(Protocol):
 
 
 @runtime_checkable
-class Settling(SampleCriterion, Protocol):
+class HasLargestRemainder(SampleCriterion, Protocol):
     """A sample criterion with one largest remainder, which `reject` finds from whatever is marked before.
 
     Both kinds of monotone, so that what it rejects at a node is rejected at every more specific one.
@@ -162,12 +162,12 @@ class PrivacyModel:
     monotone_suppression
         A part of a rejected class is rejected. The records rejected at a node are then rejected at every
         more specific one.
-    absence_tells
+    protects_absence
         Whether the model promises something of people of whom no record is shown, so that rows must not be dropped.
     reads_labels
         Whether the model judges what the labels of a class say, not only which records it holds, so that
         microaggregated columns leave it nothing to judge.
-    judges_sizes
+    reads_sizes_only
         Whether the model judges the sizes of classes alone, and labels only tell which of several equal ones goes first.
     reads_levels
         Whether the verdict on a class depends on the generalization levels of its labels, so that a table with labels
@@ -182,16 +182,16 @@ class PrivacyModel:
         How it reads a class in which a person has several values of a sensitive attribute, where people may have several
         rows: see `veil.classes.owner_sample`. A class has to be acceptable as each of these. "one value", which rejects such
         classes, is right for every model.
-    known_in_part
+    attribute_may_be_known
         Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
-    counts_people
+    counts_owners
         Whether it can count people who may have several rows. Not so if it adds up records of several classes.
     over_neighbours
         Whether it promises that tables which differ by one person lead to the same release, so that nothing may look at a
         cell to find out whose rows there are: the plan has to say it.
-    unseen
+    unverifiable
         What the model promises and no table shows, in words: how it was made, for example.
-    eased
+    relaxed_by
         The parameter by which it promises less, and where that ends: there it promises next to nothing. Whatever fulfils the
         model fulfils it with any value on the way there.
     """
@@ -199,29 +199,29 @@ class PrivacyModel:
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
     reads_labels: ClassVar[bool] = False
-    judges_sizes: ClassVar[bool] = False
-    absence_tells: ClassVar[bool] = False
+    reads_sizes_only: ClassVar[bool] = False
+    protects_absence: ClassVar[bool] = False
     reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
     monotone_if: ClassVar[Mapping[str, str]] = {}
     over_neighbours: ClassVar[bool] = False
-    unseen: ClassVar[str | None] = None
+    unverifiable: ClassVar[str | None] = None
     views: ClassVar[tuple[View, ...]] = ("one value",)
-    known_in_part: ClassVar[bool] = False
-    counts_people: ClassVar[bool] = True
-    eased: ClassVar[tuple[str, float] | None] = None
+    attribute_may_be_known: ClassVar[bool] = False
+    counts_owners: ClassVar[bool] = True
+    relaxed_by: ClassVar[tuple[str, float] | None] = None
 
-    def why_not_people(self, *, all_rows: bool) -> str | None:
+    def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Say why the model cannot count people who may have several rows, or None: it can.
 
         A class then has as many records as people, who may be in other classes as well; with `all_rows` known to an
         attacker, a class is made of people who have the same rows.
         """
-        if not self.counts_people:
+        if not self.counts_owners:
             return "it adds up the records of several classes, in which the same person may be"
         if self.subset is not None:
             return "its research subset chooses rows, and may choose some of a person's rows only"
-        if all_rows and self.reads_labels and not self.judges_sizes:
+        if all_rows and self.reads_labels and not self.reads_sizes_only:
             return "it reads the labels of a class, and people with the same rows have several"
         return None
 
@@ -261,7 +261,7 @@ class PrivacyModel:
         return self.monotone_generalization and self.subset is None
 
     @property
-    def survives_union_of_people(self) -> bool:
+    def survives_union_of_owners(self) -> bool:
         """Whether classes of different people that fulfil the model by themselves fulfil it together.
 
         Where nobody is in both, whoever shows a value in one is counted once more in both together, and so are those who
@@ -304,10 +304,10 @@ class PrivacyModel:
         return []
 
 
-def readings(model: PrivacyModel, sample: Sample) -> Iterator[tuple[View, Sample]]:
+def views_of(model: PrivacyModel, sample: Sample) -> Iterator[tuple[View, Sample]]:
     """Return the sample in each way that a model has to accept it; where every record is a person, there is one."""
     for view in model.views[:1] if sample.persons is None else model.views:
-        yield view, seen_by(sample, view)
+        yield view, by_owner(sample, view)
 
 
 def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class DeltaDisclosure(SensitiveModel):
     kind: Literal["DeltaDisclosure"] = Field(default="DeltaDisclosure", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    eased: ClassVar[tuple[str, float] | None] = ("delta", math.inf)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("delta", math.inf)
     filling: ClassVar[FillingRule] = "each or one"
     views: ClassVar[tuple[View, ...]] = ("most", "fewest")
 

@@ -50,12 +50,12 @@ class DistinctLDiversity(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    eased: ClassVar[tuple[str, float] | None] = ("l", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("l", 1)
     filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
-    def survives_union_of_people(self) -> bool:
+    def survives_union_of_owners(self) -> bool:
         """It does: a class fails if everybody in it shows one of some l - 1 values. What most people of two classes show is
         shown by no more of each than shows the l - 1 values that most show there, so that somebody is left in both.
         """
@@ -120,12 +120,12 @@ class RecursiveCLDiversity(SensitiveModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    eased: ClassVar[tuple[str, float] | None] = ("c", math.inf)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("c", math.inf)
     filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
 
     @property
-    def survives_union_of_people(self) -> bool:
+    def survives_union_of_owners(self) -> bool:
         """It does: in both classes somebody shows none of the l - 1 most frequent values, or nothing would be left. So
         the worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, and both are as in a union of rows.
         """

@@ -65,7 +65,7 @@ class EntropyLDiversity(SensitiveModel):
     kind: Literal["EntropyLDiversity"] = Field(default="EntropyLDiversity", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
-    eased: ClassVar[tuple[str, float] | None] = ("l", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("l", 1)
     filling: ClassVar[FillingRule] = "commonest"
     monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
 

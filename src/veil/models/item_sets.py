@@ -56,8 +56,8 @@ class KMAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
-    known_in_part: ClassVar[bool] = True
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
+    attribute_may_be_known: ClassVar[bool] = True
 
     @property
     def attribute_names(self) -> tuple[str, ...]:

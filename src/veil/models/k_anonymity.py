@@ -28,7 +28,7 @@ class KAnonymity(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k."""

@@ -71,7 +71,7 @@ class KMap(PrivacyModel):
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("k", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
 
     def __post_init__(self) -> None:
         if self.subset is not None and self.population is not None:

@@ -48,7 +48,7 @@ class BetaLikeness(SensitiveModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    eased: ClassVar[tuple[str, float] | None] = ("beta", math.inf)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("beta", math.inf)
     views: ClassVar[tuple[View, ...]] = ("most",)
 
     @property

@@ -67,7 +67,7 @@ class DeltaPresence(PrivacyModel):
     kind: Literal["DeltaPresence"] = Field(default="DeltaPresence", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("maximum", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("maximum", 1)
     monotone_if: ClassVar[Mapping[str, str]] = {
         "generalization": "minimum is 0 or empty classes are forbidden"
     }
@@ -79,7 +79,7 @@ class DeltaPresence(PrivacyModel):
                 f"not {self.minimum:g}"
             )
         # Of people whose like were all dropped, everybody sees that nobody is in the release: a share of 0.
-        object.__setattr__(self, "absence_tells", self.minimum > 0 and self.empty_classes == "forbid")
+        object.__setattr__(self, "protects_absence", self.minimum > 0 and self.empty_classes == "forbid")
         # A class variable of the base; the safe answer stays where the empty classes cannot be relied on.
         object.__setattr__(
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"

@@ -68,7 +68,7 @@ class RatioDistance(SensitiveModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    eased: ClassVar[tuple[str, float] | None] = ("t", math.inf)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("t", math.inf)
     views: ClassVar[tuple[View, ...]] = ("most", "sure")
 
     @property

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from veil.base.views import FillingRule
-from veil.classes.owner_sample import Voters
+from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.classes.visible import Filling, Visible, fill, fillings
 from veil.errors import ImpossibleError, PlanError
-from veil.models.base import ClassCriterion, Keeping, PrivacyModel, Strength
+from veil.models.base import BoundsKeptRecords, ClassCriterion, PrivacyModel, Strength
 from veil.published.filling import fill_published
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -72,11 +72,11 @@ class SensitiveModel(PrivacyModel):
             return None
         return Visible(sample, self.attribute)
 
-    def why_not_people(self, *, all_rows: bool) -> str | None:
+    def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Say why the model cannot count people who may have several rows, or None: it can."""
         if self.missing == "worst":
             return f"{_NOT_OF_PEOPLE}; missing='left out' can count them"
-        return super().why_not_people(all_rows=all_rows)
+        return super().why_not_owners(all_rows=all_rows)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size below which a class is rejected whatever else it holds: 1 if it may show no value.
@@ -93,7 +93,7 @@ class SensitiveModel(PrivacyModel):
         return self.least_size(seen.sample) if seen.is_whole and whole.records else 1
 
     def _check_fillable(self, seen: Visible) -> None:
-        if isinstance(seen.sample, Voters):
+        if isinstance(seen.sample, OwnerSample):
             raise PlanError(f"{self} cannot count people: {_NOT_OF_PEOPLE}. Use missing='left out'")
         if not (seen.sample.baseline or seen.sample).records:
             raise ImpossibleError(
@@ -116,8 +116,10 @@ class SensitiveModel(PrivacyModel):
         if self.missing == "worst":
             values = np.flatnonzero(seen.to_fill.distribution(self.attribute))
             some = list(fillings(values, self.filling))
-            return (_KeepingFilled if isinstance(criterion, Keeping) else OfFilled)(criterion, seen, some)
-        return (_KeepingVisible if isinstance(criterion, Keeping) else OfVisible)(criterion, seen)
+            return (_KeepingFilled if isinstance(criterion, BoundsKeptRecords) else OfFilled)(
+                criterion, seen, some
+            )
+        return (_KeepingVisible if isinstance(criterion, BoundsKeptRecords) else OfVisible)(criterion, seen)
 
     def verify(self, published: Published) -> Finding:
         """Check the promise on the records that show a value, or on all of them as if they did."""
@@ -205,7 +207,7 @@ class _KeepingVisible(OfVisible):
         """Lower `left` to what can be kept of the visible records, and all others."""
         seen = self.see(table)
         visible = np.minimum(left, seen.count)
-        cast("Keeping", self.criterion).keepable(seen, visible, self._visible.see(source), groups)
+        cast("BoundsKeptRecords", self.criterion).keepable(seen, visible, self._visible.see(source), groups)
         np.minimum(left, visible + table.count - seen.count, out=left)
 
 

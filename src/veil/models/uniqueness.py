@@ -46,9 +46,9 @@ class SampleUniqueness(PrivacyModel):
 
     monotone_suppression: ClassVar[bool] = True
     reads_labels: ClassVar[bool] = True
-    judges_sizes: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("threshold", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 
     @property
     def survives_union(self) -> bool:
@@ -126,14 +126,14 @@ class PopulationUniqueness(PrivacyModel):
     kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
 
     reads_labels: ClassVar[bool] = True
-    judges_sizes: ClassVar[bool] = True
+    reads_sizes_only: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    eased: ClassVar[tuple[str, float] | None] = ("threshold", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 
-    def why_not_people(self, *, all_rows: bool) -> str | None:
+    def why_not_owners(self, *, all_rows: bool) -> str | None:
         """The estimators take a sample in which everybody is once: so it is where people are told apart by all their rows."""
         if all_rows:
-            return super().why_not_people(all_rows=True)
+            return super().why_not_owners(all_rows=True)
         return "its estimates take a sample in which everybody is once, as they are where attackers know all rows"
 
     @property

@@ -56,7 +56,7 @@ def count_ends(
     published: Published, attribute: str, order: Sequence[str] | None = None
 ) -> tuple[Counted, Counted]:
     """Count people by the first and by the last value that they show in a class, in the order of values."""
-    most = count(published.viewed("most"), attribute, ordered=True, order=order)
+    most = count(published.with_view("most"), attribute, ordered=True, order=order)
     classes, people, values, codes = published.choices(attribute)
     both = encode_comparable(pa.chunked_array([most.values, values.cast(most.values.type)]), attribute)[1]
     place = np.empty(int(both.max(initial=-1)) + 1, np.int64)

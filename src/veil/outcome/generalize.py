@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import seen_by, tell_several_values
+from veil.classes.owner_sample import by_owner, tell_several_values
 from veil.classes.sample import Sample
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
@@ -179,7 +179,7 @@ def _why_not(found: BestNode, prepared: Prepared) -> str:
         found.space.evaluated.values(), key=lambda each: (each.lost or 0, each.tally.suppressed, each.levels)
     )
     suppressed = closest.tally.suppressed if closest.lost is None else closest.lost
-    everybody = seen_by(prepared.sample).records
+    everybody = by_owner(prepared.sample).records
     levels = ", ".join(
         f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
     )

@@ -32,7 +32,7 @@ class Method:
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
 
-    why_not_people: ClassVar[str] = "it counts records"
+    why_not_owners: ClassVar[str] = "it counts records"
     """Why its promise does not hold of people who have several rows, where it does not."""
 
     if_broken: ClassVar[str] = ""
@@ -86,7 +86,7 @@ class Method:
         if not self.counts_records:
             return self.mask(table, randomness)
         raise PlanError(
-            f"{type(self).__name__} cannot protect people who have several rows: {self.why_not_people}. "
+            f"{type(self).__name__} cannot protect people who have several rows: {self.why_not_owners}. "
             "Keep one row per person and say ",
             Say("person", NOTHING),
             ", or use Mondrian or `veil.anonymize`, which count people",

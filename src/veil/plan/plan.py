@@ -319,7 +319,7 @@ class Plan:
         if self.choose_by == "quasi-identifiers":
             self._check_blind()
         for model in self.models:
-            if model.absence_tells and self.suppressed_rows == "drop" and self.suppression_limit > 0:
+            if model.protects_absence and self.suppressed_rows == "drop" and self.suppression_limit > 0:
                 raise PlanError(
                     f"{model} promises a minimum probability of being in the release, but dropped rows "
                     "would show who is not in it. Blank these rows instead (",
@@ -367,7 +367,7 @@ class Plan:
                 treated = {**self.identifying, self.person_column: "remove"}
                 object.__setattr__(self, "identifying", treated)
             for model in self.models:
-                reason = model.why_not_people(all_rows=self.knows == "all rows")
+                reason = model.why_not_owners(all_rows=self.knows == "all rows")
                 if reason is not None:
                     raise PlanError(
                         f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "

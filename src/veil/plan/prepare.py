@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.owner_sample import seen_by
+from veil.classes.owner_sample import by_owner
 from veil.classes.sample import Sample, SampleAttribute
 from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
@@ -144,7 +144,7 @@ def prepare(
         all_rows=plan.knows == "all rows",
     )
     for model in plan.searched_models:
-        voters = seen_by(sample, model.views[0])
+        voters = by_owner(sample, model.views[0])
         smallest = model.minimal_class_size(voters)
         if smallest > voters.records and not may_be_empty:
             what = "records" if people is None else "people"

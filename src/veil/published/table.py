@@ -265,7 +265,7 @@ class Published:
 
     # --- people -----------------------------------------------------------------------------------
 
-    def viewed(self, view: View) -> Published:
+    def with_view(self, view: View) -> Published:
         """The same table, whose histograms read several values of a person in another way."""
         made = copy.copy(self)
         made.view = view
@@ -320,7 +320,7 @@ class Published:
         """Count the classes in which somebody shows two values of an attribute."""
         if self.persons is None:
             return 0
-        number, _, count = self.viewed("most").histograms(attribute)
+        number, _, count = self.with_view("most").histograms(attribute)
         return int(np.count_nonzero(count_codes(number, self.sizes.size, count) > self.sizes))
 
     def count_baseline(self, codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:

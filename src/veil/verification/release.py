@@ -42,7 +42,7 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
         return model.verify_parts(published, parts)
     parts = list(parts)
     views = [
-        model.verify_parts(published.viewed(view), (part.viewed(view) for part in parts))
+        model.verify_parts(published.with_view(view), (part.with_view(view) for part in parts))
         for view in model.views
     ]
     found = next((each for each in views if not each.holds), views[0])

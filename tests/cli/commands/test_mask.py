@@ -13,7 +13,7 @@ from pyarrow import csv as arrow_csv
 from support.cli import contents, veil
 from veil.cli.steps import read_step
 from veil.errors import ParameterError
-from veil.masking import GlobalRecoding, LocalSuppression, PostRandomization, RankSwapping, TopCoding
+from veil.masking import PRAM, GlobalRecoding, LocalSuppression, RankSwapping, TopCoding
 from veil.recipe.masking import masking_schema
 
 STEPS = """\
@@ -159,7 +159,7 @@ def test_a_plain_hash_is_warned_about(folder: Path) -> None:
         ("global-recoding:x,mapping=a:b|c:d", GlobalRecoding("x", mapping={"a": "b", "c": "d"})),
         ("global-recoding:x,breaks=18|65", GlobalRecoding("x", breaks=[18, 65])),
         ("local-suppression:a,b,k=2,importance=a:2", LocalSuppression(["a", "b"], 2, {"a": 2})),
-        ("post-randomization:sex,0.9,invariant=true", PostRandomization("sex", 0.9, invariant=True)),
+        ("post-randomization:sex,0.9,invariant=true", PRAM("sex", 0.9, invariant=True)),
     ],
 )
 def test_steps_on_the_command_line(text: str, expected: object) -> None:

@@ -280,7 +280,7 @@ def test_models_that_say_so_survive_a_union_of_different_people(model: Any) -> N
         ]
         if verify_model(_published(classes, merged=False), model).holds:
             tried += 1
-            if model.survives_union_of_people:
+            if model.survives_union_of_owners:
                 assert verify_model(_published(classes, merged=True), model).holds, classes
         if tried == 40:
             break
@@ -294,7 +294,7 @@ def test_the_worst_view_of_two_classes_may_be_worse_than_that_of_each() -> None:
     apart, merged = (
         min(
             veil.EntropyLDiversity.strongest(
-                _published([first, second], merged=each).viewed("worst"), ["dx"]
+                _published([first, second], merged=each).with_view("worst"), ["dx"]
             ),
             key=lambda found: found.value,
         ).value
@@ -304,7 +304,7 @@ def test_the_worst_view_of_two_classes_may_be_worse_than_that_of_each() -> None:
     assert both.persons is not None
     assert both.persons.number == 20
     assert merged != apart
-    assert not veil.EntropyLDiversity("dx", 2.0).survives_union_of_people
+    assert not veil.EntropyLDiversity("dx", 2.0).survives_union_of_owners
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,16 @@ from veil.base.randomness import Randomness
 from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.methods import (
+    MDAV,
+    VMDAV,
     GeneticMicroaggregation,
     KWard,
-    MaximumDistanceToAverageVector,
     UnivariateMicroaggregation,
-    VariableMaximumDistanceToAverageVector,
 )
 from veil.masking.ties.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
 from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
-    MaximumDistanceToAverageVectorSwapping,
+    MDAVSwapping,
     draw_swaps,
 )
 from veil.masking.ties.whole_record_swapping import WholeRecordSwapping
@@ -75,7 +75,7 @@ def test_soria_comas_mdav_columns_of_tables_6_1_and_6_5(k, error, linked, varian
     """To every printed digit; the range of a column is from 0 to 1.5 times its maximum."""
     before = values(census(), FOUR)
     bounds = {name: (0, 1.5 * column.max()) for name, column in zip(FOUR, before, strict=True)}
-    method = MaximumDistanceToAverageVector(FOUR, k, bounds=bounds)
+    method = MDAV(FOUR, k, bounds=bounds)
     made = method.mask(census(), Randomness())
     after = values(made.table, FOUR)
     assert f"{made.facts['SSE']:.2e}" == error
@@ -102,17 +102,14 @@ def record_linkage(before: np.ndarray, after: np.ndarray) -> float:
 def test_soria_comas_plain_mdav_needs_k_of_about_20_to_link_less_than_5_percent():
     before = values(census(), FOUR)
     bounds = {name: (0, 1.5 * column.max()) for name, column in zip(FOUR, before, strict=True)}
-    linked = [
-        record_linkage(before, values(masked(MaximumDistanceToAverageVector(FOUR, k, bounds=bounds)), FOUR))
-        for k in (15, 20)
-    ]
+    linked = [record_linkage(before, values(masked(MDAV(FOUR, k, bounds=bounds)), FOUR)) for k in (15, 20)]
     assert linked[0] > 0.05 > linked[1]
 
 
 @pytest.mark.parametrize(("k", "loss"), [(3, 5.692186279), (5, 9.088435498), (10, 14.15593043)])
 def test_loss_of_mdav_on_standardized_columns(k, loss):
     """L = SSE/SST in percent, as comparisons of microaggregation methods print it for MDAV on Census."""
-    method = MaximumDistanceToAverageVector(census().column_names, k, distance="standard deviation")
+    method = MDAV(census().column_names, k, distance="standard deviation")
     facts = method.mask(census(), Randomness()).facts
     assert 100 * facts["L of standardized columns"] == pytest.approx(loss, rel=1e-9)
 
@@ -124,7 +121,7 @@ def test_which_method_loses_how_much():
         made = method(names, 5, **options).mask(census(), Randomness.for_testing(1))
         return float(made.facts["L of standardized columns"])
 
-    mdav = loss(MaximumDistanceToAverageVector, distance="standard deviation")
+    mdav = loss(MDAV, distance="standard deviation")
     by_ranking = loss(UnivariateMicroaggregation)
     optimal = loss(UnivariateMicroaggregation, sizes="optimal")
     along = loss(UnivariateMicroaggregation, order="principal component")
@@ -132,9 +129,7 @@ def test_which_method_loses_how_much():
     assert optimal < by_ranking < mdav < along_optimal < along
     assert loss(GeneticMicroaggregation, distance="standard deviation") < 0.97 * mdav
     assert loss(KWard, distance="standard deviation") == pytest.approx(mdav, rel=0.05)
-    assert loss(VariableMaximumDistanceToAverageVector, distance="standard deviation") == pytest.approx(
-        mdav, rel=0.05
-    )
+    assert loss(VMDAV, distance="standard deviation") == pytest.approx(mdav, rel=0.05)
 
 
 # --- correlations: Tables 3.6 to 3.10 -------------------------------------------------------------
@@ -185,7 +180,7 @@ def test_soria_comas_table_3_6():
 
 def test_soria_comas_table_3_7():
     """MDAV of all 13 columns as they are, k = 12: all 70 cells within 0.01 of what rounds to the print."""
-    method = MaximumDistanceToAverageVector(census().column_names, 12, distance="raw")
+    method = MDAV(census().column_names, 12, distance="raw")
     found = cells(masked(method))
     printed = TABLE_3_7.split()
     gaps = np.abs(found - np.array(printed, float))
@@ -216,7 +211,7 @@ def test_soria_comas_table_3_10_ir_swap(k, printed):
 @pytest.mark.parametrize(("k", "printed"), list(zip(SIZES, MDAV_SWAP, strict=True)))
 def test_soria_comas_table_3_10_mdav_swap(k, printed):
     confidential = census().column_names[6:]
-    method = MaximumDistanceToAverageVectorSwapping(confidential, k, distance="raw")
+    method = MDAVSwapping(confidential, k, distance="raw")
     assert changes(masked(method, seed) for seed in range(3)) == pytest.approx(
         printed, rel=0.1 if k < 300 else 0.2
     )
@@ -225,9 +220,7 @@ def test_soria_comas_table_3_10_mdav_swap(k, printed):
 @pytest.mark.parametrize(("k", "printed"), list(zip(SIZES, MDAV_ID, strict=True)))
 def test_soria_comas_table_3_10_mdav_id(k, printed):
     """Over all 78 pairs of different attributes, of which the 15 pairs of quasi-identifiers count as unchanged."""
-    found = np.abs(
-        cells(masked(MaximumDistanceToAverageVector(census().column_names, k, distance="raw"))) - original()
-    )
+    found = np.abs(cells(masked(MDAV(census().column_names, k, distance="raw"))) - original())
     assert found.sum() / 78 == pytest.approx(printed, rel=0.05)
 
 
@@ -258,8 +251,8 @@ def test_whole_confidential_records_keep_their_correlations():
 def test_soria_comas_claim_that_swapping_keeps_more():
     """Much the same quality at k = 11 (MDAV-ID), 25 (MDAV-SWAP) and 300 (IR-SWAP)."""
     names = census().column_names
-    centroids = changes([masked(MaximumDistanceToAverageVector(names, 11, distance="raw"))])
-    by_mdav = changes([masked(MaximumDistanceToAverageVectorSwapping(names[6:], 25, distance="raw"))])
+    centroids = changes([masked(MDAV(names, 11, distance="raw"))])
+    by_mdav = changes([masked(MDAVSwapping(names[6:], 25, distance="raw"))])
     by_ranking = changes([masked(IndividualRankingSwapping(names[6:], 300))])
     assert by_mdav == pytest.approx(centroids, rel=0.3)
     assert by_ranking == pytest.approx(centroids, rel=0.3)
@@ -292,7 +285,7 @@ def test_soria_comas_table_3_11_mdav_id(k, printed):
     the columns as quasi-identifiers, whose pairs count as unchanged, gives means 5 to 7 % and deviations 7 to 11 % above.)
     """
     table = read(EIA).table
-    method = MaximumDistanceToAverageVector(table.column_names, k, distance="raw")
+    method = MDAV(table.column_names, k, distance="raw")
     made = method.mask(table, Randomness())
     changed = np.abs(np.corrcoef(values(made.table)) - np.corrcoef(values(table)))[np.triu_indices(10)]
     assert changed.size == 55

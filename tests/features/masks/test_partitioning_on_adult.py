@@ -15,7 +15,7 @@ from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from veil import models as m
 from veil.base.randomness import Randomness
 from veil.masking.partition.mondrian import Mondrian
-from veil.masking.partition.partitioning import Workpiece
+from veil.masking.partition.partitioning import Partitioning
 from veil.masking.partition.specialization import TopDownSpecialization
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -86,7 +86,7 @@ def test_a_part_of_adult_is_cut_like_by_the_twin(relaxed: bool) -> None:
         for name in NAMES
     ]
     case = Case(columns, {})
-    work = Workpiece(table, {**trees, "age": None}, [m.KAnonymity(3)], rows=relaxed)
+    work = Partitioning(table, {**trees, "age": None}, [m.KAnonymity(3)], rows=relaxed)
     expected = twin.mondrian(case, lambda rows: len(rows) < 3, relaxed)
     assert twin.classes_of(work, relaxed) == set(map(frozenset, expected))
 

@@ -188,8 +188,8 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         [cell("age", "[1, 2[")],
     ),
     "UnivariateMicroaggregation": ({"columns": "age", "k": 3}, _MICRO),
-    "MaximumDistanceToAverageVector": ({"columns": ["age", "income"], "k": 3}, _MICRO),
-    "VariableMaximumDistanceToAverageVector": ({"columns": ["age", "income"], "k": 3}, _MICRO),
+    "MDAV": ({"columns": ["age", "income"], "k": 3}, _MICRO),
+    "VMDAV": ({"columns": ["age", "income"], "k": 3}, _MICRO),
     "KWard": ({"columns": ["age"], "k": 3}, _MICRO),
     "GeneticMicroaggregation": ({"columns": ["age"], "k": 3, "generations": 3}, _MICRO),
     "TClosenessThroughMicroaggregation": (
@@ -241,7 +241,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"columns": "income", "k": 4},
         [cell("income", _outlier), column("income", lambda cells: cells.to_pylist()[::-1])],
     ),
-    "MaximumDistanceToAverageVectorSwapping": ({"columns": "income", "k": 4}, [cell("income", _outlier)]),
+    "MDAVSwapping": ({"columns": "income", "k": 4}, [cell("income", _outlier)]),
     "WholeRecordSwapping": (
         {"columns": ["income", "ill"], "k": 4},
         [
@@ -268,7 +268,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"columns": "income", "p": 20},
         [cell("income", _outlier), column("income", lambda cells: cells.to_pylist()[::-1])],
     ),
-    "PostRandomization": (
+    "PRAM": (
         {
             "column": "ill",
             "matrix": {

@@ -79,8 +79,8 @@ def draw_method(chance: random.Random, k: int) -> tuple[Method, list[str], list[
             columns,
             promised[:1],
         ),
-        (masking.MaximumDistanceToAverageVector([*columns, "sex"], k), [*columns, "sex"], promised[:1]),
-        (masking.VariableMaximumDistanceToAverageVector(columns, k, gamma=1.1), columns, promised[:1]),
+        (masking.MDAV([*columns, "sex"], k), [*columns, "sex"], promised[:1]),
+        (masking.VMDAV(columns, k, gamma=1.1), columns, promised[:1]),
         (masking.KWard(columns, k, aggregate=shown), columns, promised[:1]),
         (masking.GeneticMicroaggregation(columns, k, generations=3), columns, promised[:1]),
     ]
@@ -185,14 +185,14 @@ def test_people_with_one_row_each_get_what_rows_get() -> None:
 COUNTING = [
     masking.Mondrian(["age"], KAnonymity(3)),
     masking.LocalSuppression(["age", "sex"], 3),
-    masking.MaximumDistanceToAverageVector(["age"], 3),
+    masking.MDAV(["age"], 3),
 ]
 ROW_BY_ROW = [
     masking.Anatomy("dx", 2),
     masking.BucketizedTCloseness("age", 2, 4),
     masking.ConfidentialAttributePartitioning("age", 3),
     masking.IndividualRankingSwapping("age", 3),
-    masking.MaximumDistanceToAverageVectorSwapping("age", 3),
+    masking.MDAVSwapping("age", 3),
     masking.WholeRecordSwapping("dx", 3, ["age"]),
     masking.TClosenessThroughMicroaggregation("age", 3, "dx", 0.5, "equal"),
     masking.RandomizedResponse("dx", ["flu", "cold", "gout"], "ln(3)"),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import veil
 from support.report import texts_of_pdf
 from veil import KAnonymity
-from veil.masking import MaximumDistanceToAverageVector, RankSwapping, UncorrelatedNoise
+from veil.masking import MDAV, RankSwapping, UncorrelatedNoise
 from veil.report import collect_facts
 from veil.report.pages.blocks import Code, Heading, Paragraph, Section, TableBlock
 from veil.report.pages.html import page
@@ -25,9 +25,7 @@ NAMES = ("marital-status", "native-country", "occupation", "education", "workcla
 
 def masked() -> veil.Release:
     table = patients(300).select(["age", "stay", "cost", "zip", "diagnosis"]).drop_null()
-    return veil.mask(
-        table, [MaximumDistanceToAverageVector(["age", "stay"], 5), UncorrelatedNoise("cost", alpha=0.1)]
-    )
+    return veil.mask(table, [MDAV(["age", "stay"], 5), UncorrelatedNoise("cost", alpha=0.1)])
 
 
 def test_a_number_keeps_its_sign(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.masking import GlobalRecoding, MaximumDistanceToAverageVector, RandomPseudonyms
+from veil.masking import MDAV, GlobalRecoding, RandomPseudonyms
 from veil.models import AlphaKAnonymity, DeltaPresence, Inclusion, TCloseness
 from veil.report import collect_facts
 
@@ -145,7 +145,7 @@ def masked() -> Release:
         GlobalRecoding("town", mapping=towns),
         GlobalRecoding("born", hierarchy=h.dates("decade"), level=1),
         GlobalRecoding("job", mapping={"nurse": "care", "cook": "other", JOB: "other"}),
-        MaximumDistanceToAverageVector(["wealth", "income"], 10),
+        MDAV(["wealth", "income"], 10),
     ]
     return veil.mask(people(), steps)
 

@@ -17,16 +17,16 @@ from support.masking.running import masked, outcome
 from veil import hierarchies as h
 from veil.errors import HierarchyError, InputError, ParameterError, PlanError
 from veil.masking.microaggregation.methods import (
+    MDAV,
+    VMDAV,
     GeneticMicroaggregation,
     KWard,
-    MaximumDistanceToAverageVector,
     UnivariateMicroaggregation,
-    VariableMaximumDistanceToAverageVector,
 )
 
 TOGETHER = [
-    MaximumDistanceToAverageVector,
-    VariableMaximumDistanceToAverageVector,
+    MDAV,
+    VMDAV,
     KWard,
     GeneticMicroaggregation,
 ]
@@ -108,9 +108,7 @@ def test_numbers_categories_and_dates_together(method):
 
 
 def test_aggregates_by_column():
-    method = MaximumDistanceToAverageVector(
-        ["age", "income", "sex"], 3, aggregate={"age": "interval", "sex": "set"}, keep_type=True
-    )
+    method = MDAV(["age", "income", "sex"], 3, aggregate={"age": "interval", "sex": "set"}, keep_type=True)
     after = masked(method, PEOPLE)
     assert [after[name][0] for name in ("age", "income", "sex")] == ["[20, 40]", 2.375, "{f, m}"]
     assert [after[name][3] for name in ("age", "income", "sex")] == ["[60, 69]", 8.5, "{m}"]
@@ -124,7 +122,7 @@ def test_keep_type_keeps_integers():
 
 def test_columns_of_categories_alone():
     table = {"sex": ["f", "m", "f", "m"], "city": ["a", "b", "a", "a"]}
-    after = masked(MaximumDistanceToAverageVector(["sex", "city"], 2, aggregate="set"), table)
+    after = masked(MDAV(["sex", "city"], 2, aggregate="set"), table)
     assert after == {"sex": ["{f}", "{m}", "{f}", "{m}"], "city": ["{a}", "{a, b}", "{a}", "{a, b}"]}
     assert "SSE" not in outcome(KWard(["sex", "city"], 2), table).facts
 
@@ -134,17 +132,17 @@ def test_a_hierarchy_makes_values_close():
         [["flu", "virus", "*"], ["cold", "virus", "*"], ["gout", "joint", "*"], ["rheuma", "joint", "*"]]
     )
     table = {"ill": ["flu", "gout", "cold", "rheuma"]}
-    with_hierarchy = MaximumDistanceToAverageVector("ill", 2, aggregate="set", hierarchies={"ill": ills})
+    with_hierarchy = MDAV("ill", 2, aggregate="set", hierarchies={"ill": ills})
     assert masked(with_hierarchy, table)["ill"] == ["{cold, flu}", "{gout, rheuma}"] * 2
-    assert masked(MaximumDistanceToAverageVector("ill", 2, aggregate="set"), table)["ill"][0] == "{flu, gout}"
+    assert masked(MDAV("ill", 2, aggregate="set"), table)["ill"][0] == "{flu, gout}"
 
 
 def test_bounds_instead_of_what_occurs():
     """Over its own range `b` differs as much as `a`; over what is possible it hardly differs."""
     table = {"a": [0, 1, 100, 101], "b": [0, 9, 0.5, 9.5]}
-    by_range = MaximumDistanceToAverageVector(["a", "b"], 2, aggregate="set", bounds={"b": (0, 1000)})
+    by_range = MDAV(["a", "b"], 2, aggregate="set", bounds={"b": (0, 1000)})
     assert masked(by_range, table)["a"] == ["{0, 1}", "{0, 1}", "{100, 101}", "{100, 101}"]
-    raw = MaximumDistanceToAverageVector(["a", "b"], 2, distance="raw", aggregate="set")
+    raw = MDAV(["a", "b"], 2, distance="raw", aggregate="set")
     assert masked(raw, table)["a"] == ["{0, 1}", "{0, 1}", "{100, 101}", "{100, 101}"]
 
 
@@ -277,7 +275,7 @@ def test_bad_parameters_of_single_methods():
     with pytest.raises(InputError, match="'a' holds values of type string, and numbers are needed"):
         outcome(UnivariateMicroaggregation("a", 2), {"a": ["x", "y"]})
     with pytest.raises(ParameterError, match="`gamma` .* greater than or equal to 0, not -1"):
-        VariableMaximumDistanceToAverageVector("age", 2, gamma=-1)
+        VMDAV("age", 2, gamma=-1)
     with pytest.raises(ParameterError, match="`generations` .* greater than or equal to 1, not 0"):
         GeneticMicroaggregation("age", 2, generations=0)
 
@@ -286,8 +284,8 @@ def test_bad_parameters_of_single_methods():
     "method",
     [
         UnivariateMicroaggregation(["a", "b"], 3, order="single axis", axis="b", aggregate={"a": "set"}),
-        MaximumDistanceToAverageVector(["a"], 3, bounds={"a": (0, 9)}, hierarchies={"a": h.suppression()}),
-        VariableMaximumDistanceToAverageVector(["a"], 3, gamma=1.1),
+        MDAV(["a"], 3, bounds={"a": (0, 9)}, hierarchies={"a": h.suppression()}),
+        VMDAV(["a"], 3, gamma=1.1),
         KWard(["a"], 3, distance="raw", keep_type=True),
         GeneticMicroaggregation(["a"], 3, start="k-Ward", generations=7),
     ],

@@ -25,7 +25,7 @@ from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, 
 from veil.masking.partition import mondrian
 from veil.masking.partition.mondrian import Mondrian, partition
 from veil.masking.partition.mondrian_kernels import _median
-from veil.masking.partition.partitioning import Workpiece
+from veil.masking.partition.partitioning import Partitioning
 from veil.models.subset import Rows
 from veil.outcome.outcome import Outcome
 from veil.verification.outcome import verify_outcome
@@ -77,7 +77,7 @@ def test_the_partition_is_that_of_the_twin(case: Case, promise: Any, relaxed: bo
     theirs, ours = promise
     rejects = case.rejects(theirs)
     try:
-        work = Workpiece(case.table, case.hierarchies, ours, rows=relaxed)
+        work = Partitioning(case.table, case.hierarchies, ours, rows=relaxed)
     except (NoSolutionError, PlanError):
         assert rejects(list(range(case.size)))
         return
@@ -136,7 +136,7 @@ def label(column: Column, rows: list[int], numbers: str) -> str | None:
 def test_no_allowable_cut_is_left(case: Case, k: int, relaxed: bool) -> None:
     if k > case.size:
         return
-    work = Workpiece(case.table, case.hierarchies, [m.KAnonymity(k)], rows=relaxed)
+    work = Partitioning(case.table, case.hierarchies, [m.KAnonymity(k)], rows=relaxed)
     for rows in map(sorted, classes_of(work, relaxed)):
         for column in case.columns:
             if len({column.cells[row] for row in rows}) == 1:
@@ -172,7 +172,7 @@ def test_the_number_of_threads_does_not_matter(
     table = pa.table(columns)
     names = dict.fromkeys(["q0", "q1", "q2", "q3"])
     alone, *others = (
-        partition(Workpiece(table, names, models, rows=relaxed), relaxed=relaxed, threads=threads)
+        partition(Partitioning(table, names, models, rows=relaxed), relaxed=relaxed, threads=threads)
         for threads in (1, 2, 3)
     )
     assert alone.begins.size > 50

@@ -19,14 +19,14 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
-    MaximumDistanceToAverageVectorSwapping,
+    MDAVSwapping,
     draw_swaps,
     linkage_probabilities,
     swapping_likelihoods,
 )
 from veil.verification.steps.step import verify_step
 
-BOTH = [IndividualRankingSwapping, MaximumDistanceToAverageVectorSwapping]
+BOTH = [IndividualRankingSwapping, MDAVSwapping]
 numbers = st.one_of(st.integers(-3, 3), st.integers(-(10**9), 10**9))
 
 
@@ -60,7 +60,7 @@ def test_individual_ranking_moves_values_among_their_neighbours_only(values, k):
 
 def test_values_move_among_records_that_are_alike():
     table = {"age": [20, 21, 22, 60, 61, 62], "sex": ["f", "f", "f", "m", "m", "m"], "ill": list("abcdef")}
-    after = masked(MaximumDistanceToAverageVectorSwapping("ill", 3, others=["age"]), table)
+    after = masked(MDAVSwapping("ill", 3, others=["age"]), table)
     assert set(after["ill"][:3]) == set("abc")
     assert after["age"] == table["age"]
 
@@ -129,9 +129,9 @@ def test_bad_input_of_single_methods():
     with pytest.raises(
         PlanError, match="no other column than 'x' to compare records by. Use IndividualRanking"
     ):
-        outcome(MaximumDistanceToAverageVectorSwapping("x", 2), {"x": [1, 2, 3]})
+        outcome(MDAVSwapping("x", 2), {"x": [1, 2, 3]})
     with pytest.raises(InputError, match="'age' has no value in row 1"):
-        outcome(MaximumDistanceToAverageVectorSwapping("x", 2), {"age": [None, 1.0], "x": [1, 2]})
+        outcome(MDAVSwapping("x", 2), {"age": [None, 1.0], "x": [1, 2]})
 
 
 # --- the audit ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
-from veil.masking import PostRandomization
+from veil.masking import PRAM
 
 JOBS = {"job": ["cook"] * 6 + ["miner"] * 3 + ["judge"], "age": list(range(10))}
 
@@ -28,7 +28,7 @@ def test_invariant_pram_keeps_the_expected_share_of_every_value(values, data):
     """t R = t, exactly, whatever matrix it begins with."""
     names = sorted(set(values))
     if data.draw(st.booleans()):
-        method = PostRandomization("x", data.draw(st.sampled_from([0, 0.1, 1 / 3, 0.8, 1])), invariant=True)
+        method = PRAM("x", data.draw(st.sampled_from([0, 0.1, 1 / 3, 0.8, 1])), invariant=True)
     else:
         weights = data.draw(
             st.lists(
@@ -41,7 +41,7 @@ def test_invariant_pram_keeps_the_expected_share_of_every_value(values, data):
             name: {other: Fraction(each, sum(row)) for other, each in zip(names, row, strict=True)}
             for name, row in zip(names, weights, strict=True)
         }
-        method = PostRandomization("x", matrix=matrix, invariant=True)
+        method = PRAM("x", matrix=matrix, invariant=True)
     found = transitions(method, {"x": values})
     counts = Counter(values)
     assert all(sum(row.values()) == 1 for row in found.values())
@@ -50,7 +50,7 @@ def test_invariant_pram_keeps_the_expected_share_of_every_value(values, data):
 
 
 def test_the_default_matrix():
-    found = transitions(PostRandomization("job", 0.7), JOBS)
+    found = transitions(PRAM("job", 0.7), JOBS)
     assert found["miner"] == {"cook": Fraction(3, 20), "miner": Fraction(7, 10), "judge": Fraction(3, 20)}
 
 
@@ -60,16 +60,14 @@ def test_a_given_matrix_is_taken_literally():
         "miner": {"miner": 1},
         "judge": {"cook": "1/3", "judge": "2/3"},
     }
-    found = transitions(PostRandomization("job", matrix=matrix), JOBS)
+    found = transitions(PRAM("job", matrix=matrix), JOBS)
     assert found["cook"] == {"cook": Fraction(1, 10), "miner": Fraction(1, 5), "judge": Fraction(7, 10)}
     assert found["judge"] == {"cook": Fraction(1, 3), "judge": Fraction(2, 3)}
 
 
 def test_draws_have_the_probabilities_of_the_matrix():
     matrix = {"cook": {"cook": 0.5, "miner": 0.2, "clerk": 0.3}, "miner": {"cook": 1}}
-    made = masked(
-        PostRandomization("job", matrix=matrix), {"job": ["cook"] * 20_000 + ["miner"] * 10}, seed=11
-    )["job"]
+    made = masked(PRAM("job", matrix=matrix), {"job": ["cook"] * 20_000 + ["miner"] * 10}, seed=11)["job"]
     drawn = Counter(made[:20_000])
     assert set(made[20_000:]) == {"cook"}
     # Standard deviations are at most 71.
@@ -80,7 +78,7 @@ def test_draws_have_the_probabilities_of_the_matrix():
 
 def test_both_draws_of_invariant_pram_together():
     values = ["a"] * 15_000 + ["b"] * 5_000
-    method = PostRandomization("x", 0.6, invariant=True)
+    method = PRAM("x", 0.6, invariant=True)
     expected = transitions(method, {"x": values})
     made = masked(method, {"x": values}, seed=12)["x"]
     assert made[:15_000].count("b") == pytest.approx(float(15_000 * expected["a"]["b"]), abs=350)
@@ -89,18 +87,12 @@ def test_both_draws_of_invariant_pram_together():
 
 
 def test_missing_values_and_types_stay():
-    made = outcome(
-        PostRandomization("x", 0), pa.table({"x": pa.array([1, None, 2], pa.int8()), "y": [1, 2, 3]})
-    )
+    made = outcome(PRAM("x", 0), pa.table({"x": pa.array([1, None, 2], pa.int8()), "y": [1, 2, 3]}))
     assert made.table["x"].type == pa.int8()
     assert made.table.to_pydict() == {"x": [2, None, 1], "y": [1, 2, 3]}
-    made = outcome(
-        PostRandomization("x", matrix={"1": {"3": 1}, "2": {"2": 1}}), pa.table({"x": pa.array([1, 2])})
-    )
+    made = outcome(PRAM("x", matrix={"1": {"3": 1}, "2": {"2": 1}}), pa.table({"x": pa.array([1, 2])}))
     assert made.table["x"].to_pylist() == [3, 2]
-    assert (
-        outcome(PostRandomization("job", 0.9), JOBS).facts["smallest probability that a value stays"] == 0.9
-    )
+    assert outcome(PRAM("job", 0.9), JOBS).facts["smallest probability that a value stays"] == 0.9
 
 
 @pytest.mark.parametrize(
@@ -122,7 +114,7 @@ def test_missing_values_and_types_stay():
 )
 def test_a_matrix_that_is_not_stochastic(matrix, message):
     with pytest.raises(ParameterError, match=message):
-        PostRandomization("x", matrix=matrix)
+        PRAM("x", matrix=matrix)
 
 
 def test_tenths_are_tenths():
@@ -132,25 +124,25 @@ def test_tenths_are_tenths():
     for each in row.values():
         total += each
     assert total != 1
-    PostRandomization("x", matrix={"a": row})
+    PRAM("x", matrix={"a": row})
 
 
 def test_bad_input():
     with pytest.raises(ParameterError, match="needs `retention` or `matrix`, one of the two"):
-        PostRandomization("x")
-    with pytest.raises(ParameterError, match="`retention` of PostRandomization should be from 0 to 1"):
-        PostRandomization("x", 1.1)
+        PRAM("x")
+    with pytest.raises(ParameterError, match="`retention` of PRAM should be from 0 to 1"):
+        PRAM("x", 1.1)
     with pytest.raises(InputError, match="column 'x' has the same value in every row"):
-        outcome(PostRandomization("x", 0.5), {"x": ["a", "a"]})
+        outcome(PRAM("x", 0.5), {"x": ["a", "a"]})
     with pytest.raises(
         InputError, match="column 'x' has 1001 distinct values, and at most 1000 are supported"
     ):
-        outcome(PostRandomization("x", 0.5), {"x": list(range(1001))})
+        outcome(PRAM("x", 0.5), {"x": list(range(1001))})
     with pytest.raises(PlanError, match="`matrix` has no entry for the value 'b' of column 'x'"):
-        outcome(PostRandomization("x", matrix={"a": {"a": 1}}), {"x": ["a", "b"]})
+        outcome(PRAM("x", matrix={"a": {"a": 1}}), {"x": ["a", "b"]})
     with pytest.raises(PlanError, match="`matrix` names 'z', which is not a value of type int64"):
-        outcome(PostRandomization("x", matrix={"1": {"z": 1}}), {"x": [1]})
+        outcome(PRAM("x", matrix={"1": {"z": 1}}), {"x": [1]})
     fine = {"a": {"a": "1/4611686018427387847", "b": "4611686018427387846/4611686018427387847"}}
-    uneven = PostRandomization("x", matrix={**fine, "b": {"a": "1/3", "b": "2/3"}}, invariant=True)
+    uneven = PRAM("x", matrix={**fine, "b": {"a": "1/3", "b": "2/3"}}, invariant=True)
     with pytest.raises(PlanError, match="no common denominator below 2"):
         outcome(uneven, {"x": ["a", "b"]})

@@ -131,7 +131,7 @@ def _method(r: Random, n: int) -> tuple[Any, set[str], Check]:
                 lambda old, new: _alike(new, ["a"], size) and _aggregated(old, new, "a", aggregate),
             ),
             (
-                k.MaximumDistanceToAverageVector(known, size),
+                k.MDAV(known, size),
                 {*known},
                 lambda old, new: _alike(new, known, size),
             ),
@@ -153,7 +153,7 @@ def _method(r: Random, n: int) -> tuple[Any, set[str], Check]:
             (k.DataSwapping(["c"], 0.5), {"c"}, lambda old, new: _exchanged(old, new, "c")),
             (k.ColumnShuffling(["e", "c"]), {"e", "c"}, lambda old, new: _exchanged(old, new, "e")),
             (
-                k.PostRandomization("c", 0.7),
+                k.PRAM("c", 0.7),
                 {"c"},
                 lambda old, new: (
                     {text_of(row["c"]) or None for row in new} <= {"x", "y", "*", "Ulm an der Donau", None}

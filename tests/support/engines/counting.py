@@ -11,14 +11,14 @@ from veil.engines.parts.ranked import Marginals, RankRange, entries
 from veil.masking import Mondrian
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import partition
-from veil.masking.partition.partitioning import Workpiece
+from veil.masking.partition.partitioning import Partitioning
 
 
 class Rows:
     """What `Numbered` knows, counted row by row in plain Python."""
 
     def __init__(self, table: pa.Table, method: Mondrian) -> None:
-        self.work = Workpiece(table, method.quasi_identifiers, method.models)
+        self.work = Partitioning(table, method.quasi_identifiers, method.models)
         self.scheme = Scheme.of(self.work.columns)
         self.domains = [len(each.values) for each in self.work.attributes]
         self.whole = RankRange(

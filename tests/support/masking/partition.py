@@ -20,7 +20,7 @@ from support import oracle, strategies
 from veil import hierarchies as h
 from veil import models as m
 from veil.masking.partition.mondrian import partition
-from veil.masking.partition.partitioning import Workpiece
+from veil.masking.partition.partitioning import Partitioning
 from veil.models.base import PrivacyModel
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -183,7 +183,7 @@ def published_classes(table: pa.Table, names: list[str]) -> list[Rows]:
     return list(found.values())
 
 
-def classes_of(work: Workpiece, relaxed: bool = False) -> set[frozenset[int]]:
+def classes_of(work: Partitioning, relaxed: bool = False) -> set[frozenset[int]]:
     """Rows of each class that the engine makes."""
     found = partition(work, relaxed=relaxed)
     rows: dict[int, Rows] = {}

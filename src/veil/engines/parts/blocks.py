@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress, following
 from veil.engines.condense import condense
-from veil.engines.engine_rows import EngineHeld
+from veil.engines.engine_rows import EngineRows
 from veil.engines.parts.check import check_staged, together
 from veil.engines.parts.divide import Block
 from veil.engines.parts.labels import Labelled
@@ -100,7 +100,7 @@ class Blocks(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockSource(EngineHeld):
+class BlockSource(EngineRows):
     """A table in parts. Of its rows, `table` knows how often each value occurs in each column."""
 
     blocks: Blocks

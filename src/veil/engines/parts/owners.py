@@ -6,7 +6,7 @@ table, with the hierarchies of the whole, so that not all different rows have to
 
 Why all promises still hold. A class that a part accepts is published as it is, unless a class of another part has the same
 labels, and for everybody who looks, the two are one. Nobody is in both, so that people add up, and so do the views of what
-they show: a model that survives a union of such classes (`PrivacyModel.survives_union_of_people`) holds, others are
+they show: a model that survives a union of such classes (`PrivacyModel.survives_union_of_owners`) holds, others are
 refused. With all rows of a person known, a class has people with the same rows, and nothing changes. Who learns in which
 part somebody is learns nothing that is not protected: each part keeps every promise by itself. No part lets a larger
 share of its people lose rows than the plan allows, so neither do all together.
@@ -31,7 +31,7 @@ from veil.base.progress import Progress, following
 from veil.base.wording import plural
 from veil.engines.condense import Condensed
 from veil.engines.copy import bring_over
-from veil.engines.engine_rows import EngineHeld
+from veil.engines.engine_rows import EngineRows
 from veil.engines.parts.blocks import most_that_fit, stack_tables
 from veil.engines.parts.owner_parts import OwnerParts, OwnersPart
 from veil.engines.relation import Relation, check_columns
@@ -90,7 +90,7 @@ def anonymize_people_in_parts(
 
 def _check_models(plan: Plan) -> None:
     for model in plan.models:
-        if model.survives_union_of_people and not model.reads_levels:
+        if model.survives_union_of_owners and not model.reads_levels:
             continue
         why = "what is taken for its worst view may be worse in two classes together than in each"
         if model.compares_with:
@@ -282,7 +282,7 @@ def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Ver
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdSource(EngineHeld):
+class CrowdSource(EngineRows):
     """The different rows of all parts, for what is measured on all of them."""
 
     crowd: OwnerParts

@@ -20,7 +20,7 @@ from veil.engines.relation import Relation, check_columns
 from veil.errors import InputError
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import Mondrian
-from veil.masking.partition.partitioning import Entries, Workpiece
+from veil.masking.partition.partitioning import Entries, Partitioning
 from veil.tables.columns import count_codes
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Combinations(NamedTuple):
     """
 
     words: NDArray[np.int64]
-    work: Workpiece
+    work: Partitioning
     item_of_row: NDArray[np.int64]
     codes: list[NDArray[np.int32]]
     weights: NDArray[np.int64]
@@ -105,7 +105,7 @@ class RankedRelation:
         self.sketch = pa.table(
             {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
         )
-        self.work = Workpiece(
+        self.work = Partitioning(
             self.sketch, method.quasi_identifiers, method.models, style=method.numbers, weights=self.weights
         )
         self.scheme = Scheme.of(self.work.columns)

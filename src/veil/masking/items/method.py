@@ -104,7 +104,7 @@ class ItemGeneralization(Method):
     kind: Literal["ItemGeneralization"] = Field(default="ItemGeneralization", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    why_not_people: ClassVar[str] = (
+    why_not_owners: ClassVar[str] = (
         "a row is taken for all that a person holds. Give the items one in each row, and this method the column that tells "
         "people apart"
     )

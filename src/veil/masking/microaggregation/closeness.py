@@ -58,13 +58,13 @@ class TClosenessThroughMicroaggregation(Multivariate):
     )
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-    why_not_people: ClassVar[str] = (
+    why_not_owners: ClassVar[str] = (
         "groups are joined until confidential values are distributed in their rows as in all rows, and somebody with many "
         "rows has a large share of both"
     )
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Refuse: see `why_not_people`."""
+        """Refuse: see `why_not_owners`."""
         return Method.mask_people(self, table, person, randomness)
 
     def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:

@@ -227,27 +227,25 @@ class Multivariate(Measuring, _Microaggregation):
 
 
 @declared(kind_of=Method)
-class MaximumDistanceToAverageVector(Multivariate):
+class MDAV(Multivariate):
     """MDAV: groups of k around the records farthest from the average and from each other; the rest is the last.
 
     Domingo-Ferrer and Torra (2005). The whole partition is found in a shrinking k-d tree, and is the one that
     comparing all distances gives; of records at the same distance the first is taken.
 
     >>> table = pa.table({"age": [20, 41, 24, 47], "sex": ["f", "m", "f", "m"]})
-    >>> MaximumDistanceToAverageVector(["age", "sex"], 2).mask(table, Randomness()).table.to_pydict()
+    >>> MDAV(["age", "sex"], 2).mask(table, Randomness()).table.to_pydict()
     {'age': [22.0, 44.0, 22.0, 44.0], 'sex': ['f', 'm', 'f', 'm']}
     """
 
-    kind: Literal["MaximumDistanceToAverageVector"] = Field(
-        default="MaximumDistanceToAverageVector", repr=False, kw_only=True
-    )
+    kind: Literal["MDAV"] = Field(default="MDAV", repr=False, kw_only=True)
 
     def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         return maximum_distance_to_average_vector(records, self.k)
 
 
 @declared(kind_of=Method)
-class VariableMaximumDistanceToAverageVector(Multivariate):
+class VMDAV(Multivariate):
     """V-MDAV: groups around the records farthest from the average of all that grow where the next one is near.
 
     A record joins a group of less than 2k - 1 if its distance from the group is below gamma times its distance
@@ -255,7 +253,7 @@ class VariableMaximumDistanceToAverageVector(Multivariate):
     Solanas and Martínez-Ballesté (2006), who take 0.2 for scattered and 1.1 for clustered data.
 
     >>> table = pa.table({"age": [20, 21, 22, 47, 48, 49, 50]})
-    >>> method = VariableMaximumDistanceToAverageVector("age", 3, aggregate="interval")
+    >>> method = VMDAV("age", 3, aggregate="interval")
     >>> method.mask(table, Randomness()).table["age"].unique().to_pylist()
     ['[20, 22]', '[47, 50]']
     """
@@ -263,9 +261,7 @@ class VariableMaximumDistanceToAverageVector(Multivariate):
     gamma: Annotated[
         float, Field(ge=0, allow_inf_nan=False, description="how readily groups grow; 0 is never")
     ] = 0.2
-    kind: Literal["VariableMaximumDistanceToAverageVector"] = Field(
-        default="VariableMaximumDistanceToAverageVector", repr=False, kw_only=True
-    )
+    kind: Literal["VMDAV"] = Field(default="VMDAV", repr=False, kw_only=True)
 
     def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         return variable_maximum_distance_to_average_vector(records, self.k, self.gamma)

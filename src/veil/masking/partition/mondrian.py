@@ -18,7 +18,7 @@ from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
 from veil.masking.partition.kernels import arrange, settle
 from veil.masking.partition.mondrian_kernels import propose, survey
-from veil.masking.partition.partitioning import SAME_LABELS, Workpiece
+from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -101,7 +101,7 @@ class Mondrian(Method):
 
     def _partitioned(self, table: pa.Table, person: str | None) -> Outcome:
         self.check_columns(table)
-        work = Workpiece(
+        work = Partitioning(
             table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed, person=person
         )
         classes = partition(work, relaxed=self.relaxed)
@@ -169,7 +169,7 @@ class _Open(NamedTuple):
 _Ranges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def partition(work: Workpiece, *, relaxed: bool = False, threads: int | None = None) -> Classes:
+def partition(work: Partitioning, *, relaxed: bool = False, threads: int | None = None) -> Classes:
     """Cut until no class can be cut. The result does not depend on the number of threads."""
     return _Cutting(work, relaxed).run(threads or os.cpu_count() or 1)
 
@@ -181,7 +181,7 @@ class _Cutting:
     done to one class neither waits for another nor shows in it.
     """
 
-    def __init__(self, work: Workpiece, relaxed: bool) -> None:
+    def __init__(self, work: Partitioning, relaxed: bool) -> None:
         self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
         self.records = work.weights
         self.relaxed = relaxed

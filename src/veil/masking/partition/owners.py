@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.classes.owners import ClassMembers, OneRow, Persons
+from veil.classes.owners import ClassMembers, OwnersByClass, Persons
 
 Integers = NDArray[np.int64]
 
@@ -60,11 +60,13 @@ class HeldByItems:
         """Number of people of each item."""
         return np.diff(self.whom.starts)
 
-    def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> OneRow:
+    def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> OwnersByClass:
         """Return the people of parts, whose items stand in `order` from `begins[p]` to `ends[p]`."""
         entries = self.whom.in_parts(order, begins, ends)
         counts = np.bincount(entries.classes, minlength=begins.size).astype(np.int64)
-        return OneRow(counts, entries, tuple(each.in_parts(order, begins, ends) for each in self.shown))
+        return OwnersByClass(
+            counts, entries, tuple(each.in_parts(order, begins, ends) for each in self.shown)
+        )
 
 
 @kernel

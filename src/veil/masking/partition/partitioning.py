@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, Votes, tell_several_values
+from veil.classes.owner_sample import OneValueEach, OwnerHistograms, tell_several_values
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
@@ -31,7 +31,7 @@ from veil.masking.partition.columns import (
 )
 from veil.masking.partition.kernels import by_item, histogram
 from veil.masking.partition.owners import HeldByItems
-from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, readings
+from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, views_of
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
@@ -74,7 +74,7 @@ class _Unlabelled(Exception):
     """A criterion asked for the labels of a class."""
 
 
-class Judge:
+class PartCriterion:
     """Decides for any classes whether every privacy model accepts them. It can be asked on several threads.
 
     `smallest` is the size below which no class is accepted.
@@ -90,7 +90,7 @@ class Judge:
         self._entries = entries
         self._sample = sample
         self._criteria: list[tuple[PrivacyModel, ClassCriterion]] = []
-        for model, view, voters in [(each, *read) for each in models for read in readings(each, sample)]:
+        for model, view, voters in [(each, *read) for each in models for read in views_of(each, sample)]:
             self.smallest = max(self.smallest, model.minimal_class_size(voters))
             criterion = model.bind(voters)
             if isinstance(criterion, SampleCriterion):
@@ -103,7 +103,7 @@ class Judge:
                 if sample.persons is not None and view == "one value":
                     self._criteria += [(model, OneValueEach(voters, name)) for name in model.attribute_names]
 
-    def over(self, entries: tuple[Entries, ...]) -> Judge:
+    def over(self, entries: tuple[Entries, ...]) -> PartCriterion:
         """Return a judge of other items, by the same models and against the same whole table."""
         made = copy.copy(self)
         made._entries = entries
@@ -158,7 +158,7 @@ class Judge:
         )
 
 
-class JudgeOfPeople(Judge):
+class OwnerPartCriterion(PartCriterion):
     """Decides in people: each counts once in a class, however many items of theirs it holds."""
 
     def __init__(self, models: Sequence[PrivacyModel], sample: Sample, held: HeldByItems) -> None:
@@ -178,7 +178,7 @@ class JudgeOfPeople(Judge):
         records: NDArray[np.int64],
     ) -> ClassTable:
         people = self._held.in_parts(order, begins, ends)
-        return _Parts(people.counts, Votes(people.shown, people.counts, self._held.persons))
+        return _Parts(people.counts, OwnerHistograms(people.shown, people.counts, self._held.persons))
 
 
 def _reject(
@@ -196,7 +196,7 @@ def _reject(
 # --- the table as items ---------------------------------------------------------------------------
 
 
-class Workpiece:
+class Partitioning:
     """A table that is ready to be partitioned.
 
     Items are what classes are made of: different combinations of quasi-identifiers, with their number of records
@@ -246,10 +246,10 @@ class Workpiece:
                 for each in sample.table.histograms
             ]
         self.held: HeldByItems | None = None
-        self.judge = Judge(models, sample, tuple(entries))
+        self.judge = PartCriterion(models, sample, tuple(entries))
         if sample.persons is not None:
             self.held = HeldByItems.of(sample.persons, self.item_of_row, self.weights.size)
-            self.judge = JudgeOfPeople(models, sample, self.held)
+            self.judge = OwnerPartCriterion(models, sample, self.held)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
 
     @property
@@ -259,7 +259,7 @@ class Workpiece:
 
     def some(
         self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
-    ) -> Workpiece:
+    ) -> Partitioning:
         """Return a part of the table, given by its items, to be partitioned as it would be within the whole."""
         made = copy.copy(self)
         made.ranks, made.weights, made.judge = ranks, weights, self.judge.over(entries)

@@ -17,7 +17,7 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
 from veil.masking.partition.columns import TreeColumn
 from veil.masking.partition.kernels import arrange, settle
-from veil.masking.partition.partitioning import SAME_LABELS, Workpiece
+from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
 from veil.models.base import PrivacyModel
 from veil.outcome.method import Method
@@ -97,7 +97,7 @@ class TopDownSpecialization(Method):
         if self.target is not None and self.target not in table.column_names:
             hint = did_you_mean(self.target, table.column_names)
             raise PlanError(f"{self}: the table has no column {self.target!r}.{hint}")
-        work = Workpiece(table, self.quasi_identifiers, self.models, person=person)
+        work = Partitioning(table, self.quasi_identifiers, self.models, person=person)
         target = None if self.target is None else encode_values(table[self.target])[1]
         search = _Search(work, target)
         steps = search.run()
@@ -139,7 +139,7 @@ class _Search:
     depend on other columns, as it concerns all records with the label.
     """
 
-    def __init__(self, work: Workpiece, target: NDArray[np.int32] | None) -> None:
+    def __init__(self, work: Partitioning, target: NDArray[np.int32] | None) -> None:
         self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
         self.columns = [column for column in work.columns if isinstance(column, TreeColumn)]
         self.starts = np.cumsum([0, *(column.size for column in self.columns)])
@@ -252,7 +252,7 @@ class _Search:
         return saved / int(table.sum()) / (1 - 1 / column.domain_size)
 
 
-def _contingency(work: Workpiece, j: int, target: NDArray[np.int32] | None) -> NDArray[np.int64]:
+def _contingency(work: Partitioning, j: int, target: NDArray[np.int32] | None) -> NDArray[np.int64]:
     """Count the records with each rank of a column (row) and each value of the target (one column without)."""
     ranks = work.ranks[work.item_of_row, j].astype(np.int64)
     width = 1 if target is None else int(target.max()) + 1

@@ -72,7 +72,7 @@ class Anatomy(Method):
     kind: Literal["Anatomy"] = Field(default="Anatomy", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
-    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Anatomy:

@@ -71,7 +71,7 @@ class ConfidentialAttributePartitioning(Measuring):
         default="ConfidentialAttributePartitioning", repr=False, kw_only=True
     )
 
-    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class BucketizedTCloseness(Measuring):
     kind: Literal["BucketizedTCloseness"] = Field(default="BucketizedTCloseness", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:

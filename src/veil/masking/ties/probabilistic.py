@@ -62,7 +62,7 @@ class _Swapping(Method):
     ]
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -137,14 +137,14 @@ class IndividualRankingSwapping(_Swapping):
 
 
 @declared(kind_of=Method)
-class MaximumDistanceToAverageVectorSwapping(Measuring, _Swapping):
+class MDAVSwapping(Measuring, _Swapping):
     """MDAV-SWAP: values of a confidential column change places among records that are alike in everything else.
 
     For each confidential column, MDAV groups the records by all other columns, so that a value moves to a record
     that it might have come from.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000]})
-    >>> masked = MaximumDistanceToAverageVectorSwapping("income", 2).mask(table, Randomness()).table
+    >>> masked = MDAVSwapping("income", 2).mask(table, Randomness()).table
     >>> sorted(masked["income"].to_pylist()[:2])
     [100, 900]
     """
@@ -153,9 +153,7 @@ class MaximumDistanceToAverageVectorSwapping(Measuring, _Swapping):
         Names | None,
         Field(description="other columns that an attacker may know and records are compared by; None: all"),
     ] = None
-    kind: Literal["MaximumDistanceToAverageVectorSwapping"] = Field(
-        default="MaximumDistanceToAverageVectorSwapping", repr=False, kw_only=True
-    )
+    kind: Literal["MDAVSwapping"] = Field(default="MDAVSwapping", repr=False, kw_only=True)
 
     def _partition(self, table: pa.Table, name: str) -> Groups:
         others = table.column_names if self.others is None else (*self.others, *self.columns)

@@ -30,7 +30,7 @@ class WholeRecordSwapping(Measuring):
     is confidential from one person to another. Whoever knows quasi-identifiers alone finds the confidential record of a
     person only among those of the group, each with the same probability: 1/k at most. All relations among confidential
     columns stay as they are, and so do those among the others. Who knows a confidential value of a person finds the rest
-    of the record with it: against such intruders, use `MaximumDistanceToAverageVectorSwapping`, which moves each column
+    of the record with it: against such intruders, use `MDAVSwapping`, which moves each column
     by itself and loses what these have to do with each other. Soria-Comas (2013), section 3.3.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000], "tax": [9, 1, 50, 70]})
@@ -50,7 +50,7 @@ class WholeRecordSwapping(Measuring):
     kind: Literal["WholeRecordSwapping"] = Field(default="WholeRecordSwapping", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-    why_not_people: ClassVar[str] = ROWS_ARE_FOUND
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:

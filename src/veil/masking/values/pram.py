@@ -47,7 +47,7 @@ Matrix = dict[Text, dict[Text, Probability]]
 
 
 @declared(kind_of=Method)
-class PostRandomization(Method):
+class PRAM(Method):
     """Each value of a column turns into another with known probability, independently of all others (PRAM).
 
     By default a value stays with the probability `retention`, and else becomes any other value of the column,
@@ -61,7 +61,7 @@ class PostRandomization(Method):
     Draws have exactly these probabilities. Estimates from the output can be corrected with `transitions`.
 
     >>> table = pa.table({"job": ["cook", "cook", "miner", "judge"]})
-    >>> PostRandomization("job", 0.9).transitions(table)["cook"]
+    >>> PRAM("job", 0.9).transitions(table)["cook"]
     {'cook': Fraction(9, 10), 'miner': Fraction(1, 20), 'judge': Fraction(1, 20)}
     """
 
@@ -71,19 +71,19 @@ class PostRandomization(Method):
         Matrix | None, Field(description="for each value, the probabilities of its replacements")
     ] = None
     invariant: Annotated[bool, Field(description="whether the expected share of every value stays")] = False
-    kind: Literal["PostRandomization"] = Field(default="PostRandomization", repr=False, kw_only=True)
+    kind: Literal["PRAM"] = Field(default="PRAM", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
     @model_validator(mode="after")
-    def _is_stochastic(self) -> PostRandomization:
+    def _is_stochastic(self) -> PRAM:
         if (self.retention is None) == (self.matrix is None):
-            raise ValueError("PostRandomization needs `retention` or `matrix`, one of the two")
+            raise ValueError("PRAM needs `retention` or `matrix`, one of the two")
         for value, row in (self.matrix or {}).items():
             total = sum(map(Fraction, row.values()), Fraction(0))
             if total != 1:
                 raise ValueError(
-                    f"`matrix` of PostRandomization: the probabilities of {value!r} should add up to exactly 1, "
+                    f"`matrix` of PRAM: the probabilities of {value!r} should add up to exactly 1, "
                     f"not {show_total(total)}"
                 )
         return self

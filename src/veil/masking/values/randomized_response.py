@@ -68,7 +68,7 @@ class RandomizedResponse(Method):
     kind: Literal["RandomizedResponse"] = Field(default="RandomizedResponse", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage",)
-    why_not_people: ClassVar[str] = (
+    why_not_owners: ClassVar[str] = (
         "each of their rows is an answer of its own, and what answers cost adds up"
     )
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from veil.base.exact import largest_fraction
-from veil.classes.owner_sample import Voters
+from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.models.closeness.bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
@@ -117,7 +117,7 @@ class Criterion:
         if self.room >= self.largest:
             return settled
         if isinstance(
-            self.sample, Voters
+            self.sample, OwnerSample
         ):  # who counts for several values may count for more than there is room for
             bad |= 1 - settled
             return np.ones_like(settled)

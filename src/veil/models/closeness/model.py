@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
-from veil.classes.owner_sample import Voters
+from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table
@@ -124,7 +124,7 @@ class TCloseness(SensitiveModel):
 
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    eased: ClassVar[tuple[str, float] | None] = ("t", 1)
+    relaxed_by: ClassVar[tuple[str, float] | None] = ("t", 1)
 
     def __post_init__(self) -> None:
         if self.distance == "hierarchical" and self.hierarchy is None:
@@ -195,7 +195,9 @@ class TCloseness(SensitiveModel):
         t = decimal_fraction(self.t)
         attribute = sample.attribute(self.attribute)
         if self.distance == "ordered":
-            return (OrderedOfPeople if isinstance(sample, Voters) else Ordered)(sample, self.attribute, t)
+            return (OrderedOfPeople if isinstance(sample, OwnerSample) else Ordered)(
+                sample, self.attribute, t
+            )
         if self.distance == "equal":
             return ByGroups(sample, self.attribute, t, [])
         large = any(isinstance(value, int) and value >= 2**63 for value in attribute.values)

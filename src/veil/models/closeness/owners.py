@@ -11,7 +11,7 @@ import numpy as np
 
 from veil.base.compiled import kernel
 from veil.classes.kernels import Entries
-from veil.classes.owner_sample import Voters
+from veil.classes.owner_sample import OwnerSample
 from veil.classes.table import ClassTable
 from veil.models.closeness.criteria import Criterion, Ordered
 from veil.models.closeness.kernels import Integers, Marks
@@ -21,7 +21,7 @@ class OrderedOfPeople(Ordered):
     """Rejects classes of which some choice of values may be too far from the table."""
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
-        assert isinstance(self.sample, Voters)
+        assert isinstance(self.sample, OwnerSample)
         lowest, highest = (self.sample.read(table, self.attribute, view) for view in ("lowest", "highest"))
         judge_between(lowest, highest, table.count, aside, bad, self.records, self.limits, self.cumulated)
 

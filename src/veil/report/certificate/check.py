@@ -286,7 +286,7 @@ def _check_promises(
         *unjudged_columns(
             [name for name in columns if name != promises["flag"]], [*judged, *promises["identifying"]]
         ),
-        *(model.unseen for model in models if model.unseen is not None),
+        *(model.unverifiable for model in models if model.unverifiable is not None),
     ]
     if any({"distribution", "records"} & set(model.compares_with) for model in models) and known != Input():
         open_questions.append("what the certificate says of the input, which models compare with")
@@ -348,7 +348,9 @@ def _check_roles(promises: dict[str, Any], columns: list[dict[str, Any]]) -> Fin
         if isinstance(model, str):
             continue
         # Of a mask: the model itself takes a part of what the column shows for known.
-        in_part = promises["quasi_identifiers"] if promises["untouched"] and model.known_in_part else ()
+        in_part = (
+            promises["quasi_identifiers"] if promises["untouched"] and model.attribute_may_be_known else ()
+        )
         for name in model.attribute_names:
             if name not in secret and name not in in_part:
                 wrong.append(f"{type(model).__name__} judges {name!r}, which is not sensitive")

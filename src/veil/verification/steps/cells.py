@@ -292,7 +292,7 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
     "FormatPreservingPseudonyms": _pseudonyms,
     "GlobalRecoding": _recoding,
     "KeyedPseudonyms": _pseudonyms,
-    "PostRandomization": _post_randomization,
+    "PRAM": _post_randomization,
     "RandomPseudonyms": _pseudonyms,
     "RandomizedResponse": _randomized_response,
     "Rounding": _rounding,

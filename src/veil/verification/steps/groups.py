@@ -266,10 +266,10 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
     "KWard": _microaggregation,
     "LocalSuppression": _local_suppression,
     "MInvariance": _invariance,
-    "MaximumDistanceToAverageVector": _microaggregation,
+    "MDAV": _microaggregation,
     "Mondrian": _models,
     "TClosenessThroughMicroaggregation": _close_microaggregation,
     "TopDownSpecialization": _models,
     "UnivariateMicroaggregation": _microaggregation,
-    "VariableMaximumDistanceToAverageVector": _microaggregation,
+    "VMDAV": _microaggregation,
 }

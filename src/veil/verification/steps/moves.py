@@ -137,7 +137,7 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
     "ColumnShuffling": _shuffled,
     "DataSwapping": _shuffled,
     "IndividualRankingSwapping": _neighbours,
-    "MaximumDistanceToAverageVectorSwapping": _each_column,
+    "MDAVSwapping": _each_column,
     "RandomSampling": _sample,
     "RankSwapping": _ranks,
     "Shuffling": _each_column,

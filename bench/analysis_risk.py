@@ -38,6 +38,7 @@ from veil.risk.individual import individual_risk_of
 from veil.risk.projections import projections
 from veil.risk.special_uniques import Hunt
 from veil.risk.wildcards import matches, wildcard_risk_of
+from veil.tables.rows import Rows
 
 Result = TypeVar("Result")
 
@@ -66,7 +67,9 @@ def made(rows: int, suppressed: float) -> tuple[pa.Table, list[str]]:
 def phases(table: pa.Table, names: list[str]) -> None:
     """Run and time each part by itself."""
     groups = timed(
-        "classes", lambda: group_records(Published(table, names)), lambda it: f"{it.sizes.size:,} classes"
+        "classes",
+        lambda: group_records(Published(Rows.of(table), names)),
+        lambda it: f"{it.sizes.size:,} classes",
     )
     sizes, population = groups.sizes, 10 * table.num_rows
     timed("prosecutor, journalist, marketer", lambda: attacker_risks(sizes))

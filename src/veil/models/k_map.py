@@ -155,8 +155,7 @@ class KMap(PrivacyModel):
         promise = f"{self.k}-map"
         sizes = published.sizes
         if self.population is not None:
-            without = published.population is None
-            whole = published.baseline_records if without else published.population_records
+            whole = (published.baseline if published.population is None else published.population).people
             needed = self.derived_class_size(whole)
             promise += f", estimated for {self.population}: classes of {needed}"
         else:
@@ -176,14 +175,13 @@ class KMap(PrivacyModel):
         found = []
         if published.population is not None:
             found.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
-        if isinstance(published.people, Population):
-            without = published.population is None
-            whole = published.baseline_records if without else published.population_records
-            if published.people.size_for(whole) < whole:
+        if isinstance(published.region, Population):
+            whole = (published.baseline if published.population is None else published.population).people
+            if published.region.size_for(whole) < whole:
                 return found
             smallest = int(published.sizes.min())
             for estimator in get_args(Estimator):
-                asked = cls(smallest, population=published.people, estimator=estimator)
+                asked = cls(smallest, population=published.region, estimator=estimator)
                 found.append(Strength("KMap", f"k ({estimator})", asked._largest(smallest, whole)))
         return found
 

@@ -39,8 +39,8 @@ def count(
     classes, found, counts = published.histograms(attribute)
     values, rows = published.compare(attribute, baseline=True)
     known = [values, found.cast(values.type)]
-    if published.population is not None and attribute in published.population.column_names:
-        known.append(encode_comparable(published.population[attribute], attribute)[0].cast(values.type))
+    if published.population is not None and attribute in published.population.table.column_names:
+        known.append(encode_comparable(published.population.table[attribute], attribute)[0].cast(values.type))
     domain, codes_32 = encode_comparable(pa.chunked_array(known), attribute)
     places = codes_32.astype(np.int64)
     if ordered:

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +26,8 @@ from veil.outcome.linked_tables import TableOut
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
-from veil.published.owners import People
 from veil.published.table import Published
+from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
@@ -258,9 +258,9 @@ class Outcome:
         """Whether no more records are suppressed than the plan allows."""
         if self.plan is None:
             return True
-        if self.persons is not None and self.hidden is not None:
-            limit = largest_count(self.plan.suppression_limit, self.persons.number)
-            return self.persons.lost(self.hidden) <= limit
+        before = self.before
+        if not before.owners.are_records and self.hidden is not None:
+            return before.people_in(self.hidden) <= largest_count(self.plan.suppression_limit, before.people)
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(self.plan.suppression_limit, records)
 
@@ -280,10 +280,10 @@ class Outcome:
         return self.hidden if self.hidden is None or self.rows is None else self.hidden[self.rows]
 
     @property
-    def blank_rows(self) -> NDArray[np.bool_] | None:
-        """Which rows of `table` show nothing at all, being suppressed; None where only their cells can tell."""
+    def blank_rows(self) -> NDArray[np.bool_] | Literal["by cells"]:
+        """Which rows of `table` show nothing at all, being suppressed; "by cells" where only these can tell."""
         if self.plan is None or self.hidden_rows is None:
-            return None
+            return "by cells"
         return self.hidden_rows & (self.plan.suppressed_rows == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
@@ -293,31 +293,37 @@ class Outcome:
         return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
-    def persons(self) -> People | None:
-        """Whose row each row of the input is, if people may have several."""
-        name = self.person_column
-        if name is None or name not in self.original.column_names:
-            return None
-        all_rows = self.plan is not None and self.plan.knows == "all rows"
-        return People.of(self.original, name, all_rows=all_rows)
+    def before(self) -> Rows:
+        """The input as it is judged."""
+        table, weights = (
+            self.original,
+            self.source.weights if self.prepared is None else self.prepared.weights,
+        )
+        person, knows = self.person_column, "one row" if self.plan is None else self.plan.knows
+        return Rows.of(
+            table, weights, Owners.of(table, person if person in table.column_names else None, knows)
+        )
+
+    @functools.cached_property
+    def after(self) -> Rows:
+        """The output as it is judged."""
+        owners = self.before.owners
+        return Rows.of(self.table, self.weights, None if owners.are_records else owners.take(self.origins))
 
     @functools.cached_property
     def attacked(self) -> Published:
         """The output as an attacker sees it: `published`, in which people are counted where they may have several rows."""
-        persons = self.persons
-        return self.published if persons is None else self.published.counting(persons.take(self.origins))
+        return self.published if self.after.owners.are_records else self.published.owned(self.after.owners)
 
     @functools.cached_property
     def published(self) -> Published:
         """The output as everybody sees it, row by row. Masks suppress no records: whatever is missing there is a value."""
         return Published(
-            self.table,
+            Rows.of(self.table, self.weights),
             self.quasi_identifiers,
             marker=self.marker,
             flag=self.flag,
-            untouched=self.plan is None,
-            hidden=self.blank_rows,
-            weights=self.weights,
+            suppressed="none" if self.plan is None else self.blank_rows,
         )
 
 

@@ -205,16 +205,16 @@ def analyze(
     attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
     uniques = None
     # Estimates take a sample in which everybody is once: so it is if a class is made of people who have the same rows.
-    if people is not None and (published.persons is None or published.persons.all_rows):
-        number = published.records if published.persons is None else published.persons.number
-        uniques = population_uniques(sizes, people.size_for(number))
+    owners = published.rows.owners
+    if people is not None and (owners.are_records or owners.know_all_rows):
+        uniques = population_uniques(sizes, people.size_for(published.rows.people))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
     largest = check_size(largest, columns, most_subsets(made))
     attributes, special = _subsets(made, largest, untouched or published.flag is not None)
     individuals = [each for each in (weights, household) if each is not None]
-    if individuals and published.weights is not None:
+    if individuals and not published.rows.weights.are_one:
         raise PlanError(
             "`weights` and `household` need single records, but a table of an engine is only read as "
             "combinations of cells with their counts: read it into memory first"
@@ -303,10 +303,10 @@ def _open_table(
         person=person,
         knows=knows,
     )
-    if people is None and isinstance(published.people, Population):
-        people = published.people
+    if people is None and isinstance(published.region, Population):
+        people = published.region
     if people is None and published.population is not None:
-        people = Population(size=max(1, published.population_records))
+        people = Population(size=max(1, published.population.records))
     return published, people
 
 

@@ -51,5 +51,4 @@ def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:
     there = [name for name in names if name in original.column_names]
     if isinstance(source, EngineRows) and outcome.prepared is None:
         return source.class_sizes(there)
-    weights = source.weights if outcome.prepared is None else outcome.prepared.weights
-    return Published(original, there, untouched=True, weights=weights, persons=outcome.persons).sizes
+    return Published(outcome.before, there, suppressed="none").sizes

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.plan.owners import number_people
+from veil.plan.owners import owners_of
 from veil.plan.plan import ASK, Knows
 from veil.published.flag import find_flag
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables import read
+from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 
 
@@ -61,7 +61,7 @@ class Grouped:
     def spread(self, values: NDArray[Any], suppressed: float = 0) -> NDArray[Any]:
         """Return for each record the value of its class.
 
-        >>> made = group_records(Published(pa.table({"a": ["x", "*", "x"]}), ["a"]))
+        >>> made = group_records(Published(Rows.of(pa.table({"a": ["x", "*", "x"]})), ["a"]))
         >>> made.spread(made.sizes).tolist()
         [2, 0, 2]
         """
@@ -77,7 +77,7 @@ def group_records(published: Published, *, untouched: bool = False) -> Grouped:
     `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed. Where
     people are counted, everybody counts once in each class.
 
-    >>> made = group_records(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
+    >>> made = group_records(Published(Rows.of(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]})), ["age", "sex"]))
     >>> made.sizes.tolist(), made.codes.tolist(), made.blank.tolist()
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
@@ -130,16 +130,13 @@ def published_of(
     named = names if whose is None else (*names, whose)
     table, weights = _rows(source, named, person)
     check_columns(table, named)
-    persons = None if whose is None else number_people(table[whose], whose, weights, published=True)
     return Published(
-        table,
+        Rows.of(table, weights, owners_of(table, whose, weights, knows, published=True)),
         names,
         marker=marker,
         flag=find_flag(table, names),
-        untouched=untouched,
-        weights=weights,
-        population=population,
-        persons=None if persons is None else People(persons, all_rows=knows == "all rows"),
+        suppressed="none" if untouched else "by cells",
+        population=None if population is None else Rows.of(population),
     )
 
 
@@ -150,13 +147,11 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
     names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
     return Published(
-        outcome.table,
+        outcome.after,
         names,
         marker=outcome.marker,
         flag=outcome.flag,
-        untouched=outcome.plan is None,
-        weights=outcome.weights,
-        persons=None if outcome.persons is None else outcome.persons.take(outcome.origins),
+        suppressed="none" if outcome.plan is None else "by cells",
     )
 
 

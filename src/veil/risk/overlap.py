@@ -25,6 +25,7 @@ from veil.published.blank import shows_no_value
 from veil.published.table import Published
 from veil.risk.labels import compatible
 from veil.tables import read
+from veil.tables.rows import Rows
 from veil.tables.spelling import encode_people, read_person
 from veil.tables.text import canonical_text
 
@@ -135,13 +136,13 @@ def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> Seen
         published = outcome.published
         if names is not None:
             known = [name for name in names if name in outcome.table.column_names]
-            published = Published(outcome.table, known, marker=outcome.marker, flag=outcome.flag)
+            published = Published(Rows.of(outcome.table), known, marker=outcome.marker, flag=outcome.flag)
     else:
         table = read(given).table
         known = [
             name for name in (names or table.column_names) if name in table.column_names and name != sensitive
         ]
-        published = Published(table, known)
+        published = Published(Rows.of(table), known)
     if sensitive not in published.table.column_names:
         raise PlanError(
             f"a release has no column {sensitive!r}.{did_you_mean(sensitive, published.table.column_names)}"

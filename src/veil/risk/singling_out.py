@@ -60,10 +60,11 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     published = published_of(source, names, untouched=True, person=person).by_one_row()
-    if published.persons is None:
+    owners = published.rows.owners
+    if owners.codes is None:
         return SingledOut.of(names, published.sizes)
-    alone = published.persons.codes[published.sizes[published.classes] == 1]
-    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.persons.number))
+    alone = owners.codes[published.sizes[published.classes] == 1]
+    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.rows.people))
 
 
 class SinglingOut:

@@ -92,7 +92,8 @@ def matches(made: Grouped) -> NDArray[np.int64]:
 
     >>> import pyarrow as pa
     >>> from veil.published.table import Published
-    >>> matches(group_records(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
+    >>> from veil.tables.rows import Rows
+    >>> matches(group_records(Published(Rows.of(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]})), ["a", "b"]))).tolist()
     [2, 2, 1]
     """
     return sum_matches(made)[0]

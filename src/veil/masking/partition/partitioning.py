@@ -38,6 +38,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.published.table import Published
 from veil.quality.figures import quality
+from veil.tables.rows import Rows
 
 # --- judging --------------------------------------------------------------------------------------
 
@@ -280,7 +281,7 @@ class Partitioning:
         for name, column in cells.items():
             masked = masked.set_column(masked.column_names.index(name), name, column)
         # Nothing is suppressed here: a row whose every label is the root belongs to a class like all others.
-        published = Published(masked, list(cells), untouched=True)
+        published = Published(Rows.of(masked), list(cells), suppressed="none")
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
         return method.outcome(self.table, masked, facts={**measured, **facts})

@@ -23,11 +23,12 @@ from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
 from veil.plan.linked_tables import Stacked, stack
 from veil.plan.owners import owners_of
-from veil.plan.plan import ASK, Knows, Plan
+from veil.plan.plan import ASK, Plan
 from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
+from veil.tables.rows import Knows
 
 if TYPE_CHECKING:
     from veil.published.table import Published

@@ -15,7 +15,7 @@ from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import ASK, Knows
+from veil.plan.plan import ASK
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
@@ -29,6 +29,7 @@ from veil.risk.projections import projections
 from veil.risk.special_uniques import Hunt, Suda, most_subsets
 from veil.risk.uniques import PopulationUniques, SampleUniques, population_uniques, sample_uniques
 from veil.risk.wildcards import WildcardRisk, sum_matches, wildcard_risk_of
+from veil.tables.rows import Knows
 
 USUAL_SUBSETS = 2**11 - 1
 """Subsets of the quasi-identifiers that are looked at unless more are asked for: all those of eleven."""

@@ -15,11 +15,11 @@ from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
 from veil.plan.owners import owners_of
-from veil.plan.plan import ASK, Knows
+from veil.plan.plan import ASK
 from veil.published.flag import find_flag
 from veil.published.table import Published
 from veil.tables import read
-from veil.tables.rows import Rows
+from veil.tables.rows import Knows, Rows
 from veil.tables.spelling import read_person
 
 

@@ -1,4 +1,4 @@
-"""Modes of local recoding: which passes are made, and what is asked of each."""
+"""Modes of local recoding: the passes and the options of each."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from veil.quality import QualityModel
 from veil.quality.factors import Factor
 
 
-class Ask(NamedTuple):
-    """What a mode asks of a pass: another generalization/suppression factor, and how many records at least."""
+class PassOptions(NamedTuple):
+    """Options of a pass: its generalization/suppression factor, and the least share of records to recode."""
 
     factor: float | None
     share: float | None = None
 
 
 class Mode:
-    """Which passes are made."""
+    """The passes of a local recoding."""
 
     def first(self, plan: Plan) -> Plan:
         """Return the plan of the transformation that all passes start from."""
         return plan
 
-    def passes(self) -> Generator[Ask, int, None]:
-        """Yield what to ask of the next pass; what comes back is the number of records that it recoded."""
+    def passes(self) -> Generator[PassOptions, int, None]:
+        """Yield the options of each pass, and receive the number of records that it recoded."""
         raise NotImplementedError
 
 
@@ -42,8 +42,8 @@ class SinglePass(Mode):
     factor: Factor = 0.5
     kind: Literal["SinglePass"] = Field(default="SinglePass", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
-        yield Ask(self.factor)
+    def passes(self) -> Generator[PassOptions, int, None]:
+        yield PassOptions(self.factor)
 
 
 @declared
@@ -63,10 +63,10 @@ class Iterative(Mode):
     ] = 0.05
     kind: Literal["Iterative"] = Field(default="Iterative", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
+    def passes(self) -> Generator[PassOptions, int, None]:
         factor = decimal_fraction(self.factor)
         for _ in range(self.iterations):
-            if not (yield Ask(float(factor))):
+            if not (yield PassOptions(float(factor))):
                 factor += decimal_fraction(self.adaptation)
                 if not self.adaptation or factor > 1:
                     return
@@ -88,8 +88,8 @@ class FastIterative(Mode):
     )
     kind: Literal["FastIterative"] = Field(default="FastIterative", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
-        while (yield Ask(self.factor, self.share)):
+    def passes(self) -> Generator[PassOptions, int, None]:
+        while (yield PassOptions(self.factor, self.share)):
             pass
 
 
@@ -128,7 +128,7 @@ class FromTheStart(Mode):
             suppression_limit=(self.iterations - 1) / self.iterations,
         )
 
-    def passes(self) -> Generator[Ask, int, None]:
+    def passes(self) -> Generator[PassOptions, int, None]:
         yield from FastIterative(1 / self.iterations).passes()
 
 
@@ -136,10 +136,10 @@ def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
     """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
     if factor is None or not hasattr(quality, "factor"):
         return quality
-    known: Any = quality
-    changed: QualityModel = dataclasses.replace(known, factor=factor)
+    model: Any = quality
+    changed: QualityModel = dataclasses.replace(model, factor=factor)
     return changed
 
 
 LocalRecoding = Annotated[SinglePass | Iterative | FastIterative | FromTheStart, Field(discriminator="kind")]
-"""Any mode, told apart by `kind`: the form that recipes use."""
+"""Any mode, discriminated by `kind`: the form that recipes use."""

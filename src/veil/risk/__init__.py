@@ -133,9 +133,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            found = getattr(importlib.import_module(f"veil.risk.{home}"), name)
-            globals()[name] = found
-            return found
+            member = getattr(importlib.import_module(f"veil.risk.{home}"), name)
+            globals()[name] = member
+            return member
     raise AttributeError(f"module 'veil.risk' has no attribute {name!r}")
 
 

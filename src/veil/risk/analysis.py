@@ -26,7 +26,7 @@ from veil.risk.identify.repeats import check_people
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
 from veil.risk.limits import risk_limits
 from veil.risk.projections import projections
-from veil.risk.special_uniques import Hunt, Suda, most_subsets
+from veil.risk.special_uniques import Suda, UniqueSearch, most_subsets
 from veil.risk.uniques import PopulationUniques, SampleUniques, population_uniques, sample_uniques
 from veil.risk.wildcards import WildcardRisk, sum_matches, wildcard_risk_of
 
@@ -122,7 +122,7 @@ class RiskAnalysis:
         from veil.base.html import html_table
 
         lines = [line.partition(":") for line in str(self).splitlines() if ":" in line]
-        return html_table(("", ""), [(name.strip(), told.strip()) for name, _, told in lines], "Risks")
+        return html_table(("", ""), [(name.strip(), figures.strip()) for name, _, figures in lines], "Risks")
 
 
 @own_keywords
@@ -198,8 +198,8 @@ def analyze(
     published, people = _open_table(
         source, quasi_identifiers, population, subset, marker, untouched, person, knows
     )
-    made = group_records(published, untouched=untouched)
-    sizes, columns = published.sizes, len(made.names)
+    grouped = group_records(published, untouched=untouched)
+    sizes, columns = published.sizes, len(grouped.names)
     everybody = None if published.population is None else sizes_in_population(published)
     limits = risk_limits(models, published.records)
     attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
@@ -211,8 +211,8 @@ def analyze(
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
-    largest = check_size(largest, columns, most_subsets(made))
-    attributes, special = _subsets(made, largest, untouched or published.flag is not None)
+    largest = check_size(largest, columns, most_subsets(grouped))
+    attributes, special = _subsets(grouped, largest, untouched or published.flag is not None)
     individuals = [each for each in (weights, household) if each is not None]
     if individuals and published.weights is not None:
         raise PlanError(
@@ -221,20 +221,20 @@ def analyze(
         )
     table = _with_columns_of_input(published.table, source, individuals)
     check_columns(table, individuals)
-    drawn = None if weights is None else class_weights(made, table, weights)
-    matched, stands_for = sum_matches(made, drawn)
+    weight_sums = None if weights is None else class_weights(grouped, table, weights)
+    matched, stands_for = sum_matches(grouped, weight_sums)
     individual = None
     if weights is not None or household is not None:
         living = None if household is None else table[household]
-        individual = individual_risk_from(made, matched, stands_for, living)
+        individual = individual_risk_from(grouped, matched, stands_for, living)
     return RiskAnalysis(
-        made.names,
+        grouped.names,
         attackers,
         class_sizes(sizes, published.suppressed_records),
         risk_distribution(sizes),
         sample_uniques(sizes),
         uniques,
-        wildcard_risk_of(made, matched, threshold),
+        wildcard_risk_of(grouped, matched, threshold),
         attributes,
         largest,
         special.score(sampling_fraction),
@@ -244,22 +244,22 @@ def analyze(
 
 def _with_columns_of_input(table: pa.Table, source: Any, names: Iterable[str]) -> pa.Table:
     """Add columns that a release has left out, from the rows that its own were made of."""
-    released = outcome_of(source)
-    if released is None:
+    outcome = outcome_of(source)
+    if outcome is None:
         return table
     for name in names:
-        if name not in table.column_names and name in released.source.table.column_names:
-            table = table.append_column(name, released.source.table[name].take(pa.array(released.origins)))
+        if name not in table.column_names and name in outcome.source.table.column_names:
+            table = table.append_column(name, outcome.source.table[name].take(pa.array(outcome.origins)))
     return table
 
 
-def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], Hunt]:
+def _subsets(grouped: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], UniqueSearch]:
     """Go through the subsets of the quasi-identifiers once, for both who are interested."""
-    special = Hunt(made, largest)
+    special = UniqueSearch(grouped, largest)
     risks = []
-    for each in projections(made, largest):
-        special.see(each)
-        risks.append(attribute_risk(made, each, counted))
+    for each in projections(grouped, largest):
+        special.add(each)
+        risks.append(attribute_risk(grouped, each, counted))
     return rank_subsets(risks), special
 
 

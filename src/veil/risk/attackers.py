@@ -100,12 +100,12 @@ def attacker_risks(
     smallest = smallest_safe_size(threshold)
     records = int(sizes.sum())
     linked = _average_match_chance(sizes, people, records)
-    found = {
+    attacks = {
         "prosecutor": _attack(sizes, sizes, threshold, promised.prosecutor),
         "journalist": _attack(sizes, people, threshold, promised.journalist),
     }
     return Attackers(
-        **found,
+        **attacks,
         marketer=Marketer(linked, min(sizes.size / max(1, records), promised.marketer)),
         threshold=threshold,
         effective_threshold=0.0 if smallest is None else 1.0 / smallest,

@@ -94,63 +94,63 @@ def try_attacks(
     >>> found["singling out"].members.share, found["linkage"].is_seen
     (1.0, True)
     """
-    inside, outside, shown = table_of(members), table_of(outsiders), table_of(released)
+    inside, outside, release = table_of(members), table_of(outsiders), table_of(released)
     check_people(inside, person)
     person = None if person == ASK else read_person(person)
     names = column_names(known)
-    wanted = (secrets,) if isinstance(secrets, str) else tuple(secrets)
+    secret_names = (secrets,) if isinstance(secrets, str) else tuple(secrets)
     for table in (inside, outside):
-        check_columns(table, (*names, *wanted, *(() if person is None else (person,))))
-    check_columns(shown, (*names, *wanted))
+        check_columns(table, (*names, *secret_names, *(() if person is None else (person,))))
+    check_columns(release, (*names, *secret_names))
     if origins is None:
         _check_labels(
-            pa.concat_tables([inside, outside.cast(inside.schema)]), shown, names, hierarchies or {}, marker
+            pa.concat_tables([inside, outside.cast(inside.schema)]), release, names, hierarchies or {}, marker
         )
-    owners = np.arange(shown.num_rows) if origins is None else np.asarray(origins, np.int64)
-    if owners.size != shown.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
+    owners = np.arange(release.num_rows) if origins is None else np.asarray(origins, np.int64)
+    if owners.size != release.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
         raise InputError(
-            f"`origins` should give a row of the members for each of the {shown.num_rows} released rows"
+            f"`origins` should give a row of the members for each of the {release.num_rows} released rows"
         )
     if not inside.num_rows or not outside.num_rows:
         raise InputError("there should be at least one member and one outsider")
-    if not shown.num_rows:
+    if not release.num_rows:
         nothing = SuccessRate(0, min(attempts, inside.num_rows))
         empty = [TriedAttack("singling out", None, nothing, nothing, nothing)]
         return TriedAttacks(names, (), inside.num_rows, outside.num_rows, tuple(empty))
     order = np.argsort(owners, kind="stable")  # what is drawn does not depend on the order of the release
-    shown, owners = shown.take(pa.array(order)), owners[order]
-    trial = _Trial(inside, outside, shown, owners, hierarchies or {}, marker, attempts, seed)
+    release, owners = release.take(pa.array(order)), owners[order]
+    trial = _Trial(inside, outside, release, owners, hierarchies or {}, marker, attempts, seed)
     halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
-    with following(progress) as told:
-        told.phase("singling out")
-        found = [trial.single_out(names, _people(inside, outside, person))]
+    with following(progress) as tracker:
+        tracker.phase("singling out")
+        attacks = [trial.single_out(names, _people(inside, outside, person))]
         if all(halves):
-            told.phase("linking two files")
-            found.append(trial.link(*halves))
-        for name in wanted:
-            told.phase("inferring values")
-            found.append(trial.infer(names, name))
+            tracker.phase("linking two files")
+            attacks.append(trial.link(*halves))
+        for name in secret_names:
+            tracker.phase("inferring values")
+            attacks.append(trial.infer(names, name))
     used = halves if all(halves) else ()
-    return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(found))
+    return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(attacks))
 
 
 def _check_labels(
     people: pa.Table,
-    shown: pa.Table,
+    release: pa.Table,
     names: Iterable[str],
     hierarchies: Mapping[str, Hierarchy],
     marker: str | None,
 ) -> None:
     """Refuse labels of which nothing tells what they cover: whoever cannot read them finds nobody, which proves nothing."""
     for name in names:
-        if is_measured(people[name].type) and is_measured(shown[name].type) and name not in hierarchies:
+        if is_measured(people[name].type) and is_measured(release[name].type) and name not in hierarchies:
             continue
-        known = (
+        readable = (
             {text for level in hierarchies[name].labels for text in level} if name in hierarchies else set()
         )
-        known |= {None, marker, *texts(people[name], name).to_pylist()}
-        for label in texts(shown[name], name).to_pylist():
-            if label not in known:
+        readable |= {None, marker, *texts(people[name], name).to_pylist()}
+        for label in texts(release[name], name).to_pylist():
+            if label not in readable:
                 raise InputError(
                     f"column {name!r} of the release shows {label!r}, and nothing tells which values that covers: attacks "
                     "that cannot read labels find nobody, which is no sign of safety. Give the column's hierarchy in "
@@ -172,7 +172,7 @@ class _Trial:
         self,
         inside: pa.Table,
         outside: pa.Table,
-        shown: pa.Table,
+        release: pa.Table,
         owners: Integers,
         hierarchies: Mapping[str, Hierarchy],
         marker: str | None,
@@ -180,24 +180,24 @@ class _Trial:
         seed: int,
     ) -> None:
         self.people = pa.concat_tables([inside, outside.cast(inside.schema)])
-        self.inside, self.shown, self.owners = inside.num_rows, shown, owners
+        self.inside, self.release, self.owners = inside.num_rows, release, owners
         self.hierarchies, self.marker = hierarchies, marker
         self.attempts, self.seed = attempts, seed
 
-    def _drawn(self, candidates: int) -> tuple[Integers, Integers]:
+    def _draw_targets(self, candidates: int) -> tuple[Integers, Integers]:
         """Draw members and outsiders, as many of both; not a secret, and the same ones for every release."""
         rng = np.random.default_rng(self.seed)
         outside = self.people.num_rows - self.inside
         number = min(self.attempts, self.inside, outside, max(FEWEST, PAIRS // max(1, candidates)))
-        drawn = [rng.choice(size, number, replace=False) for size in (self.inside, outside)]
-        return drawn[0].astype(np.int64), (drawn[1] + self.inside).astype(np.int64)
+        samples = [rng.choice(size, number, replace=False) for size in (self.inside, outside)]
+        return samples[0].astype(np.int64), (samples[1] + self.inside).astype(np.int64)
 
     def _compared(
         self, names: tuple[str, ...], more: pa.Table | None = None
     ) -> tuple[DistanceTable, DistanceTable, tuple[Any, ...]]:
         """Return people and released rows, and possibly further rows, as cells that can be compared."""
         old = DistanceTable.of(self.people.select(names), names)
-        rows = self.shown.select(names)
+        rows = self.release.select(names)
         new = DistanceTable.of(rows if more is None else pa.concat_tables([rows, more]), names)
         own = old.group[self.owners], new.group[: rows.num_rows]
         return old, new, cells_of(old, new, own, names, self.hierarchies, self.marker)
@@ -206,18 +206,18 @@ class _Trial:
 
     def single_out(self, names: tuple[str, ...], persons: Integers) -> TriedAttack:
         rng = np.random.default_rng(self.seed)
-        rows = self.shown.num_rows
+        rows = self.release.num_rows
         mixed = pa.table(
             {
-                name: self.shown[name].take(pa.array(rng.integers(0, rows, min(self.attempts, rows))))
+                name: self.release[name].take(pa.array(rng.integers(0, rows, min(self.attempts, rows))))
                 for name in names
             },
-            schema=self.shown.select(names).schema,
+            schema=self.release.select(names).schema,
         )
         old, new, cells = self._compared(names, mixed)
-        seen = np.bincount(new.group[:rows], minlength=new.counts.size)
-        there = np.flatnonzero(seen)
-        rarest = there[np.lexsort((rng.random(there.size), seen[there]))]
+        row_counts = np.bincount(new.group[:rows], minlength=new.counts.size)
+        occurring = np.flatnonzero(row_counts)
+        rarest = occurring[np.lexsort((rng.random(occurring.size), row_counts[occurring]))]
         number = min(self.attempts, max(FEWEST, PAIRS // max(1, old.counts.size)))
         predicates, naive = rarest[:number], new.group[rows:][:number]
         sides = [
@@ -235,13 +235,13 @@ class _Trial:
 
     def link(self, first: tuple[str, ...], second: tuple[str, ...]) -> TriedAttack:
         sides = [self._compared(each) for each in (first, second)]
-        targets = self._drawn(max(new.counts.size for _, new, _ in sides))
+        targets = self._draw_targets(max(new.counts.size for _, new, _ in sides))
         (_, one, _), (_, other, _) = sides
         together = _counted(one.group, other.group)
-        found = [float(sum(self._linked(row, sides, together) for row in drawn)) for drawn in targets]
+        successes = [float(sum(self._linked(row, sides, together) for row in rows)) for rows in targets]
         attempts = targets[0].size
-        inside, outside = (SuccessRate(each, attempts) for each in found)
-        naive = SuccessRate(attempts / self.shown.num_rows, attempts)
+        inside, outside = (SuccessRate(each, attempts) for each in successes)
+        naive = SuccessRate(attempts / self.release.num_rows, attempts)
         return TriedAttack("linkage", None, inside, outside, naive)
 
     def _linked(
@@ -260,21 +260,21 @@ class _Trial:
 
     def infer(self, names: tuple[str, ...], secret: str) -> TriedAttack:
         old, new, cells = self._compared(names)
-        truth = _Truth(self.people[secret], self.shown[secret], secret)
-        shown = _counted(new.group, truth.shown)
+        truth = _Truth(self.people[secret], self.release[secret], secret)
+        secret_counts = _counted(new.group, truth.published)
         guesses: dict[bytes, Floats] = {}  # many people are nearest to the same rows
 
         def right(row: int) -> float:
             near = _nearest(old.group[row], new.counts, cells)
             key = np.packbits(near).tobytes()
             if key not in guesses:
-                inside = near[shown[0]]
-                guesses[key] = truth.guess(shown[1][inside], shown[2][inside])
+                inside = near[secret_counts[0]]
+                guesses[key] = truth.guess(secret_counts[1][inside], secret_counts[2][inside])
             return truth.right(row, guesses[key])
 
-        targets = [each[truth.is_there[each]] for each in self._drawn(new.counts.size)]
-        inside, outside = (SuccessRate(float(sum(map(right, drawn))), drawn.size) for drawn in targets)
-        usual = truth.guess(shown[1], shown[2])
+        targets = [each[truth.is_there[each]] for each in self._draw_targets(new.counts.size)]
+        inside, outside = (SuccessRate(float(sum(map(right, rows))), rows.size) for rows in targets)
+        usual = truth.guess(secret_counts[1], secret_counts[2])
         naive = float(sum(truth.right(row, usual) for row in targets[0]))
         return TriedAttack("inference", secret, inside, outside, SuccessRate(naive, targets[0].size))
 
@@ -289,16 +289,16 @@ def _counted(one: Integers, other: Integers) -> tuple[Integers, Integers, Intege
 class _Truth:
     """The values that people really have, what the release shows, and whether a guess from some of that is right."""
 
-    def __init__(self, real: pa.ChunkedArray, shown: pa.ChunkedArray, name: str) -> None:
-        self.is_number = is_measured(real.type) and is_measured(shown.type)
+    def __init__(self, real: pa.ChunkedArray, published: pa.ChunkedArray, name: str) -> None:
+        self.is_number = is_measured(real.type) and is_measured(published.type)
         if self.is_number:
-            both = np.concatenate([as_numbers(real), as_numbers(shown)])
+            both = np.concatenate([as_numbers(real), as_numbers(published)])
         else:
-            written = [texts(each, name).combine_chunks() for each in (real, shown)]
-            coded = pa.chunked_array(written).combine_chunks().dictionary_encode()
+            columns = [texts(each, name).combine_chunks() for each in (real, published)]
+            coded = pa.chunked_array(columns).combine_chunks().dictionary_encode()
             both = coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
         self.values, codes = np.unique(both, return_inverse=True)
-        self.real, self.shown = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
+        self.real, self.published = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
         self.is_there = np.isfinite(self.values[self.real])
 
     def guess(self, codes: Integers, times: Integers) -> Floats:
@@ -306,14 +306,14 @@ class _Truth:
         codes, times = codes[np.isfinite(self.values[codes])], times[np.isfinite(self.values[codes])]
         if not codes.size:
             return np.empty(0)
-        found = np.bincount(codes, weights=times)
+        counts = np.bincount(codes, weights=times)
         if not self.is_number:
-            return self.values[np.flatnonzero(found == found.max())]
+            return self.values[np.flatnonzero(counts == counts.max())]
         # Codes are in the order of their values: the median is where half of all are reached.
-        reached = np.cumsum(found)
+        reached = np.cumsum(counts)
         half = reached[-1] / 2
         low, high = (int(np.searchsorted(reached, half, side)) for side in ("left", "right"))
-        return np.array([(self.values[low] + self.values[min(high, found.size - 1)]) / 2])
+        return np.array([(self.values[low] + self.values[min(high, counts.size - 1)]) / 2])
 
     def right(self, row: int, guesses: Floats) -> float:
         """Return how likely a guess is right."""
@@ -340,21 +340,21 @@ def _people_who_fit(
     predicates: Integers, starts: Integers, rows: Integers, persons: Integers, cells: Any
 ) -> Integers:
     """Return how many people each predicate fits: none, one, or 2 for several."""
-    found = np.zeros(predicates.size, np.int64)
+    counts = np.zeros(predicates.size, np.int64)
     for at in range(predicates.size):
         who = -1
         for group in range(starts.size - 1):
             if starts[group] == starts[group + 1] or not _fits(group, predicates[at], cells):
                 continue
             for place in range(starts[group], starts[group + 1]):
-                if found[at] == 0:
-                    who, found[at] = persons[rows[place]], 1
+                if counts[at] == 0:
+                    who, counts[at] = persons[rows[place]], 1
                 elif persons[rows[place]] != who:
-                    found[at] = 2
+                    counts[at] = 2
                     break
-            if found[at] == 2:
+            if counts[at] == 2:
                 break
-    return found
+    return counts
 
 
 @kernel

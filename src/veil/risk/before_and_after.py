@@ -24,7 +24,7 @@ class Risks(tuple[Risk, Risk]):
         before, after = self
         names = ("highest", "average", "at_risk", "uniques", "classes", "records")
         rows = [
-            (name.replace("_", " "), *(_told(getattr(each, name)) for each in (before, after)))
+            (name.replace("_", " "), *(_format_figure(getattr(each, name)) for each in (before, after)))
             for name in names
         ]
         return html_table(
@@ -32,7 +32,7 @@ class Risks(tuple[Risk, Risk]):
         )
 
 
-def _told(value: float) -> str:
+def _format_figure(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2%}"
 
 

@@ -65,13 +65,13 @@ def attribute_risks(
     ('age', 'sex') 0.75 0.833
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
-    made = group_records(published, untouched=untouched)
+    grouped = group_records(published, untouched=untouched)
     counted = untouched or published.flag is not None
-    limit = check_size(largest, len(made.names))
-    return rank_subsets(attribute_risk(made, each, counted) for each in projections(made, limit))
+    limit = check_size(largest, len(grouped.names))
+    return rank_subsets(attribute_risk(grouped, each, counted) for each in projections(grouped, limit))
 
 
-def attribute_risk(made: Grouped, projection: Projection, counted: bool = False) -> AttributeRisk:
+def attribute_risk(grouped: Grouped, projection: Projection, counted: bool = False) -> AttributeRisk:
     """Compute both measures from the classes of a subset.
 
     `counted` says that records which show nothing in the subset count for it.
@@ -83,7 +83,7 @@ def attribute_risk(made: Grouped, projection: Projection, counted: bool = False)
         classes, records, pairs = classes - 1, records - hidden, pairs - hidden * (hidden - 1)
     every = records * (records - 1)
     return AttributeRisk(
-        tuple(made.names[j] for j in projection.columns),
+        tuple(grouped.names[j] for j in projection.columns),
         classes / records if records else 0.0,
         (every - pairs) / every if every else 0.0,
     )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from veil.base.wording import plural
 from veil.errors import ParameterError
-from veil.risk.overlap import SeenRelease, see_release
+from veil.risk.overlap import ReleaseCells, cells_of_release
 from veil.tables.text import canonical_text
 
 
@@ -87,7 +87,9 @@ def differencing(
     """
     if m < 1:
         raise ParameterError(f"`m` should be at least 1, not {m}")
-    before, after = (_counts(see_release(each, sensitive, quasi_identifiers)) for each in (first, second))
+    before, after = (
+        _counts(cells_of_release(each, sensitive, quasi_identifiers)) for each in (first, second)
+    )
     changed = []
     for labels, values in before.items():
         if labels in after and values != after[labels]:
@@ -97,12 +99,14 @@ def differencing(
     )
 
 
-def _counts(release: SeenRelease) -> dict[tuple[tuple[str, str | None], ...], Counter[str]]:
+def _counts(release: ReleaseCells) -> dict[tuple[tuple[str, str | None], ...], Counter[str]]:
     labels = release.published.labels
     columns = {name: canonical_text(labels[name]) for name in sorted(release.published.names)}
-    made: dict[int, Counter[str]] = {}
+    counters: dict[int, Counter[str]] = {}
     for at, value, count in release.cells:
-        shown = made.setdefault(at, Counter())
+        counter = counters.setdefault(at, Counter())
         if value is not None:
-            shown[value] += count
-    return {tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in made.items()}
+            counter[value] += count
+    return {
+        tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in counters.items()
+    }

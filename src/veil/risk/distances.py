@@ -51,16 +51,16 @@ class Distances:
     arrays: tuple[Any, ...]
     forward: bool
 
-    def nearest(self, asked: Integers, counts: Integers) -> tuple[Floats, Floats]:
+    def nearest(self, targets: Integers, counts: Integers) -> tuple[Floats, Floats]:
         """Return the least distance of some targets to any candidate, and how many candidates are so near."""
-        least, ties = _nearest(asked, counts, self.forward, self.arrays)
+        least, ties = _nearest(targets, counts, self.forward, self.arrays)
         return least, ties
 
     def between(self, targets: Integers, candidates: Integers) -> Floats:
         """Return the distance between targets and candidates, pair by pair."""
         old, new = (targets, candidates) if self.forward else (candidates, targets)
-        found: Floats = _between(old, new, self.arrays)
-        return found
+        distances: Floats = _between(old, new, self.arrays)
+        return distances
 
 
 def cells_of(
@@ -77,11 +77,14 @@ def cells_of(
     labels, distances = [np.empty(0, np.int64)], [np.empty(0)]
     places = []
     for name in names:
-        values, shown = (column_of(side.rows, name, "linkage") for side in (old, new))
-        if is_measured(values.type) and is_measured(shown.type) and name not in hierarchies:
-            numbers.append((as_numbers(values), as_numbers(shown)))
+        value_column, label_column = (column_of(side.rows, name, "linkage") for side in (old, new))
+        if is_measured(value_column.type) and is_measured(label_column.type) and name not in hierarchies:
+            numbers.append((as_numbers(value_column), as_numbers(label_column)))
             continue
-        (value_texts, value_codes), (label_texts, label_codes) = _texts(values, name), _texts(shown, name)
+        (value_texts, value_codes), (label_texts, label_codes) = (
+            _texts(value_column, name),
+            _texts(label_column, name),
+        )
         if name in hierarchies:
             near = _near_by_hierarchy(value_texts, label_texts, hierarchies[name], marker)
         else:
@@ -119,8 +122,8 @@ def _stack_columns(columns: list[Any], rows: int) -> Floats:
 
 
 def _weight(values: Floats) -> float:
-    seen = values[np.isfinite(values)]
-    width = float(np.ptp(seen)) if seen.size else 0.0
+    finite = values[np.isfinite(values)]
+    width = float(np.ptp(finite)) if finite.size else 0.0
     return 1.0 / width**2 if width > 0 else 0.0
 
 
@@ -128,14 +131,14 @@ def _near_by_use(
     values: list[str | None], labels: list[str | None], used: set[tuple[int, int]], marker: str | None
 ) -> Near:
     """Let a label cover the values that it stands for; `used` are codes of values and labels."""
-    domain, known = len(values), {text: code for code, text in enumerate(values)}
+    domain, code_of = len(values), {text: code for code, text in enumerate(values)}
     covered: defaultdict[int, set[int]] = defaultdict(set)
     for value, label in used:
         covered[label].add(value)
     near: Near = [{} for _ in values]
     for code, text in enumerate(labels):
-        if text in known:
-            near[known[text]][text] = 0.0
+        if text in code_of:
+            near[code_of[text]][text] = 0.0
             continue
         below = range(domain) if text is None or text == marker else covered[code]
         for value in below:
@@ -149,19 +152,19 @@ def _near_by_hierarchy(
     """Let a label cover what is below it in a hierarchy; if it is on several levels, below the highest one."""
     complete = hierarchy.with_missing() if None in values else hierarchy
     leaves = {text: code for code, text in enumerate(complete.labels[0])}
-    shown = set(labels)
+    label_set = set(labels)
     near: Near = []
     for value in values:
-        found: dict[str | None, float] = {value: 0.0} if value in shown else {}
+        distances: dict[str | None, float] = {value: 0.0} if value in label_set else {}
         leaf = leaves.get(value)
         for level in range(1, complete.height + 1) if leaf is not None else ():
             code = int(complete.label_map(level)[leaf])
             label = complete.labels[level][code]
-            if label in shown:
-                found[label] = (int(complete.rows[level][code]) - 1) / complete.size
-        for label in shown & {None, marker} - found.keys():
-            found[label] = (complete.size - 1) / complete.size
-        near.append(found)
+            if label in label_set:
+                distances[label] = (int(complete.rows[level][code]) - 1) / complete.size
+        for label in label_set & {None, marker} - distances.keys():
+            distances[label] = (complete.size - 1) / complete.size
+        near.append(distances)
     return near
 
 
@@ -190,15 +193,15 @@ def distance_of(i: int, j: int, arrays: Any, limit: float) -> float:
 
 
 @kernel
-def _nearest(asked: Integers, counts: Integers, forward: bool, arrays: Any) -> tuple[Floats, Floats]:
-    least, ties = np.full(asked.size, np.inf), np.zeros(asked.size)
-    for a in range(asked.size):
+def _nearest(targets: Integers, counts: Integers, forward: bool, arrays: Any) -> tuple[Floats, Floats]:
+    least, ties = np.full(targets.size, np.inf), np.zeros(targets.size)
+    for a in range(targets.size):
         for b in range(counts.size):
             limit = least[a] * (1 + SLACK)
             if forward:
-                distance = distance_of(asked[a], b, arrays, limit)
+                distance = distance_of(targets[a], b, arrays, limit)
             else:
-                distance = distance_of(b, asked[a], arrays, limit)
+                distance = distance_of(b, targets[a], arrays, limit)
             if distance < least[a] * (1 - SLACK):
                 least[a], ties[a] = distance, 0.0
             if distance <= least[a] * (1 + SLACK):
@@ -208,7 +211,7 @@ def _nearest(asked: Integers, counts: Integers, forward: bool, arrays: Any) -> t
 
 @kernel
 def _between(old: Integers, new: Integers, arrays: Any) -> Floats:
-    found = np.empty(old.size)
+    distances = np.empty(old.size)
     for a in range(old.size):
-        found[a] = distance_of(old[a], new[a], arrays, np.inf)
-    return found
+        distances[a] = distance_of(old[a], new[a], arrays, np.inf)
+    return distances

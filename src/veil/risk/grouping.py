@@ -65,10 +65,10 @@ class Grouped:
         >>> made.spread(made.sizes).tolist()
         [2, 0, 2]
         """
-        found = np.full(self.of_record.size, suppressed, values.dtype)
-        shown = self.of_record >= 0
-        found[shown] = values[self.of_record[shown]]
-        return found
+        record_values = np.full(self.of_record.size, suppressed, values.dtype)
+        visible_mask = self.of_record >= 0
+        record_values[visible_mask] = values[self.of_record[visible_mask]]
+        return record_values
 
 
 def group_records(published: Published, *, untouched: bool = False) -> Grouped:
@@ -82,11 +82,11 @@ def group_records(published: Published, *, untouched: bool = False) -> Grouped:
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
     published = published.by_one_row()
-    kept = np.flatnonzero(~published.suppressed)
+    rows = np.flatnonzero(~published.suppressed)
     of_record = np.full(published.table.num_rows, -1, np.int32)
-    of_record[kept] = published.classes
+    of_record[rows] = published.classes
     member = np.empty(published.sizes.size, np.int64)
-    member[published.classes] = kept  # one record of each class, whichever
+    member[published.classes] = rows  # one record of each class, whichever
     shape = (member.size, len(published.names))
     codes, blank, missing = np.empty(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for j, name in enumerate(published.names):
@@ -122,14 +122,14 @@ def published_of(
                 + ", ".join(map(repr, source.names))
             )
         return source
-    released = outcome_of(source)
-    if released is not None and population is None:
-        return published_by(released, quasi_identifiers)
+    outcome = outcome_of(source)
+    if outcome is not None and population is None:
+        return published_by(outcome, quasi_identifiers)
     names = column_names(quasi_identifiers)
     whose = None if person == ASK else read_person(person)
-    named = names if whose is None else (*names, whose)
-    table, weights = _rows(source, named, person)
-    check_columns(table, named)
+    columns = names if whose is None else (*names, whose)
+    table, weights = _rows(source, columns, person)
+    check_columns(table, columns)
     persons = None if whose is None else number_people(table[whose], whose, weights, published=True)
     return Published(
         table,
@@ -164,9 +164,9 @@ def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Tab
     """Read a table; of one that an engine holds, the combinations of the named cells and how often each occurs."""
     from veil.risk.identify.repeats import check_people  # which reads tables in the same way
 
-    released = outcome_of(source)
-    if released is not None:
-        return released.table, released.weights
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return outcome.table, outcome.weights
     relation = relation_of(source)
     if relation is None:
         table = table_of(source)
@@ -175,15 +175,15 @@ def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Tab
     check_people(relation, person)
     from veil.engines.source import of_release
 
-    found = of_release(relation, [each for each in names if each in relation.table.columns])
-    return found.table, found.weights
+    combinations = of_release(relation, [each for each in names if each in relation.table.columns])
+    return combinations.table, combinations.weights
 
 
 def table_of(source: Any) -> pa.Table:
     """Read a table; an Arrow table may be empty, as there is nothing to be wrong about it."""
-    released = outcome_of(source)
-    if released is not None:
-        return released.table
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return outcome.table
     if isinstance(source, pa.Table) and not source.num_rows:
         return source
     return read(source).table
@@ -217,5 +217,5 @@ def histogram(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
     >>> [each.tolist() for each in histogram(np.array([3, 1, 3]))]
     [[1, 3], [1, 2]]
     """
-    found, counts = np.unique(sizes, return_counts=True)
-    return found.astype(np.int64), counts.astype(np.int64)
+    different, counts = np.unique(sizes, return_counts=True)
+    return different.astype(np.int64), counts.astype(np.int64)

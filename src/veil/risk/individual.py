@@ -82,12 +82,12 @@ class IndividualRisk:
     household: HouseholdRisk | None
 
     def _repr_html_(self) -> str:
-        told = self.to_dict()
+        summary = self.to_dict()
         rows = [
-            ("re-identifications to be expected", f"{told['expected']:,.1f} of {self.risks.size:,}"),
-            ("average risk of a record", f"{told['rate']:.2%}"),
-            ("highest risk of a record", f"{told['highest']:.2%}"),
-            (f"records with a risk above {told['threshold']:.0%}", f"{told['at_risk']:.2%}"),
+            ("re-identifications to be expected", f"{summary['expected']:,.1f} of {self.risks.size:,}"),
+            ("average risk of a record", f"{summary['rate']:.2%}"),
+            ("highest risk of a record", f"{summary['highest']:.2%}"),
+            (f"records with a risk above {summary['threshold']:.0%}", f"{summary['at_risk']:.2%}"),
         ]
         return html_table(("", ""), rows, "Individual risk")
 
@@ -148,12 +148,12 @@ def individual_risk(
             "the risk of single records cannot be estimated if a person has several: give one row of each"
         )
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
-    made = group_records(published, untouched=untouched)
-    return individual_risk_of(made, published.table, weights, household, method)
+    grouped = group_records(published, untouched=untouched)
+    return individual_risk_of(grouped, published.table, weights, household, method)
 
 
 def individual_risk_of(
-    made: Grouped,
+    grouped: Grouped,
     table: pa.Table,
     weights: str | None,
     household: str | None,
@@ -163,37 +163,39 @@ def individual_risk_of(
     if method not in ("exact", "approximate"):
         raise ParameterError(f"`method` should be 'exact' or 'approximate', not {method!r}")
     check_columns(table, [each for each in (weights, household) if each is not None])
-    frequencies, people = sum_matches(made, None if weights is None else class_weights(made, table, weights))
+    frequencies, people = sum_matches(
+        grouped, None if weights is None else class_weights(grouped, table, weights)
+    )
     return individual_risk_from(
-        made, frequencies, people, None if household is None else table[household], method
+        grouped, frequencies, people, None if household is None else table[household], method
     )
 
 
 def individual_risk_from(
-    made: Grouped,
+    grouped: Grouped,
     frequencies: NDArray[np.int64],
     people: NDArray[np.float64],
     household: pa.ChunkedArray | None,
     method: Method = "exact",
 ) -> IndividualRisk:
     """Estimate the risks from the records that match those of each class, and the people they stand for."""
-    risks = made.spread(expected_inverses(frequencies, people, method))
+    risks = grouped.spread(expected_inverses(frequencies, people, method))
     expected = math.fsum(risks)
     return IndividualRisk(
         risks,
-        made.spread(frequencies),
-        made.spread(people),
+        grouped.spread(frequencies),
+        grouped.spread(people),
         expected,
         expected / max(1, risks.size),
         None if household is None else household_risk(risks, _households(household)),
     )
 
 
-def class_weights(made: Grouped, table: pa.Table, weights: str) -> NDArray[np.float64]:
+def class_weights(grouped: Grouped, table: pa.Table, weights: str) -> NDArray[np.float64]:
     """Add up the sampling weights of each class."""
-    shown = made.of_record >= 0
-    each = sampling_weights(table, weights)[shown]
-    return np.bincount(made.of_record[shown], each, made.sizes.size).astype(np.float64)
+    visible_mask = grouped.of_record >= 0
+    each = sampling_weights(table, weights)[visible_mask]
+    return np.bincount(grouped.of_record[visible_mask], each, grouped.sizes.size).astype(np.float64)
 
 
 def household_risk(risks: NDArray[np.float64], households: NDArray[np.int64]) -> HouseholdRisk:
@@ -205,10 +207,10 @@ def household_risk(risks: NDArray[np.float64], households: NDArray[np.int64]) ->
     safe = np.zeros(int(households.max(initial=-1)) + 1)
     with np.errstate(divide="ignore"):  # a risk of 1 leaves no chance to stay unknown
         np.add.at(safe, households, np.log1p(-risks))
-    found = -np.expm1(safe)
-    of_record = found[households]
+    household_risks = -np.expm1(safe)
+    of_record = household_risks[households]
     expected = math.fsum(of_record)
-    return HouseholdRisk(of_record, expected, expected / max(1, risks.size), math.fsum(found))
+    return HouseholdRisk(of_record, expected, expected / max(1, risks.size), math.fsum(household_risks))
 
 
 def _households(column: pa.ChunkedArray) -> NDArray[np.int64]:
@@ -227,15 +229,15 @@ def sampling_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
         raise InputError(
             f"column {name!r} should hold sampling weights, which are numbers, not values of type {column.type}"
         )
-    found: NDArray[np.float64] = np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)
-    bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
+    weights: NDArray[np.float64] = np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if bad.size:
-        what = "no weight" if np.isnan(found[bad[0]]) else f"the weight {found[bad[0]]:g}"
+        what = "no weight" if np.isnan(weights[bad[0]]) else f"the weight {weights[bad[0]]:g}"
         raise InputError(
             f"column {name!r} has {what} in row {bad[0] + 1}. Each record should represent a positive "
             "number of people"
         )
-    return found
+    return weights
 
 
 # --- the expectation of 1/F -----------------------------------------------------------------------
@@ -251,12 +253,12 @@ def expected_inverses(
     >>> expected_inverses(np.array([1, 2, 3]), np.array([45.5, 100.0, 3.0])).round(6).tolist()
     [0.085791, 0.018779, 0.333333]
     """
-    found = _expected_inverses(frequencies, people)
+    inverses = _expected_inverses(frequencies, people)
     if method == "approximate":
         f, q = frequencies.astype(np.float64), 1 - frequencies / people
         many = (f > 2) & (people > f)
-        found[many] = ((1 - q) / (f - q))[many]
-    return found
+        inverses[many] = ((1 - q) / (f - q))[many]
+    return inverses
 
 
 _SERIES_FROM = 40
@@ -265,11 +267,11 @@ _SERIES_FROM = 40
 
 @kernel
 def _expected_inverses(frequencies: NDArray[np.int64], people: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.empty(frequencies.size)
+    inverses = np.empty(frequencies.size)
     for k in range(frequencies.size):
         f = frequencies[k]
         if people[k] <= f:
-            found[k] = 1.0 / f
+            inverses[k] = 1.0 / f
             continue
         p = f / people[k]
         q = (people[k] - f) / people[k]
@@ -280,11 +282,11 @@ def _expected_inverses(frequencies: NDArray[np.int64], people: NDArray[np.float6
                 n += 1
                 term *= q * n / (f + n)
                 total += term
-            found[k] = p / f * total
+            inverses[k] = p / f * total
         else:
             odds = p / q
             risk = -odds * np.log(p)
             for each in range(1, f):
                 risk = (1.0 / each - risk) * odds
-            found[k] = risk
-    return found
+            inverses[k] = risk
+    return inverses

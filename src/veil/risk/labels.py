@@ -75,17 +75,17 @@ def read_interval(label: str) -> NumberRange | None:
     (NumberRange(low=-inf, high=30.0, with_low=False, with_high=False), NumberRange(low=30.0, high=40.0, with_low=True,
     with_high=False), NumberRange(low=20.0, high=30.0, with_low=True, with_high=False))
     """
-    if found := _BELOW.fullmatch(label):
-        sign, number = found[1], float(found[2])
+    if match := _BELOW.fullmatch(label):
+        sign, number = match[1], float(match[2])
         if sign in ("<", "<=", "≤"):
             return NumberRange(-math.inf, number, False, sign != "<")
         return NumberRange(number, math.inf, sign != ">", False)
-    if found := _PLAIN.fullmatch(label):
-        return NumberRange(float(found[1]), float(found[1]))
-    if found := _RANGE.fullmatch(label):
-        return NumberRange(float(found[1]), float(found[2]))
-    if found := _BRACKETS.fullmatch(label):
-        return NumberRange(float(found[2]), float(found[3]), found[1] == "[", found[4] == "]")
+    if match := _PLAIN.fullmatch(label):
+        return NumberRange(float(match[1]), float(match[1]))
+    if match := _RANGE.fullmatch(label):
+        return NumberRange(float(match[1]), float(match[2]))
+    if match := _BRACKETS.fullmatch(label):
+        return NumberRange(float(match[2]), float(match[3]), match[1] == "[", match[4] == "]")
     digits = label.rstrip("*")
     if digits.isascii() and digits.isdigit() and label != digits:
         stars = len(label) - len(digits)
@@ -133,18 +133,18 @@ def compatible(
         )
     covered = _covered(hierarchy)
     left, right = (_values(labels, covered, hierarchy.size) for labels in (first, second))
-    found: NDArray[np.bool_] = (left.astype(np.int64) @ right.T.astype(np.int64)) > 0
-    return found
+    overlap_mask: NDArray[np.bool_] = (left.astype(np.int64) @ right.T.astype(np.int64)) > 0
+    return overlap_mask
 
 
 def _covered(hierarchy: Hierarchy) -> dict[str | None, NDArray[np.bool_]]:
-    found: dict[str | None, NDArray[np.bool_]] = {}
+    covered: dict[str | None, NDArray[np.bool_]] = {}
     for level, labels in enumerate(hierarchy.labels):
         map_ = hierarchy.label_map(level)
         for code, label in enumerate(labels):
             members = map_ == code
-            found[label] = found[label] | members if label in found else members
-    return found
+            covered[label] = covered[label] | members if label in covered else members
+    return covered
 
 
 def _values(

@@ -74,25 +74,25 @@ def linkage_experiment(
     >>> linkage_experiment(before, after, ["age", "sex"]).forward  # two are found, and two are mixed up
     0.75
     """
-    known, released, names = table_of(before), table_of(after), column_names(columns)
+    old_table, new_table, names = table_of(before), table_of(after), column_names(columns)
     if person not in (None, ASK):
         raise PlanError(
             "records cannot be linked one by one if a person has several: give one row of each person"
         )
-    check_people(known, person)
-    owners = np.arange(released.num_rows) if origins is None else np.asarray(origins, np.int64)
-    if owners.size != released.num_rows or (owners < 0).any() or (owners >= known.num_rows).any():
+    check_people(old_table, person)
+    owners = np.arange(new_table.num_rows) if origins is None else np.asarray(origins, np.int64)
+    if owners.size != new_table.num_rows or (owners < 0).any() or (owners >= old_table.num_rows).any():
         raise InputError(
-            f"`origins` should give a row of the input, from 0 to {known.num_rows - 1}, for each of the "
-            f"{released.num_rows} rows of the output. It is needed if the tables do not have the same rows"
+            f"`origins` should give a row of the input, from 0 to {old_table.num_rows - 1}, for each of the "
+            f"{new_table.num_rows} rows of the output. It is needed if the tables do not have the same rows"
         )
-    old, new = DistanceTable.of(known, names), DistanceTable.of(released, names)
+    old, new = DistanceTable.of(old_table, names), DistanceTable.of(new_table, names)
     own = old.group[owners], new.group
     arrays = cells_of(old, new, own, names, hierarchies or {}, marker)
     rows = np.arange(owners.size)
     forward, some = _share_linked(Distances(arrays, True), old, new, owners, rows, pairs)
     backward, others = _share_linked(Distances(arrays, False), new, old, rows, owners, pairs)
-    return Linkage(forward, backward, max(some, others), max(known.num_rows, released.num_rows))
+    return Linkage(forward, backward, max(some, others), max(old_table.num_rows, new_table.num_rows))
 
 
 def _share_linked(
@@ -115,9 +115,9 @@ def _share_linked(
         # Not a secret, and the same records whatever was done to them, so that results can be compared.
         looked_up[:] = False
         looked_up[np.random.default_rng(0).choice(size, affordable, replace=False)] = True
-    asked = np.unique(targets.group[looked_up])
+    groups = np.unique(targets.group[looked_up])
     least, ties = np.full(targets.counts.size, np.inf), np.zeros(targets.counts.size)
-    least[asked], ties[asked] = distances.nearest(asked, candidates.counts)
+    least[groups], ties[groups] = distances.nearest(groups, candidates.counts)
     here = looked_up[target_of]
     mine, own = targets.group[target_of[here]], candidates.group[candidate_of[here]]
     near = distances.between(mine, own) <= least[mine] * (1 + SLACK)

@@ -101,25 +101,25 @@ def transparency(
     different = encode_values(prepared.table[column])[0].to_pylist() if values is None else list(values)
     if not different:
         raise ParameterError("`values` should list what the column may hold, and is empty")
-    shown = _shown_groups(outcome, prepared)
-    hidden = [row for row in range(len(cells)) if not any(row in group for group in shown)]
+    groups = _visible_groups(outcome, prepared)
+    hidden = [row for row in range(len(cells)) if not any(row in group for group in groups)]
     possible = len(different) ** len(hidden)
-    for group in shown:
+    for group in groups:
         possible *= _orders(Counter(cells[row] for row in group))
     if possible > limit:
         raise ParameterError(
             f"{possible:,} inputs are possible, but `limit` allows only {limit:,}: use fewer records, or raise it"
         )
     believed = [Counter[Any]() for _ in cells]
-    known = [Counter[Any]() for _ in cells]
+    informed = [Counter[Any]() for _ in cells]
     leading = 0
-    for given in _assignments(cells, shown, hidden, different):
-        same = _leads_to(outcome, prepared, column, given)
+    for assignment in _assignments(cells, groups, hidden, different):
+        same = _leads_to(outcome, prepared, column, assignment)
         leading += same
-        for row, value in enumerate(given):
+        for row, value in enumerate(assignment):
             believed[row][value] += 1
-            known[row][value] += same
-    return Transparency(column, possible, leading, _shares(believed, possible), _shares(known, leading))
+            informed[row][value] += same
+    return Transparency(column, possible, leading, _shares(believed, possible), _shares(informed, leading))
 
 
 def _searched(outcome: Outcome, column: str) -> Prepared:
@@ -147,14 +147,14 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
     return prepared
 
 
-def _shown_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
+def _visible_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
     """Rows of the input whose cells are shown together: those of each class, and suppressed ones that keep their cells."""
     assert outcome.hidden is not None
     numbers = prepared.sample.classes_of_rows(outcome.parts[0].levels)[1].astype(np.int64)
     numbers[outcome.hidden] = -1
     keeps = prepared.plan.suppressed_rows == "keep cells"
-    wanted = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
-    return [np.flatnonzero(numbers == number).tolist() for number in wanted]
+    visible = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
+    return [np.flatnonzero(numbers == number).tolist() for number in visible]
 
 
 def _orders(counts: Counter[Any]) -> int:
@@ -171,11 +171,11 @@ def _assignments(
     """All ways to give values to rows: those of a group to its members, any to rows that are hidden."""
     choices = [list(_arrangements(Counter(cells[row] for row in group))) for group in groups]
     for parts in itertools.product(*choices, itertools.product(values, repeat=len(hidden))):
-        given = list(cells)
+        assignment = list(cells)
         for rows, part in zip((*groups, hidden), parts, strict=True):
             for row, value in zip(rows, part, strict=True):
-                given[row] = value
-        yield given
+                assignment[row] = value
+        yield assignment
 
 
 def _arrangements(left: Counter[Any]) -> Iterator[tuple[Any, ...]]:
@@ -187,18 +187,18 @@ def _arrangements(left: Counter[Any]) -> Iterator[tuple[Any, ...]]:
             yield (value, *rest)
 
 
-def _leads_to(outcome: Outcome, prepared: Prepared, column: str, given: Sequence[Any]) -> bool:
+def _leads_to(outcome: Outcome, prepared: Prepared, column: str, assignment: Sequence[Any]) -> bool:
     """Whether the plan makes the same release of other values: the same levels, and the same rows suppressed."""
-    table = replace_column(prepared.table, column, pa.array(given, prepared.table[column].type))
+    table = replace_column(prepared.table, column, pa.array(assignment, prepared.table[column].type))
     try:
         with following(False) as silent:
             other = prepare(table, prepared.plan)
-            made = generalize(
+            release = generalize(
                 replace(outcome.source, table=table), other, search_best(other, threads=1, progress=silent)
             )
     except (NoSolutionError, ParameterError, PlanError):
         return False  # nothing is released then
-    return made.parts[0].levels == outcome.parts[0].levels and _equal(made.hidden, outcome.hidden)
+    return release.parts[0].levels == outcome.parts[0].levels and _equal(release.hidden, outcome.hidden)
 
 
 def _equal(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> bool:

@@ -70,13 +70,13 @@ def record_linkage(
     0.5
     """
     owners = np.arange(before.num_rows) if origins is None else origins
-    known, released, weights = _comparable(before, after, columns)
+    old, new, weights = _comparable(before, after, columns)
     identities = np.arange(before.num_rows)
     looked_up = max(before.num_rows, after.num_rows)
     if before.num_rows * after.num_rows > pairs:
         looked_up = max(FEWEST, pairs // max(before.num_rows, after.num_rows))
-    forward = _shares(known, identities, released, owners, weights, looked_up)
-    backward = _shares(released, owners, known, identities, weights, looked_up)
+    forward = _shares(old, identities, new, owners, weights, looked_up)
+    backward = _shares(new, owners, old, identities, weights, looked_up)
     return Linkage(forward, backward, looked_up, max(before.num_rows, after.num_rows))
 
 
@@ -94,10 +94,10 @@ def _shares(
     size = identities.size
     # Not a secret, and the same records for every method, so that methods can be compared.
     rows = np.arange(size) if looked_up >= size else np.random.default_rng(0).choice(size, looked_up, False)
-    found = _own_among_nearest(
+    shares = _own_among_nearest(
         targets[0][rows], targets[1][rows], identities[rows], candidates[0], candidates[1], owners, weights
     )
-    return float(found.mean())
+    return float(shares.mean())
 
 
 def _comparable(
@@ -117,16 +117,16 @@ def _comparable(
             )
     weights = np.zeros(len(numbers))
     for at, (values, _) in enumerate(numbers):
-        seen = values[np.isfinite(values)]
-        width = np.ptp(seen) if seen.size else 0.0
+        finite = values[np.isfinite(values)]
+        width = np.ptp(finite) if finite.size else 0.0
         weights[at] = 1.0 / width**2 if width > 0 else 0.0
     rows = before.num_rows
     stacked = np.array(codes, np.int64).reshape(len(codes), rows + after.num_rows).T
-    known = np.array([old for old, _ in numbers]).reshape(len(numbers), rows).T
-    released = np.array([new for _, new in numbers]).reshape(len(numbers), after.num_rows).T
+    old_numbers = np.array([old for old, _ in numbers]).reshape(len(numbers), rows).T
+    new_numbers = np.array([new for _, new in numbers]).reshape(len(numbers), after.num_rows).T
     return (
-        (np.ascontiguousarray(known), np.ascontiguousarray(stacked[:rows])),
-        (np.ascontiguousarray(released), np.ascontiguousarray(stacked[rows:])),
+        (np.ascontiguousarray(old_numbers), np.ascontiguousarray(stacked[:rows])),
+        (np.ascontiguousarray(new_numbers), np.ascontiguousarray(stacked[rows:])),
         weights,
     )
 

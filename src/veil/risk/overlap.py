@@ -28,7 +28,7 @@ from veil.tables import read
 from veil.tables.spelling import encode_people, read_person
 from veil.tables.text import canonical_text
 
-_SHOWN = 100
+_MOST_OVERLAPS = 100
 
 
 class Overlap(NamedTuple):
@@ -107,19 +107,19 @@ def intersection(
     >>> found.worst, [overlap.candidates for overlap in found.overlaps]
     (1, [('flu',), ('flu',)])
     """
-    releases = [see_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
+    releases = [cells_of_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
     values = sorted({value for each in releases for _, value, _ in each.cells if value is not None})
     place = {value: at for at, value in enumerate(values)}
-    shown = [_matrix(each, place) for each in releases]
+    matrices = [_value_matrix(each, place) for each in releases]
     same = _people(releases, read_person(person))
     if same is not None:
         classes, people = np.unique(same, axis=0, return_counts=True)
     else:
         classes, people = _overlapping(releases, hierarchies or {}), None
-    return _told(releases, shown, values, classes, people)
+    return _summarize(releases, matrices, values, classes, people)
 
 
-class SeenRelease(NamedTuple):
+class ReleaseCells(NamedTuple):
     """A release as everybody can see it."""
 
     published: Published
@@ -128,20 +128,20 @@ class SeenRelease(NamedTuple):
     """Class, value (None of cells that are missing or withheld) and number of records, for each value of each class."""
 
 
-def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> SeenRelease:
+def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) -> ReleaseCells:
     """Look at a release, or at its table, as everybody can."""
-    outcome = outcome_of(given)
+    outcome = outcome_of(release)
     if outcome is not None:
         published = outcome.published
         if names is not None:
-            known = [name for name in names if name in outcome.table.column_names]
-            published = Published(outcome.table, known, marker=outcome.marker, flag=outcome.flag)
+            columns = [name for name in names if name in outcome.table.column_names]
+            published = Published(outcome.table, columns, marker=outcome.marker, flag=outcome.flag)
     else:
-        table = read(given).table
-        known = [
+        table = read(release).table
+        columns = [
             name for name in (names or table.column_names) if name in table.column_names and name != sensitive
         ]
-        published = Published(table, known)
+        published = Published(table, columns)
     if sensitive not in published.table.column_names:
         raise PlanError(
             f"a release has no column {sensitive!r}.{did_you_mean(sensitive, published.table.column_names)}"
@@ -149,54 +149,56 @@ def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> Seen
     number, values, count = published.histograms(sensitive)
     blank = shows_no_value(values, published.marker)
     texts = [None if none else text for text, none in zip(canonical_text(values), blank, strict=True)]
-    return SeenRelease(published, outcome, list(zip(number.tolist(), texts, count.tolist(), strict=True)))
+    return ReleaseCells(published, outcome, list(zip(number.tolist(), texts, count.tolist(), strict=True)))
 
 
-def _matrix(seen: SeenRelease, place: Mapping[str, int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _value_matrix(
+    release: ReleaseCells, place: Mapping[str, int]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell which values each class shows, and which values its people may have, as far as it tells."""
-    shown = np.zeros((seen.published.sizes.size, len(place)), np.bool_)
-    possible = shown.copy()
-    for number, value, _ in seen.cells:
+    visible = np.zeros((release.published.sizes.size, len(place)), np.bool_)
+    possible = visible.copy()
+    for number, value, _ in release.cells:
         if value is None:
             possible[number] = True
         else:
-            shown[number, place[value]] = True
-    possible |= shown
-    return np.where(shown.any(axis=1, keepdims=True), shown, possible), possible
+            visible[number, place[value]] = True
+    possible |= visible
+    return np.where(visible.any(axis=1, keepdims=True), visible, possible), possible
 
 
-def _people(releases: Sequence[SeenRelease], person: str | None) -> NDArray[np.int64] | None:
+def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.int64] | None:
     """Return the classes of everybody who is in all releases, one row a person; None if nobody knows who is who."""
     outcomes = [each.outcome for each in releases]
-    known = [each for each in outcomes if each is not None and not each.is_condensed]
-    if len(known) < len(releases):
+    complete = [each for each in outcomes if each is not None and not each.is_condensed]
+    if len(complete) < len(releases):
         if person is not None:
             raise InputError("`person` is only for releases: a table alone does not show who is who")
         return None
     if person is None:
-        first = known[0].original
-        if not all(each.original is first or each.original.equals(first) for each in known[1:]):
+        first = complete[0].original
+        if not all(each.original is first or each.original.equals(first) for each in complete[1:]):
             return None
     rows = [
-        each.origins[np.flatnonzero(~seen.published.suppressed)]
-        for each, seen in zip(known, releases, strict=True)
+        each.origins[np.flatnonzero(~release.published.suppressed)]
+        for each, release in zip(complete, releases, strict=True)
     ]
-    who = rows if person is None else _numbered(known, rows, person)
+    who = rows if person is None else _number_people(complete, rows, person)
     of = [
-        dict(zip(each.tolist(), seen.published.classes.tolist(), strict=True))
-        for each, seen in zip(who, releases, strict=True)
+        dict(zip(each.tolist(), release.published.classes.tolist(), strict=True))
+        for each, release in zip(who, releases, strict=True)
     ]
     everywhere = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
-    made = np.array([[classes[each] for classes in of] for each in everywhere], np.int64)
-    return made.reshape(len(everywhere), len(of))
+    tuples = np.array([[classes[each] for classes in of] for each in everywhere], np.int64)
+    return tuples.reshape(len(everywhere), len(of))
 
 
-def _numbered(
-    known: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
+def _number_people(
+    outcomes: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
 ) -> list[NDArray[np.int64]]:
     """Number the people of some rows of the inputs of releases, the same one alike everywhere; -1 where nobody is named."""
     texts = []
-    for each, some in zip(known, rows, strict=True):
+    for each, some in zip(outcomes, rows, strict=True):
         if person not in each.original.column_names:
             raise PlanError(f"the input of a release has no column {person!r} that says who is who")
         texts.append(pa.array(canonical_text(each.original[person].take(pa.array(some))), pa.string()))
@@ -205,7 +207,7 @@ def _numbered(
     return np.split(numbers, np.cumsum([each.size for each in rows])[:-1])
 
 
-def _overlapping(releases: Sequence[SeenRelease], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
+def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
     """Return the classes that somebody can be in at once, as far as their labels tell."""
     tuples = np.arange(releases[0].published.sizes.size, dtype=np.int64)[:, None]
     for at in range(1, len(releases)):
@@ -234,15 +236,15 @@ def _fitting(one: Published, other: Published, hierarchies: Mapping[str, Hierarc
     return fits
 
 
-def _told(
-    releases: Sequence[SeenRelease],
-    shown: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+def _summarize(
+    releases: Sequence[ReleaseCells],
+    matrices: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     values: Sequence[str],
     classes: NDArray[np.int64],
     people: NDArray[np.int64] | None,
 ) -> Intersection:
     left, possible_values = (
-        np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(shown)])
+        np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(matrices)])
         for which in (0, 1)
     )
     left = np.where(left.any(axis=1, keepdims=True), left, possible_values)
@@ -253,7 +255,7 @@ def _told(
         int(number): int(weights[possible][numbers[possible] == number].sum())
         for number in np.unique(numbers[possible])
     }
-    order = possible[np.argsort(numbers[possible], kind="stable")][:_SHOWN]
+    order = possible[np.argsort(numbers[possible], kind="stable")][:_MOST_OVERLAPS]
     labels = [each.published.labels for each in releases]
     overlaps = tuple(
         Overlap(

@@ -59,8 +59,8 @@ def projections(grouped: Grouped, largest: int | None = None) -> Iterator[Projec
     if largest is None or largest >= columns:
         yield from _below(whole, set(order), order, work)
         return
-    for chosen in combinations(order, largest):
-        yield from _below(work.project(whole, chosen), set(chosen), order, work)
+    for subset in combinations(order, largest):
+        yield from _below(work.project(whole, subset), set(subset), order, work)
 
 
 def _below(table: Projection, columns: set[int], order: list[int], work: _Work) -> Iterator[Projection]:
@@ -87,8 +87,8 @@ class _Work:
         self.words = words
 
     def mask(self, columns: tuple[int, ...]) -> Words:
-        made: Words = np.bitwise_or.reduce(self.fields[list(columns)], axis=0)
-        return made
+        bits: Words = np.bitwise_or.reduce(self.fields[list(columns)], axis=0)
+        return bits
 
     def project(self, table: Projection, columns: tuple[int, ...]) -> Projection:
         rows = table.sizes.size
@@ -108,8 +108,8 @@ class _Work:
             if row is None:
                 return -1
             key |= self.words[row] & self.fields[column]
-        found = np.flatnonzero((table.keys == key).all(axis=1))
-        return int(found[0]) if found.size else -1
+        positions = np.flatnonzero((table.keys == key).all(axis=1))
+        return int(positions[0]) if positions.size else -1
 
 
 @kernel
@@ -139,8 +139,8 @@ def _project(
             mixed ^= mixed >> np.uint64(32)
         slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> down)
         while True:
-            found = np.int64(slots[slot])
-            if found < 0:
+            group = np.int64(slots[slot])
+            if group < 0:
                 slots[slot] = count
                 for w in range(words):
                     out_keys[count, w] = keys[i, w] & mask[w]
@@ -150,9 +150,9 @@ def _project(
                 break
             same = True
             for w in range(words):
-                same &= out_keys[found, w] == (keys[i, w] & mask[w])
+                same &= out_keys[group, w] == (keys[i, w] & mask[w])
             if same:
-                out_sizes[found] += sizes[i]
+                out_sizes[group] += sizes[i]
                 break
             slot = (slot + 1) & last
     return count

@@ -82,17 +82,17 @@ class Suda:
     def contributions(self) -> NDArray[np.float64]:
         """Share of each record's score that comes from each quasi-identifier."""
         rows, parts = self._parts
-        made = np.zeros((self.scores.size, len(self.names)))
-        made[rows] = parts / self.scores[rows, None]
-        return made
+        shares = np.zeros((self.scores.size, len(self.names)))
+        shares[rows] = parts / self.scores[rows, None]
+        return shares
 
     @property
     def sizes(self) -> dict[int, int]:
         """Number of minimal sample uniques of each size that occurs."""
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for columns, rows in self.minimal.items():
-            found[len(columns)] = found.get(len(columns), 0) + rows.size
-        return found
+            counts[len(columns)] = counts.get(len(columns), 0) + rows.size
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return a summary in plain numbers.
@@ -154,19 +154,19 @@ def suda(
     ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
-    made = group_records(published, untouched=untouched)
-    hunt = Hunt(made, check_size(largest, len(made.names), most_subsets(made)))
-    for each in projections(made, hunt.largest):
-        hunt.see(each)
-    return hunt.score(sampling_fraction, scoring)
+    grouped = group_records(published, untouched=untouched)
+    search = UniqueSearch(grouped, check_size(largest, len(grouped.names), most_subsets(grouped)))
+    for each in projections(grouped, search.largest):
+        search.add(each)
+    return search.score(sampling_fraction, scoring)
 
 
-def most_subsets(made: Grouped) -> int:
+def most_subsets(grouped: Grouped) -> int:
     """Return the number of subsets that there is memory for."""
-    return MOST_BITS // max(8192, int(np.count_nonzero(made.sizes == 1)))
+    return MOST_BITS // max(8192, int(np.count_nonzero(grouped.sizes == 1)))
 
 
-class Hunt:
+class UniqueSearch:
     """Notes, subset by subset, which records are alone in it; then finds the smallest such subsets of each.
 
     A record is alone in a subset if it is in one of its parts. So a subset is a minimal sample unique if the
@@ -174,29 +174,29 @@ class Hunt:
     alone in the whole table and each subset.
     """
 
-    def __init__(self, made: Grouped, largest: int) -> None:
-        self.made = made
+    def __init__(self, grouped: Grouped, largest: int) -> None:
+        self.grouped = grouped
         self.largest = largest
-        self.classes = np.flatnonzero(made.sizes == 1)
-        self.place = np.full(made.sizes.size, -1, np.int64)
+        self.classes = np.flatnonzero(grouped.sizes == 1)
+        self.place = np.full(grouped.sizes.size, -1, np.int64)
         self.place[self.classes] = np.arange(self.classes.size)
         self.rows = np.empty(self.classes.size, np.int64)
-        alone = np.flatnonzero(made.of_record >= 0)
-        alone = alone[self.place[made.of_record[alone]] >= 0]
-        self.rows[self.place[made.of_record[alone]]] = alone
-        gaps = made.missing[self.classes]
+        alone = np.flatnonzero(grouped.of_record >= 0)
+        alone = alone[self.place[grouped.of_record[alone]] >= 0]
+        self.rows[self.place[grouped.of_record[alone]]] = alone
+        gaps = grouped.missing[self.classes]
         self.gaps: NDArray[np.bool_] | None = gaps if gaps.any() else None
         self.alone: dict[frozenset[int], NDArray[np.uint8]] = {}
 
-    def see(self, projection: Projection) -> None:
+    def add(self, projection: Projection) -> None:
         """Note who is alone in a subset."""
         if len(projection.columns) > self.largest:
             return
-        found = np.zeros(self.classes.size, np.bool_)
-        found[self.place[projection.members[projection.sizes == 1]]] = True
+        alone_mask = np.zeros(self.classes.size, np.bool_)
+        alone_mask[self.place[projection.members[projection.sizes == 1]]] = True
         if self.gaps is not None:
-            found &= ~self.gaps[:, projection.columns].any(axis=1)
-        self.alone[frozenset(projection.columns)] = np.packbits(found)
+            alone_mask &= ~self.gaps[:, projection.columns].any(axis=1)
+        self.alone[frozenset(projection.columns)] = np.packbits(alone_mask)
 
     def score(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
         """Score the records, once all subsets have been seen."""
@@ -204,7 +204,7 @@ class Hunt:
             raise ParameterError(
                 f"`sampling_fraction` should be above 0 and at most 1, not {sampling_fraction:g}"
             )
-        made, columns = self.made, len(self.made.names)
+        grouped, columns = self.grouped, len(self.grouped.names)
         scores, parts = np.zeros(self.classes.size), np.zeros((self.classes.size, columns))
         minimal = {}
         for subset, alone in self._minimal():
@@ -212,18 +212,18 @@ class Hunt:
             scores[alone] += weight
             for column in subset:
                 parts[alone, column] += weight
-            minimal[tuple(made.names[j] for j in subset)] = self.rows[alone]
-        dis, chances = _dis(made.sizes, scores, columns, sampling_fraction)
+            minimal[tuple(grouped.names[j] for j in subset)] = self.rows[alone]
+        dis, chances = _dis(grouped.sizes, scores, columns, sampling_fraction)
         special, total = scores > 0, scores.sum()
         return Suda(
-            made.names,
+            grouped.names,
             minimal,
             self._spread(scores),
             self._spread(chances),
-            dict(zip(made.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
+            dict(zip(grouped.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
             dis,
             self.largest,
-            made.everybody,
+            grouped.everybody,
             (self.rows[special], parts[special]),
         )
 
@@ -238,7 +238,7 @@ class Hunt:
                 yield tuple(sorted(subset)), places
 
     def _spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = np.zeros(self.made.of_record.size)
+        spread = np.zeros(self.grouped.of_record.size)
         spread[self.rows] = values
         return spread
 

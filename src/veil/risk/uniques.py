@@ -70,14 +70,14 @@ def population_uniques(
     """
     different, counts = histogram(sizes)
     names: tuple[Estimator, ...] = ("zayatz", "pitman", "snb")
-    found = {name: estimate(name, different, counts, population, like_arx=like_arx) for name in names}
+    estimates = {name: estimate(name, different, counts, population, like_arx=like_arx) for name in names}
     rule = estimate("dankar", different, counts, population, fallback=True, like_arx=like_arx)
     return PopulationUniques(
         population,
         int(sizes.sum()) / population,
         **{
             name: Estimated(each.uniques, each.uniques / population, each.available)
-            for name, each in {**found, "dankar": rule}.items()
+            for name, each in {**estimates, "dankar": rule}.items()
         },
         chosen=rule.estimator,
     )

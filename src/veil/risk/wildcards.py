@@ -63,31 +63,31 @@ def wildcard_risk(
     >>> wildcard_risk(table, ["age", "sex"]).average.__round__(3)  # three that match each other, and one alone
     0.5
     """
-    made = group_records(published_of(source, quasi_identifiers, marker=marker, person=person))
-    return wildcard_risk_of(made, matches(made), threshold)
+    grouped = group_records(published_of(source, quasi_identifiers, marker=marker, person=person))
+    return wildcard_risk_of(grouped, matches(grouped), threshold)
 
 
-def wildcard_risk_of(made: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
+def wildcard_risk_of(grouped: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
     """Compute the risks from the number of records that match those of each class."""
     check_threshold(threshold)
-    records = made.records
+    records = grouped.records
     if records == 0:
         return WildcardRisk(0.0, 0.0, 0.0, 0.0, 0, threshold)
     smallest = smallest_safe_size(threshold)
     exposed = np.ones(matched.size, np.bool_) if smallest is None else matched < smallest
     different, where = np.unique(matched, return_inverse=True)
-    together = np.bincount(where, weights=made.sizes)
+    together = np.bincount(where, weights=grouped.sizes)
     return WildcardRisk(
         highest=1.0 / int(different[0]),
         lowest=1.0 / int(different[-1]),
         average=float((together / different).sum()) / records,
-        at_risk=int(made.sizes[exposed].sum()) / records,
+        at_risk=int(grouped.sizes[exposed].sum()) / records,
         records=records,
         threshold=threshold,
     )
 
 
-def matches(made: Grouped) -> NDArray[np.int64]:
+def matches(grouped: Grouped) -> NDArray[np.int64]:
     """Count the records that match those of each class, themselves included.
 
     >>> import pyarrow as pa
@@ -95,24 +95,24 @@ def matches(made: Grouped) -> NDArray[np.int64]:
     >>> matches(group_records(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
     [2, 2, 1]
     """
-    return sum_matches(made)[0]
+    return sum_matches(grouped)[0]
 
 
 def sum_matches(
-    made: Grouped, amounts: NDArray[np.float64] | None = None
+    grouped: Grouped, amounts: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Count the records that match those of each class, and add up an amount that the classes have.
 
     Without an amount, the records are counted once more.
     """
-    added = made.sizes.astype(np.float64) if amounts is None else amounts
-    if not made.blank.any():
-        return made.sizes, added
-    words, bits, _ = pack_rows(made.codes, ~made.blank)
-    kinds = patterns(np.where(made.blank, -1, 0).astype(np.int32))
+    added = grouped.sizes.astype(np.float64) if amounts is None else amounts
+    if not grouped.blank.any():
+        return grouped.sizes, added
+    words, bits, _ = pack_rows(grouped.codes, ~grouped.blank)
+    kinds = patterns(np.where(grouped.blank, -1, 0).astype(np.int32))
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1, append=-1))
-    columns = [made.sizes.astype(np.float64)[order]] + ([] if amounts is None else [added[order]])
+    columns = [grouped.sizes.astype(np.float64)[order]] + ([] if amounts is None else [added[order]])
     sums = np.empty((order.size, len(columns)))
     sums[order] = _match(words[order], bits[order[starts[:-1]]], starts, np.stack(columns, axis=1))
     return sums[:, 0].astype(np.int64), sums[:, -1]  # counts are exact below 2**53
@@ -120,7 +120,7 @@ def sum_matches(
 
 @kernel
 def _match(
-    words: Words, shown: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
+    words: Words, visible: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Add up what matches; the rows of pattern p, which shows the bits `shown[p]`, begin at `starts[p]`."""
     sums = amounts.copy()  # rows of one pattern are different, so that each matches itself only
@@ -136,7 +136,7 @@ def _match(
     for p in range(starts.size - 1):
         for q in range(p + 1, starts.size - 1):
             for w in range(mask.size):
-                mask[w] = shown[p, w] & shown[q, w]
+                mask[w] = visible[p, w] & visible[q, w]
             a, b, c, d = starts[p], starts[p + 1], starts[q], starts[q + 1]
             size = b - a + d - c
             if (b - a) * (d - c) < _FEW * size:
@@ -164,9 +164,9 @@ def _match(
                     mixed ^= mixed >> np.uint64(32)
                 slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
                 while True:
-                    found = np.int64(slots[slot])
-                    if found < 0:
-                        found = np.int64(count)
+                    slot_group = np.int64(slots[slot])
+                    if slot_group < 0:
+                        slot_group = np.int64(count)
                         slots[slot] = count
                         first[count] = i
                         left[count] = 0.0
@@ -175,16 +175,16 @@ def _match(
                         break
                     same = True
                     for w in range(mask.size):
-                        same &= ((words[i, w] ^ words[first[found], w]) & mask[w]) == 0
+                        same &= ((words[i, w] ^ words[first[slot_group], w]) & mask[w]) == 0
                     if same:
                         break
                     slot = (slot + 1) & last
-                group[n] = found
+                group[n] = slot_group
                 for m in range(columns):
                     if n < b - a:
-                        left[found, m] += amounts[i, m]
+                        left[slot_group, m] += amounts[i, m]
                     else:
-                        right[found, m] += amounts[i, m]
+                        right[slot_group, m] += amounts[i, m]
             for n in range(size):
                 for m in range(columns):
                     if n < b - a:

@@ -83,9 +83,9 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
     >>> quoted(["a"]), quoted(["a", "b", "c"]), quoted(["a", "b", "c"], 1)
     ("'a'", "'a', 'b' and 'c'", "'a' and 2 more")
     """
-    shown = [repr(name) for name in names[:most]]
-    shown += [f"{len(names) - most} more"] if len(names) > most else []
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    parts = [repr(name) for name in names[:most]]
+    parts += [f"{len(names) - most} more"] if len(names) > most else []
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def either(names: Sequence[str]) -> str:
@@ -94,8 +94,8 @@ def either(names: Sequence[str]) -> str:
     >>> either(["a"]), either(["a", "b", "c"])
     ("'a'", "'a', 'b' or 'c'")
     """
-    shown = [repr(name) for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    parts = [repr(name) for name in names]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def percent(share: float) -> str:

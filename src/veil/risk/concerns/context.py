@@ -44,17 +44,17 @@ class ReleasedColumn:
         return int(np.count_nonzero(self.counts))
 
 
-class View:
+class ReleaseContext:
     """The rows of a release that show something, column by column."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
         self.published = outcome.published
-        self.shown: Rows = np.flatnonzero(~self.published.suppressed)
-        self.weights = None if outcome.weights is None else outcome.weights[self.shown]
-        self.records = int(self.shown.size if self.weights is None else self.weights.sum())
+        self.visible_rows: Rows = np.flatnonzero(~self.published.suppressed)
+        self.weights = None if outcome.weights is None else outcome.weights[self.visible_rows]
+        self.records = int(self.visible_rows.size if self.weights is None else self.weights.sum())
         self._columns: dict[str, ReleasedColumn] = {}
-        self._glances: dict[str, ReleasedColumn] = {}
+        self._sampled: dict[str, ReleasedColumn] = {}
         self._whole: dict[str, Rows] = {}
         self._beside: dict[tuple[str, str], ReleasedColumn] = {}
         self.changed = {name for method in outcome.methods for name in method.column_names}
@@ -79,7 +79,7 @@ class View:
         return f"{remove}, or make {what} {'a quasi-identifier' if one else 'quasi-identifiers'}."
 
     @functools.cached_property
-    def kept(self) -> list[str]:
+    def unchanged(self) -> list[str]:
         """Columns that are published as they are and that no class is made of."""
         table = self.outcome.table
         return [
@@ -95,23 +95,23 @@ class View:
     @property
     def insensitive(self) -> list[str]:
         """Those of them that others may know."""
-        return [name for name in self.kept if self.outcome.role_of(name) == "insensitive"]
+        return [name for name in self.unchanged if self.outcome.role_of(name) == "insensitive"]
 
     @functools.cached_property
     def sample(self) -> Rows:
         """Records for a first look, in an order that has nothing to do with theirs: positions in `shown`."""
-        chance, rows = np.random.default_rng(0), np.arange(self.shown.size)
+        chance, rows = np.random.default_rng(0), np.arange(self.visible_rows.size)
         if self.weights is not None:
             if self.records > 100 * SAMPLE:  # hardly any record is drawn twice
                 return chance.choice(rows, SAMPLE, p=self.weights / self.records)
             rows = np.repeat(rows, self.weights)
         return chance.choice(rows, min(SAMPLE, rows.size), replace=False)
 
-    def glance(self, name: str) -> ReleasedColumn:
+    def sampled_column(self, name: str) -> ReleasedColumn:
         """Return a column in the records of the sample."""
-        if name not in self._glances:
-            self._glances[name] = self.cells(name, self.sample)
-        return self._glances[name]
+        if name not in self._sampled:
+            self._sampled[name] = self.cells(name, self.sample)
+        return self._sampled[name]
 
     def column(self, name: str) -> ReleasedColumn:
         """Return a column in all rows that are shown."""
@@ -120,7 +120,7 @@ class View:
                 values, codes = self.published.encode(name)
             else:
                 values, codes = encode_values(self.outcome.table[name])
-            codes = codes if self.shown.size == codes.size else codes[self.shown]
+            codes = codes if self.visible_rows.size == codes.size else codes[self.visible_rows]
             self._columns[name] = ReleasedColumn(values, codes, count_codes(codes, len(values), self.weights))
         return self._columns[name]
 
@@ -130,7 +130,7 @@ class View:
             column = self.column(name)
             codes = column.codes[rows]
             return ReleasedColumn(column.values, codes, count_codes(codes, len(column.values), None))
-        values, codes = encode_values(self.outcome.table[name].take(pa.array(self.shown[rows])))
+        values, codes = encode_values(self.outcome.table[name].take(pa.array(self.visible_rows[rows])))
         return ReleasedColumn(values, codes, count_codes(codes, len(values), None))
 
     def alone(self, name: str) -> int:
@@ -138,7 +138,7 @@ class View:
         numbers = None if self.weights is not None or name in self._columns else self._numbers(name)
         if numbers is None:
             return self.column(name).alone
-        missing = self.shown.size - numbers.size
+        missing = self.visible_rows.size - numbers.size
         return count_alone(numbers) + (missing == 1)
 
     def whole_values(self, name: str) -> Rows:
@@ -154,12 +154,12 @@ class View:
         return self._beside[first, name]
 
     def _records_of_some_values(self, name: str) -> Rows:
-        numbers = None if self.shown.size <= GROUPS or name in self._columns else self._numbers(name)
-        if numbers is not None and numbers.size == self.shown.size:
+        numbers = None if self.visible_rows.size <= GROUPS or name in self._columns else self._numbers(name)
+        if numbers is not None and numbers.size == self.visible_rows.size:
             # The quick way: which values are picked follows from their bits, mixed by Fibonacci hashing.
             bits = (numbers + 0).astype(np.float64).view(np.uint64)
             mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-            rows = np.flatnonzero(mixed < np.uint64(2**64 // self.shown.size * GROUPS))
+            rows = np.flatnonzero(mixed < np.uint64(2**64 // self.visible_rows.size * GROUPS))
             if GROUPS // 2 <= rows.size <= 2 * GROUPS:
                 return rows
         column = self.column(name)
@@ -171,7 +171,7 @@ class View:
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_date32(kind)):
             return None
-        column = column if self.shown.size == len(column) else column.take(pa.array(self.shown))
+        column = column if self.visible_rows.size == len(column) else column.take(pa.array(self.visible_rows))
         column = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
         numbers: NDArray[Any] = column.drop_null().to_numpy()
         return numbers
@@ -181,8 +181,8 @@ class View:
     @property
     def has_input(self) -> bool:
         """Whether the input is here, row by row, and may be looked at."""
-        held = isinstance(self.outcome.source, EngineRows) and self.outcome.prepared is None
-        return not (self.is_private or held)
+        in_engine = isinstance(self.outcome.source, EngineRows) and self.outcome.prepared is None
+        return not (self.is_private or in_engine)
 
     def original(self, name: str, rows: Rows) -> pa.ChunkedArray:
         """Return what a column of the input has in some rows of the release, given by their position there."""
@@ -213,9 +213,9 @@ def whole_groups(groups: Codes, sizes: NDArray[np.int64], most: int = GROUPS) ->
     if groups.size <= most:
         return chance.permutation(groups.size)
     order = chance.permutation(sizes.size)
-    wanted = np.zeros(sizes.size, np.bool_)
-    wanted[order[: 1 + np.searchsorted(np.cumsum(sizes[order]), most)]] = True
-    return chance.permutation(np.flatnonzero(wanted[groups]))
+    selected_mask = np.zeros(sizes.size, np.bool_)
+    selected_mask[order[: 1 + np.searchsorted(np.cumsum(sizes[order]), most)]] = True
+    return chance.permutation(np.flatnonzero(selected_mask[groups]))
 
 
 def can_be_compared(kind: pa.DataType) -> bool:

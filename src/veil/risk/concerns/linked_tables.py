@@ -31,12 +31,12 @@ def each_table(outcome: Outcome) -> dict[str, Outcome]:
     }
 
 
-def _alone(stacked: Stacked, name: str, made: TableOut, hidden: NDArray[np.bool_]) -> Outcome:
+def _alone(stacked: Stacked, name: str, output: TableOut, hidden: NDArray[np.bool_]) -> Outcome:
     # From which table a row is, is known of all of them; so every table has something that is.
-    before = made.source.table.append_column(stacked.label, _constant(name, made.source.table.num_rows))
-    after = made.table.append_column(stacked.label, _constant(name, made.table.num_rows))
-    plan = _part_of_plan(stacked, made.source.table.column_names)
-    return Outcome(Source(before, "pyarrow"), plan, after, rows=made.rows, hidden=hidden)
+    before = output.source.table.append_column(stacked.label, _constant(name, output.source.table.num_rows))
+    after = output.table.append_column(stacked.label, _constant(name, output.table.num_rows))
+    plan = _part_of_plan(stacked, output.source.table.column_names)
+    return Outcome(Source(before, "pyarrow"), plan, after, rows=output.rows, hidden=hidden)
 
 
 def _constant(text: str, number: int) -> pa.Array:
@@ -46,8 +46,8 @@ def _constant(text: str, number: int) -> pa.Array:
 def _part_of_plan(stacked: Stacked, columns: list[str]) -> Plan:
     plan = stacked.asked
 
-    def here(named: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: each for name, each in named.items() if name in columns}
+    def here(options: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in options.items() if name in columns}
 
     models = tuple(model for model in plan.models if set(model.attribute_names) <= set(columns))
     return dataclasses.replace(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.risk.concerns.concern import Concern, either, percent, quoted
-from veil.risk.concerns.context import ReleasedColumn, View, count_alone, whole_groups
+from veil.risk.concerns.context import ReleaseContext, ReleasedColumn, count_alone, whole_groups
 from veil.tables.columns import number_rows
 
 NEARLY_UNIQUE = 0.05
@@ -32,82 +32,92 @@ _MOST_COLUMNS = 6
 _IN_A_SAMPLE = NEARLY_UNIQUE / 2
 
 
-def unique_columns(view: View) -> list[Concern]:
+def unique_columns(context: ReleaseContext) -> list[Concern]:
     """Find columns of which many records have a value of their own."""
-    made = []
-    for name in view.kept:
-        if view.weights is None and view.glance(name).alone < _IN_A_SAMPLE * view.sample.size:
+    concerns = []
+    for name in context.unchanged:
+        if (
+            context.weights is None
+            and context.sampled_column(name).alone < _IN_A_SAMPLE * context.sample.size
+        ):
             continue
-        share = view.alone(name) / view.records
+        share = context.alone(name) / context.records
         if share >= NEARLY_UNIQUE:
-            made.append(
+            concerns.append(
                 Concern(
                     "nearly unique",
                     (name,),
                     f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
                     "covers it.",
-                    view.remedy(f"Remove {name!r}", "it"),
+                    context.remedy(f"Remove {name!r}", "it"),
                 )
             )
-    return made
+    return concerns
 
 
-def unique_together(view: View, known: set[str]) -> list[Concern]:
+def unique_together(context: ReleaseContext, unique_names: set[str]) -> list[Concern]:
     """Find two or three columns, none of them `known` to be unique, of which many records have values of their own.
 
     Of sets that have a column in common the worst is named, as the others may be gone when it is mended.
     """
-    names = [name for name in view.kept if name not in known and view.glance(name).different > 1]
-    names = sorted(names, key=lambda name: -view.glance(name).different)[:_MOST_COLUMNS]
-    made, free = [], names
+    names = [
+        name
+        for name in context.unchanged
+        if name not in unique_names and context.sampled_column(name).different > 1
+    ]
+    names = sorted(names, key=lambda name: -context.sampled_column(name).different)[:_MOST_COLUMNS]
+    concerns, free = [], names
     for size in (2, 3):
-        shares = {each: share_together(view, each) for each in combinations(free, size)}
+        shares = {each: share_together(context, each) for each in combinations(free, size)}
         for each in sorted(shares, key=lambda each: -shares[each]):
             if shares[each] < NEARLY_UNIQUE or not set(each) <= set(free):
                 continue
             free = [name for name in free if name not in each]
-            made.append(
+            concerns.append(
                 Concern(
                     "nearly unique",
                     each,
                     f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
                     "has, and no model covers them.",
-                    view.remedy(f"Remove {either(each)}", "both" if len(each) == 2 else "all of them"),
+                    context.remedy(f"Remove {either(each)}", "both" if len(each) == 2 else "all of them"),
                 )
             )
-    return made
+    return concerns
 
 
-def share_together(view: View, names: Sequence[str]) -> float:
+def share_together(context: ReleaseContext, names: Sequence[str]) -> float:
     """Return the share of records that have a combination of values of their own, or 0 where it is small.
 
     Whether a record is alone is a matter of those with the same value in the first column: of large tables, all records of
     some of its values are looked at.
     """
-    if view.weights is not None:
-        columns = [view.column(name) for name in names]
-        return count_alone(combined(columns), view.weights) / view.records
-    if count_alone(combined([view.glance(name) for name in names])) < _IN_A_SAMPLE * view.sample.size:
+    if context.weights is not None:
+        columns = [context.column(name) for name in names]
+        return count_alone(combined(columns), context.weights) / context.records
+    if (
+        count_alone(combined([context.sampled_column(name) for name in names]))
+        < _IN_A_SAMPLE * context.sample.size
+    ):
         return 0.0
-    rows = view.whole_values(names[0])
-    return count_alone(combined([view.beside(names[0], name) for name in names])) / rows.size
+    rows = context.whole_values(names[0])
+    return count_alone(combined([context.beside(names[0], name) for name in names])) / rows.size
 
 
-def unique_beside(view: View, known: set[str]) -> list[Concern]:
+def unique_in_classes(context: ReleaseContext, unique_names: set[str]) -> list[Concern]:
     """Find columns, none of them `known` to be unique, by which many records can be told from others of their class.
 
     Of large tables, all records of some classes are looked at.
     """
-    if not view.published.names or view.weights is not None:
+    if not context.published.names or context.weights is not None:
         return []
-    classes, sizes = view.published.classes, view.published.sizes
+    classes, sizes = context.published.classes, context.published.sizes
     rows = whole_groups(classes, sizes)
     before = ReleasedColumn(pa.nulls(sizes.size), classes[rows], sizes)
     alone = count_alone(combined([before]))
     shares = {
-        name: (count_alone(combined([before, view.cells(name, rows)])) - alone) / rows.size
-        for name in view.insensitive
-        if name not in known
+        name: (count_alone(combined([before, context.cells(name, rows)])) - alone) / rows.size
+        for name in context.insensitive
+        if name not in unique_names
     }
     names = [name for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] >= NEARLY_UNIQUE]
     if not names:
@@ -120,7 +130,7 @@ def unique_beside(view: View, known: set[str]) -> list[Concern]:
             tuple(names),
             f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
             f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
-            f"{view.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
+            f"{context.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
         )
     ]
 

@@ -8,7 +8,7 @@ from veil.base.wording import plural
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
-from veil.risk.concerns.context import View, can_be_compared, count_alone
+from veil.risk.concerns.context import ReleaseContext, can_be_compared, count_alone
 from veil.risk.identify.detection import match_name
 from veil.risk.identify.vocabulary import COLUMN_NAMES
 from veil.tables.columns import encode_values, number_rows
@@ -26,13 +26,13 @@ _REPEATED = 0.2
 """Share of records that share such a value with another from which on people have several rows; namesakes are fewer."""
 
 
-def without_model(view: View) -> list[Concern]:
+def without_model(context: ReleaseContext) -> list[Concern]:
     """Find sensitive columns of which no model of the plan speaks."""
-    plan = view.outcome.plan
-    if plan is None or view.is_private:
+    plan = context.outcome.plan
+    if plan is None or context.is_private:
         return []
-    judged = {name for model in plan.models for name in model.attribute_names}
-    names = tuple(name for name in plan.sensitive if name not in judged)
+    covered = {name for model in plan.models for name in model.attribute_names}
+    names = tuple(name for name in plan.sensitive if name not in covered)
     if not names:
         return []
     models = f"DistinctLDiversity({names[0]!r}, 2)"
@@ -47,9 +47,9 @@ def without_model(view: View) -> list[Concern]:
     ]
 
 
-def empty_promise(view: View) -> list[Concern]:
+def empty_promise(context: ReleaseContext) -> list[Concern]:
     """Find a plan whose only promise is one that every table keeps."""
-    plan = view.outcome.plan
+    plan = context.outcome.plan
     if plan is None or not all(isinstance(model, KAnonymity) and model.k == 1 for model in plan.models):
         return []
     return [
@@ -62,11 +62,11 @@ def empty_promise(view: View) -> list[Concern]:
     ]
 
 
-def not_looked_at(view: View) -> list[Concern]:
+def not_looked_at(context: ReleaseContext) -> list[Concern]:
     """Find columns of structures, and those that an engine writes as they are, of which Veil has seen the names only."""
-    outcome = view.outcome
+    outcome = context.outcome
     if not outcome.is_condensed:
-        return _structures(view)
+        return _structures(context)
     masked = () if outcome.plan is None else outcome.plan.identifying
     names = tuple(
         name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
@@ -85,12 +85,12 @@ def not_looked_at(view: View) -> list[Concern]:
     ]
 
 
-def _structures(view: View) -> list[Concern]:
+def _structures(context: ReleaseContext) -> list[Concern]:
     """Find columns that are kept and whose values have parts, none of which is examined."""
-    table, kept = view.outcome.table, ("sensitive", "insensitive")
+    table, roles = context.outcome.table, ("sensitive", "insensitive")
     nested = [name for name in table.column_names if not can_be_compared(table[name].type)]
-    names = tuple(name for name in nested if view.outcome.role_of(name) in kept)
-    if not names or view.is_private:
+    names = tuple(name for name in nested if context.outcome.role_of(name) in roles)
+    if not names or context.is_private:
         return []
     return [
         Concern(
@@ -103,9 +103,9 @@ def _structures(view: View) -> list[Concern]:
     ]
 
 
-def aggregates_of_two(view: View) -> list[Concern]:
+def aggregates_of_two(context: ReleaseContext) -> list[Concern]:
     """Find aggregates of classes of two: each of both knows one value, and computes the other one."""
-    plan, sizes = view.outcome.plan, view.published.sizes
+    plan, sizes = context.outcome.plan, context.published.sizes
     aggregated = () if plan is None else tuple(plan.microaggregated)
     pairs = int(np.count_nonzero(sizes == 2))
     if not aggregated or not pairs:
@@ -121,16 +121,16 @@ def aggregates_of_two(view: View) -> list[Concern]:
     ]
 
 
-def emptied(view: View) -> list[Concern]:
+def emptied(context: ReleaseContext) -> list[Concern]:
     """Find columns that have one value or none where the input had several."""
-    outcome = view.outcome
+    outcome = context.outcome
     plan = outcome.plan
     masked = () if plan is None else plan.identifying
     names = []
-    for name in [*view.published.names, *view.kept]:
-        if name in masked or view.glance(name).different > 1 or view.column(name).different > 1:
+    for name in [*context.published.names, *context.unchanged]:
+        if name in masked or context.sampled_column(name).different > 1 or context.column(name).different > 1:
             continue
-        if view.has_input and not _said_something(view, name):
+        if context.has_input and not _had_several_values(context, name):
             continue
         names.append(name)
     if not names:
@@ -140,38 +140,38 @@ def emptied(view: View) -> list[Concern]:
             "emptied",
             tuple(names),
             f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
-            f"Leave {'it' if len(names) == 1 else 'them'} out, or {_so_that_more_is_left(view)}.",
+            f"Leave {'it' if len(names) == 1 else 'them'} out, or {_how_to_keep_more(context)}.",
         )
     ]
 
 
-def _so_that_more_is_left(view: View) -> str:
-    if view.is_private:
+def _how_to_keep_more(context: ReleaseContext) -> str:
+    if context.is_private:
         return "spend a larger ε"
-    if view.outcome.plan is None:
+    if context.outcome.plan is None:
         return "mask less"
     return "raise the suppression limit, so that less has to be generalized"
 
 
-def _said_something(view: View, name: str) -> bool:
+def _had_several_values(context: ReleaseContext, name: str) -> bool:
     """Whether a column has several values in the input, in records that are not suppressed: nothing is told of the others."""
-    if name not in view.outcome.original.column_names:
+    if name not in context.outcome.original.column_names:
         return False
-    return len(encode_values(view.original(name, view.shown))[0]) > 1
+    return len(encode_values(context.original(name, context.visible_rows))[0]) > 1
 
 
-def pseudonyms(view: View) -> list[Concern]:
+def pseudonyms(context: ReleaseContext) -> list[Concern]:
     """Say how pseudonyms link rows with each other and with other tables."""
-    made = []
-    for name in view.pseudonyms:
-        column = view.column(name)
-        alone = column.alone / view.records
+    concerns = []
+    for name in context.pseudonyms:
+        column = context.column(name)
+        alone = column.alone / context.records
         how = (
             f"{percent(alone)} of the records have one of their own"
             if alone >= 1 - _REPEATED
-            else f"{column.different:,} of them stand for {view.records:,} records, whose rows are linked by them"
+            else f"{column.different:,} of them stand for {context.records:,} records, whose rows are linked by them"
         )
-        made.append(
+        concerns.append(
             Concern(
                 "pseudonyms",
                 (name,),
@@ -179,28 +179,33 @@ def pseudonyms(view: View) -> list[Concern]:
                 f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
             )
         )
-    return made
+    return concerns
 
 
-def several_rows(view: View) -> list[Concern]:
+def several_rows(context: ReleaseContext) -> list[Concern]:
     """Find columns by which people have several rows, so that classes of many rows are of few people."""
-    if not view.has_input or view.weights is not None or not view.published.names or not view.shown.size:
+    if (
+        not context.has_input
+        or context.weights is not None
+        or not context.published.names
+        or not context.visible_rows.size
+    ):
         return []
-    if view.outcome.plan is not None and view.outcome.plan.person_column is not None:
+    if context.outcome.plan is not None and context.outcome.plan.person_column is not None:
         return []  # people are counted
-    classes, sizes = view.published.classes, view.published.sizes
-    made = []
-    for name in view.outcome.original.column_names:
+    classes, sizes = context.published.classes, context.published.sizes
+    concerns = []
+    for name in context.outcome.original.column_names:
         likely = match_name(name, _NAMES)
-        if name in view.published.names or likely is None or likely[1] < _LIKENESS:
+        if name in context.published.names or likely is None or likely[1] < _LIKENESS:
             continue
-        some = encode_values(view.original(name, view.shown[view.sample]))[1]
+        some = encode_values(context.original(name, context.visible_rows[context.sample]))[1]
         if np.bincount(some).max() < 2:
             continue
-        _, people = encode_values(view.original(name, view.shown))
+        _, people = encode_values(context.original(name, context.visible_rows))
         number = int(people.max()) + 1
         alone = count_alone(people.astype(np.int64))
-        if alone > (1 - _REPEATED) * view.records or number * _MOST_ROWS < view.records:
+        if alone > (1 - _REPEATED) * context.records or number * _MOST_ROWS < context.records:
             continue
         pairs = number_rows(classes.astype(np.int64) * number + people)
         first = np.zeros(int(pairs.max()) + 1, np.int32)
@@ -208,16 +213,16 @@ def several_rows(view: View) -> list[Concern]:
         fewest = int(np.bincount(first, minlength=sizes.size).min())
         if fewest >= sizes.min():
             continue
-        made.append(
+        concerns.append(
             Concern(
                 "several rows a person",
                 (name,),
-                f"Judging by {name!r}, {view.records:,} rows belong to {number:,} people. Classes count rows: the "
+                f"Judging by {name!r}, {context.records:,} rows belong to {number:,} people. Classes count rows: the "
                 f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
                 f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
             )
         )
-    return made
+    return concerns
 
 
 _NAMES = {category: COLUMN_NAMES[category] for category in _PERSONS}

@@ -99,12 +99,12 @@ def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
     texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.drop_null().cast(pa.string())))
     for letter, spelling in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
         texts = pc.replace_substring(texts, letter, spelling)
-    kept = (
+    value_mask = (
         pc.not_equal(texts, "")
         if marker is None
         else pc.invert(pc.is_in(texts, pa.array(["", marker.lower()])))
     )
-    return pc.unique(texts.filter(kept))
+    return pc.unique(texts.filter(value_mask))
 
 
 def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, Hits]:
@@ -112,8 +112,8 @@ def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, 
     if pa.types.is_temporal(kind):
         return {"date": np.ones(len(values), np.bool_)}
     # What was read as a number may be any amount; a few kinds of identifiers are numbers all the same.
-    asked = PATTERNS if is_text(kind) else ("date", "age", "social security")
-    hits = {category: matching(values, PATTERNS[category]) for category in asked}
+    categories = PATTERNS if is_text(kind) else ("date", "age", "social security")
+    hits = {category: matching(values, PATTERNS[category]) for category in categories}
     hits["date"] |= _born_long_ago(values, today)
     if not np.any(hits["age"] & matching(values, _NO_CODE)):
         hits["age"][:] = False  # answers on a scale, with 99 for none
@@ -126,11 +126,11 @@ def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, 
     letters, digits = matching(values, ".*[a-z].*"), matching(values, r".*\d.*")
     hits["vehicle"] &= letters & digits & ~hits["account"]
     hits["first name"], hits["last name"] = (
-        _count_listed(values, FIRST_NAMES),
-        _count_listed(values, LAST_NAMES),
+        _is_listed(values, FIRST_NAMES),
+        _is_listed(values, LAST_NAMES),
     )
     hits["name"] = _full_names(values)
-    hits["city"], hits["state"] = _count_listed(values, CITIES), _count_listed(values, STATES)
+    hits["city"], hits["state"] = _is_listed(values, CITIES), _is_listed(values, STATES)
     return hits
 
 
@@ -145,18 +145,18 @@ def texts_about_people(
     >>> texts_about_people(some, content_hits(some, pa.string(), date.today()), 0.5, different=3, records=3)
     {'contact data': (0.6666666666666666, '67% of 3 different values contain a name, number or address of a person')}
     """
-    made: dict[str, tuple[float, str]] = {}
+    evidence: dict[str, tuple[float, str]] = {}
     naming = np.logical_or.reduce([hits[each] for each in hits if each not in SHARED])
     inside = _has_inside(values, _CONTACT) | _first_and_last_name(values)
     inside &= matching(values, r".*\S\s+\S.*")
     share = int(np.count_nonzero(naming | inside)) / len(values)
     if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
         what = "contain a name, number or address of a person"
-        made["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
+        evidence["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
     long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
     if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):
-        made["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
-    return made
+        evidence["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
+    return evidence
 
 
 def count_restricted(values: pa.Array) -> int:
@@ -180,13 +180,13 @@ def _first_and_last_name(values: pa.Array) -> Hits:
     words = pc.split_pattern_regex(values, r"[\s,;:()]+")
     owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
     flat = pc.list_flatten(words)
-    first, last = _count_listed(flat, FIRST_NAMES), _count_listed(flat, LAST_NAMES)
+    first, last = _is_listed(flat, FIRST_NAMES), _is_listed(flat, LAST_NAMES)
     together = first[:-1] & last[1:] & (owner[:-1] == owner[1:])
-    found: Hits = np.bincount(owner[:-1][together], minlength=len(values)) > 0
-    return found
+    hits: Hits = np.bincount(owner[:-1][together], minlength=len(values)) > 0
+    return hits
 
 
-def _count_listed(values: pa.Array, words: frozenset[str]) -> Hits:
+def _is_listed(values: pa.Array, words: frozenset[str]) -> Hits:
     return np.array(pc.is_in(values, pa.array(sorted(words))), dtype=np.bool_)
 
 
@@ -195,9 +195,9 @@ def _full_names(values: pa.Array) -> Hits:
     shaped = matching(values, r"(?:(?:dr|prof|mr|mrs|ms|herr|frau)\.? )*[a-z'-]+,?(?: [a-z'.-]+){1,3}")
     words = pc.split_pattern_regex(values, "[ ,]+")
     owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
-    first = np.bincount(owner, _count_listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
-    made: Hits = shaped & first
-    return made
+    first = np.bincount(owner, _is_listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
+    hits: Hits = shaped & first
+    return hits
 
 
 def _born_long_ago(values: pa.Array, today: date) -> Hits:

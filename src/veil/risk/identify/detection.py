@@ -68,11 +68,11 @@ def detect_identifiers(
     if not 0 <= threshold < 1:
         raise ParameterError(f"`threshold` should be at least 0 and below 1, not {threshold:g}")
     table = table_of(source)
-    found: list[Identifier] = []
+    identifiers: list[Identifier] = []
     for name in table.column_names:
         by_name = match_name(name, COLUMN_NAMES)
         if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
-            found.append(
+            identifiers.append(
                 Identifier(
                     name,
                     "identifier",
@@ -83,9 +83,9 @@ def detect_identifiers(
             )
         elif by_name is not None:
             category, likeness, word = by_name
-            found.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
-        found += by_content(name, table[name], threshold, today or date.today(), marker)
-    return tuple(found)
+            identifiers.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
+        identifiers += by_content(name, table[name], threshold, today or date.today(), marker)
+    return tuple(identifiers)
 
 
 _MANY = {
@@ -133,8 +133,8 @@ def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, floa
         runs = {"".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)}
         best: tuple[str, float, str] | None = None
         for category, entries in lists.items():
-            for entry, spelled in _spelled(entries):
-                likeness = _likeness(letters, runs, spelled)
+            for entry, joined in _joined_entries(entries):
+                likeness = _likeness(letters, runs, joined)
                 if likeness > (best[1] if best else 0.0):
                     best = category, likeness, entry
         if best is not None:
@@ -153,7 +153,7 @@ def _words(column: str) -> list[str]:
 
 
 @functools.cache
-def _spelled(entries: frozenset[str]) -> list[tuple[str, str]]:
+def _joined_entries(entries: frozenset[str]) -> list[tuple[str, str]]:
     """Return the words of a list in order, each also without blanks and hyphens."""
     return [(entry, entry.replace(" ", "").replace("-", "")) for entry in sorted(entries)]
 
@@ -198,24 +198,24 @@ def by_content(
     kind = column.type
     while pa.types.is_dictionary(kind) or is_list(kind):
         kind = kind.value_type
-    found, looks = [], content_hits(values, kind, today)
+    identifiers, looks = [], content_hits(values, kind, today)
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
             reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like {_MANY.get(category, category)}"
             if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
-            found.append(Identifier(name, category, "content", share, reason))
-    if is_text(kind) and not any(each.category not in SHARED for each in found):
+            identifiers.append(Identifier(name, category, "content", share, reason))
+    if is_text(kind) and not any(each.category not in SHARED for each in identifiers):
         further = texts_about_people(values, looks, threshold, different=len(values), records=len(column))
-        found += [
+        identifiers += [
             Identifier(name, category, "content", share, reason)
             for category, (share, reason) in further.items()
         ]
-    return found
+    return identifiers
 
 
-def named_by_content(
+def classify_personal_text(
     values: pa.Array, *, different: int, records: int, marker: str | None, threshold: float = 0.5
 ) -> tuple[str, str] | None:
     """Return what text that names people looks like, and why; None if it looks like nothing of the kind.
@@ -230,5 +230,5 @@ def named_by_content(
     likely = max(shares, key=lambda each: shares[each])
     if shares[likely] > threshold:
         return likely, f"{shares[likely]:.0%} of {different:,} different values do"
-    found = texts_about_people(texts, hits, threshold, different=different, records=records)
-    return next(((category, reason) for category, (_, reason) in found.items()), None)
+    further = texts_about_people(texts, hits, threshold, different=different, records=records)
+    return next(((category, reason) for category, (_, reason) in further.items()), None)

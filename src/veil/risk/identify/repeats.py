@@ -94,24 +94,24 @@ class Repeated:
     def __str__(self) -> str:
         what = f"column {self.columns[0]!r} has"
         if len(self.columns) > 1:
-            listed = ", ".join(map(repr, self.columns[:-1]))
-            what = f"columns {listed} and {self.columns[-1]!r} together have"
+            names = ", ".join(map(repr, self.columns[:-1]))
+            what = f"columns {names} and {self.columns[-1]!r} together have"
         values = plural(self.people, "different value")
-        told = f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
+        statement = f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
         same = f" ({' and '.join(map(repr, self.alike))} are one, up to blanks, case and Unicode form)"
-        return told + (same if self.alike else "")
+        return statement + (same if self.alike else "")
 
     def refusal(self) -> PlanError:
         """Return the error that says so, and both ways out."""
         folded = "=folded" if self.alike else ""
-        asked: tuple[str | Say, ...] = (
+        remedy: tuple[str | Say, ...] = (
             ("Say which column tells people apart (", Say("person", self.columns[0] + folded), "), so that ")
             if len(self.columns) == 1
             else ("Add a column that tells people apart and name it in ", Say("person"), ", so that ")
         )
         return PlanError(
             f"rows seem to be about the same people: {self}. ",
-            *asked,
+            *remedy,
             "Veil then counts people instead of rows; or say that every row is a different person (",
             Say("person", NOTHING),
             ")",
@@ -135,29 +135,29 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     ()
     """
     table = _tallied(source)
-    listed = [
+    identifying_names = [
         name
-        for name in (_called_so(table.columns) if identifying is None else identifying)
+        for name in (_identifying_by_name(table.columns) if identifying is None else identifying)
         if name in table.columns
     ]
-    kinds = {name: _kind_of(name, table) for name in listed}
+    kinds = {name: _kind_of(name, table) for name in identifying_names}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
-    numbers += [name for name in table.columns if name not in kinds and _is_called_number(name, table)]
+    numbers += [name for name in table.columns if name not in kinds and _is_number_of_people(name, table)]
     tallies = {name: table.tally([name]) for name in numbers}
-    found = [
+    repeats = [
         _repeated((name,), tally, table.alike(name))
         for name, tally in tallies.items()
         if tally.different > _WHAT or is_person_number(name) is not None
     ]
     people = {name: kind for name, kind in kinds.items() if kind not in ("number", "remark")}
-    found.append(_together(people, table))
-    there = [each for each in found if each is not None]
-    return tuple(sorted(there, key=lambda each: (len(each.columns), not _is_named(each), each.people)))
+    repeats.append(_together(people, table))
+    there = [each for each in repeats if each is not None]
+    return tuple(
+        sorted(there, key=lambda each: (len(each.columns), not _has_person_number(each), each.people))
+    )
 
 
-def ask_about_repeats(
-    released: Source, identifying: Iterable[str], generalized: Collection[str]
-) -> list[str]:
+def ask_about_repeats(source: Source, identifying: Iterable[str], generalized: Collection[str]) -> list[str]:
     """Return the question that a released table leaves open whose promises count rows, if people seem to have several.
 
     What is generalized is the same for many people, unless it is called like a number of theirs.
@@ -167,10 +167,10 @@ def ask_about_repeats(
     >>> print(*ask_about_repeats(visits, [], ["age"]))
     whether every row is a person, as the promises count rows: column 'patient' has 6 different values in 7 rows, and up to 2 rows share one
     """
-    relation = getattr(released, "relation", None)
-    table = _tallied(MemoryTally(released.table, released.weights) if relation is None else relation)
-    listed = [name for name in (*identifying, *_called_so(table.columns)) if name not in generalized]
-    repeats = [each for each in find_repeats(table, dict.fromkeys(listed)) if each.people > 1]
+    relation = getattr(source, "relation", None)
+    table = _tallied(MemoryTally(source.table, source.weights) if relation is None else relation)
+    names = [name for name in (*identifying, *_identifying_by_name(table.columns)) if name not in generalized]
+    repeats = [each for each in find_repeats(table, dict.fromkeys(names)) if each.people > 1]
     return [f"whether every row is a person, as the promises count rows: {each}" for each in repeats[:1]]
 
 
@@ -183,10 +183,10 @@ def _tallied(source: Any) -> Tallied:
     return HeldTally(source.original)
 
 
-def _called_so(columns: Iterable[str]) -> list[str]:
-    named = {name: match_name(name, COLUMN_NAMES) for name in columns}
+def _identifying_by_name(columns: Iterable[str]) -> list[str]:
+    matches = {name: match_name(name, COLUMN_NAMES) for name in columns}
     return [
-        name for name, like in named.items() if like is not None and like[0] not in ("identifier", *SHARED)
+        name for name, like in matches.items() if like is not None and like[0] not in ("identifier", *SHARED)
     ]
 
 
@@ -194,12 +194,12 @@ def _repeated(columns: tuple[str, ...], tally: Tally, alike: tuple[str, ...] = (
     return Repeated(columns, tally.different, tally.rows, tally.most, alike) if tally.pairs else None
 
 
-def _is_named(each: Repeated) -> bool:
+def _has_person_number(each: Repeated) -> bool:
     """Whether one column is called like one that tells people apart: that comes first."""
     return is_person_number(each.columns[0]) is not None
 
 
-def _is_called_number(name: str, table: Tallied) -> bool:
+def _is_number_of_people(name: str, table: Tallied) -> bool:
     """Whether a column that nobody has listed is one that tells people apart, by its name."""
     how = is_person_number(name)
     if how is None:
@@ -257,7 +257,7 @@ def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
     whole = table.tally(names)
     if not whole.pairs:
         return None
-    apart = [tally for tally in _dealt_out(kinds, table) if tally.different > 1]
+    apart = [tally for tally in _independent_tallies(kinds, table) if tally.different > 1]
     if len(apart) < 2:
         alone = set(kinds.values()) & {"name", "contact"}
         return _repeated(names, whole) if alone and whole.different > _WHAT else None
@@ -271,18 +271,18 @@ def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
     return _repeated(names, whole)
 
 
-def _dealt_out(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
+def _independent_tallies(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
     """Tally what goes from person to person by itself: each name, and all places together, and all dates."""
-    made: list[Tally] = []
+    tallies: list[Tally] = []
     for name, kind in kinds.items():
         if kind == "name" and is_text(table.some(name).type):
-            made += table.words(name)
+            tallies += table.words(name)
         elif kind not in ("place", "date"):
-            made.append(table.tally([name]))
+            tallies.append(table.tally([name]))
     for kind in ("place", "date"):
         names = [name for name, each in kinds.items() if each == kind]
-        made += [table.tally(names)] if names else []
-    return made
+        tallies += [table.tally(names)] if names else []
+    return tallies
 
 
 def check_people(table: Any, person: str | None, identifying: Collection[str] | None = None) -> None:

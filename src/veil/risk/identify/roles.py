@@ -21,7 +21,7 @@ from veil.tables.columns import encode_values
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
 
-_KNOWN: dict[Role, frozenset[str]] = {
+_ROLE_WORDS: dict[Role, frozenset[str]] = {
     "quasi-identifying": QUASI_IDENTIFYING_NAMES,
     "sensitive": SENSITIVE_NAMES,
 }
@@ -67,11 +67,11 @@ class Proposals(tuple[Proposal, ...]):
         >>> propose_roles(table).plan()
         {'quasi_identifiers': {'age': 'auto', 'zip': 'redaction'}, 'sensitive': ['diagnosis'], 'insensitive': [], 'identifying': []}
         """
-        known = [each for each in self if each.role == "quasi-identifying"]
+        quasi_identifying = [each for each in self if each.role == "quasi-identifying"]
         others = ("sensitive", "insensitive", "identifying")
         return {
             "quasi_identifiers": {
-                each.column: "redaction" if "zip" in each.looks_like else "auto" for each in known
+                each.column: "redaction" if "zip" in each.looks_like else "auto" for each in quasi_identifying
             },
             **{role: [each.column for each in self if each.role == role] for role in others},
         }
@@ -98,43 +98,43 @@ def propose_roles(
     [('Name', 'identifying'), ('age', 'quasi-identifying'), ('Diagnose', 'sensitive'), ('x', 'insensitive')]
     """
     table = table_of(source)
-    found: dict[str, list[Identifier]] = {name: [] for name in table.column_names}
+    identifiers: dict[str, list[Identifier]] = {name: [] for name in table.column_names}
     for each in detect_identifiers(table, threshold=threshold, today=today, marker=marker):
-        found[each.column].append(each)
+        identifiers[each.column].append(each)
     return Proposals(
-        _propose_role(name, table[name], found[name], threshold, marker) for name in table.column_names
+        _propose_role(name, table[name], identifiers[name], threshold, marker) for name in table.column_names
     )
 
 
 def _propose_role(
-    name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
+    name: str, column: pa.ChunkedArray, identifiers: list[Identifier], threshold: float, marker: str | None
 ) -> Proposal:
-    evidence = _evidence(name, column, found, threshold, marker)
+    evidence = _evidence(name, column, identifiers, threshold, marker)
     values = encode_values(column)[0]
     own = len(values) / max(1, len(column))
     if len(column) >= _MANY_RECORDS and own >= _OWN_VALUE:
         # What is known for something else is no key; a measurement that nobody else has singles out, but names nobody.
-        told = f"{own:.0%} of the records have a value of their own"
+        reason = f"{own:.0%} of the records have a value of their own"
         unknown: Role = "identifying"
         if _has_fractions(values):
             unknown = "quasi-identifying"
-            told += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
+            reason += ", as is usual for measurements and amounts: sensitive if nobody else can know them"
         role = max(evidence, key=lambda each: evidence[each][0], default=unknown)
         confidence, reasons = evidence.get(role, (own, []))
-        evidence[role] = confidence, [*reasons, told]
+        evidence[role] = confidence, [*reasons, reason]
     if name_is_weight(name) and _is_survey_weight(values):
-        told = "looks like a survey weight, not a body weight: round it, or leave it out"
-        return Proposal(name, "quasi-identifying", own, (told,))
+        reason = "looks like a survey weight, not a body weight: round it, or leave it out"
+        return Proposal(name, "quasi-identifying", own, (reason,))
     if not evidence:
         return Proposal(name, "insensitive", 0.0, ("nothing in its name or values says what it is",))
     best = max(evidence, key=lambda each: evidence[each][0])
     confidence, reasons = evidence[best]
-    looks = dict.fromkeys(each.category for each in found if not _is_any_small_number(each))
+    looks = dict.fromkeys(each.category for each in identifiers if not _is_any_small_number(each))
     return Proposal(name, best, confidence, tuple(reasons), tuple(looks))
 
 
-def _is_any_small_number(found: Identifier) -> bool:
-    return found.category == "age" and found.test == "content"
+def _is_any_small_number(identifier: Identifier) -> bool:
+    return identifier.category == "age" and identifier.test == "content"
 
 
 def name_is_weight(name: str) -> bool:
@@ -164,33 +164,33 @@ def _has_fractions(values: pa.Array) -> bool:
 
 
 def _evidence(
-    name: str, column: pa.ChunkedArray, found: list[Identifier], threshold: float, marker: str | None
+    name: str, column: pa.ChunkedArray, identifiers: list[Identifier], threshold: float, marker: str | None
 ) -> dict[Role, tuple[float, list[str]]]:
     """Return what name and values speak for: reasons and the confidence of the best one, identifying roles first."""
-    spoken: dict[Role, list[tuple[float, str]]] = {
+    evidence: dict[Role, list[tuple[float, str]]] = {
         "identifying": [],
         "quasi-identifying": [],
         "sensitive": [],
     }
-    for each in found:
+    for each in identifiers:
         if _is_any_small_number(each):
             continue
         role: Role = "quasi-identifying" if each.category in SHARED else "identifying"
-        spoken[role].append((each.confidence, each.reason))
-    for role, words in _KNOWN.items():
+        evidence[role].append((each.confidence, each.reason))
+    for role, words in _ROLE_WORDS.items():
         likely = match_name(name, {role: words})
         if likely is not None:
-            spoken[role].append((likely[1], f"column name matches {likely[2]!r}"))
+            evidence[role].append((likely[1], f"column name matches {likely[2]!r}"))
     values = different_texts(column, marker)
     codes = int(np.count_nonzero(matching(values, _DIAGNOSIS))) / max(1, len(values))
     if codes > threshold:
         reason = f"{codes:.0%} of {len(values):,} distinct values look like diagnosis codes"
-        spoken["sensitive"].append((codes, reason))
+        evidence["sensitive"].append((codes, reason))
     return {
         role: (
             max(reasons)[0],
             list(dict.fromkeys(reason for _, reason in sorted(reasons, key=lambda each: -each[0]))),
         )
-        for role, reasons in spoken.items()
+        for role, reasons in evidence.items()
         if reasons
     }

@@ -277,7 +277,7 @@ def is_person_number(column: str) -> Literal["number", "word"] | None:
     """
     letters = re.sub(r"[^a-z]", "", plain(column))
     numbers = (COLUMN_NAMES[each] for each in ("social security", "medical record", "health plan"))
-    listed = {entry.replace(" ", "") for entries in numbers for entry in entries}
-    if _PERSON_NUMBER.fullmatch(letters) or letters in listed:
+    person_numbers = {entry.replace(" ", "") for entries in numbers for entry in entries}
+    if _PERSON_NUMBER.fullmatch(letters) or letters in person_numbers:
         return "number"
     return "word" if _PERSON.fullmatch(letters) else None

@@ -1,18 +1,18 @@
 """The sample counted in owners, as privacy models read it where an owner may have several rows.
 
-An owner counts once in each class. An owner with several values of a sensitive attribute there may count for any of
-them: a view of a class takes one value of each owner, and a class is safe only if no view of it breaks the model.
-Models read histograms that bound all views (`View`):
+An owner counts once in each class, for any of their values of a sensitive attribute there: a view of a class
+takes one value of each owner, and a class is safe only if no view of it breaks the model. Models read
+histograms that bound all views (`View`):
 
 * "worst": a histogram that every view is at least as even as. With c_v owners who show value v, in descending
-  order, and n owners in all, it is (c_1, min(c_2, n - c_1), …). The largest i counts of a view have at most as many
-  owners as show one of its i values, so their sum is at most the sum of these. A model that only gets harder to
-  fulfil as counts move from rare values to frequent ones holds for all views if it holds for this one.
-* "most": all owners who show a value, which is its largest count in any view. For models that only get harder to
+  order, and n owners in all, it is (c_1, min(c_2, n - c_1), …). The largest i counts of a view have at most
+  as many owners as show one of its i values, so their sum is at most the sum of these. A model that only gets
+  harder to fulfil as counts move from rare to frequent values holds for all views if it holds for this one.
+* "most": all owners who show a value, its largest count in any view, for models that only get harder to
   fulfil as a count grows while the size of the class stays.
-* "sure": the owners who show no other value, which is the smallest count in any view. "fewest" is the same, but at
-  least one: the smallest count in the views that have the value. Both are for models that limit counts from below.
-* "lowest" and "highest": the first or the last value of each owner. The cumulative counts of a view lie between them.
+* "sure": the owners who show no other value, its smallest count in any view. "fewest" is the same, but at
+  least one: the smallest count in the views with the value. Both are for models that bound counts from below.
+* "lowest", "highest": first or last values of owners, whose cumulative counts enclose those of any view.
 * "one value": the histogram of classes in which no owner shows two values. Other classes are rejected.
 
 If each owner has one value, all of them are the same.
@@ -66,7 +66,7 @@ class OwnerSample(Sample):
         return histogram
 
     def distribution(self, name: str) -> NDArray[np.int64]:
-        """Number of owners in the whole input who show each value; an owner with two values counts for both."""
+        """Number of owners in the whole input who show each value; owners with two values count for both."""
         if self.baseline is not None:
             return self.baseline.distribution(name)
         place = self._position(name)
@@ -84,9 +84,9 @@ def by_owner(sample: Sample, view: View = "one value") -> Sample:
 
 
 def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
-    """Return a class table counted in owners: with the same classes, or with signatures if all rows are known.
+    """Return a class table counted in owners: of the same classes, or of signatures if all rows are known.
 
-    Signatures have no labels. If they are to be `ordered`, the key of each follows from the labels of its rows.
+    Signatures have no labels. With `ordered`, the key of each follows from the labels of its rows.
     """
     people = table.people
     assert people is not None
@@ -258,7 +258,7 @@ def count_values(
 
 
 def describe_several_values(sample: Sample, names: Iterable[str]) -> str:
-    """Describe how many owners show several values of an attribute, which makes models hard to fulfil, or ""."""
+    """Describe how many owners show several values, which makes models hard to fulfil; "" if none does."""
     message = ""
     for name in dict.fromkeys(names):
         if sample.persons is None:
@@ -275,7 +275,7 @@ def describe_several_values(sample: Sample, names: Iterable[str]) -> str:
 
 
 class OneValueEach:
-    """Rejection of classes in which an owner shows two values, for models that read one value of each owner."""
+    """Rejection of classes in which an owner shows two values, for models that read one of each."""
 
     def __init__(self, sample: Sample, attribute: str) -> None:
         self.sample, self.attribute = sample, attribute

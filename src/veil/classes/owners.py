@@ -1,9 +1,9 @@
 """The owners in each class of a class table, where an owner may have several rows.
 
-Numbers of owners do not add up when classes merge, so a table that is counted in owners lists them. An attacker who
-knows one row of an owner sees the owners of its class (`OwnersByClass`). An attacker who knows all rows of an owner
-sees the owners with the same rows: a class is then a generalized row together with the signature of its owner, which
-is all rows of the owner (`OwnersBySignature`).
+Numbers of owners do not add up when classes merge, so a table that is counted in owners lists them. An
+attacker who knows one row of an owner sees the owners of its class (`OwnersByClass`). An attacker who knows
+all rows of an owner sees the owners with the same rows: a class is then a generalized row together with the
+signature of its owner, which is all rows of the owner (`OwnersBySignature`).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Persons:
     """The owner of each row, and whether an attacker may know one row of an owner or all.
 
     A pair is an owner together with one of the values that a further attribute has in their rows; pairs are
-    numbered by value. `attributes` are the codes and domain sizes of these, `weights` the records of each row.
+    numbered by value. `attributes` are codes and domain sizes of these, `weights` the records of each row.
     """
 
     def __init__(
@@ -118,8 +118,8 @@ class Persons:
 class OwnersByClass:
     """The owners of each class.
 
-    A class of `enough` owners is large enough for all models, and stays so in any union. Its owners are therefore
-    not listed, and its entry of `counts` is at least `enough`, but not exact.
+    A class of `enough` owners is large enough for all models, and stays so in any union. Its owners are
+    therefore not listed, and its entry of `counts` is at least `enough`, but not exact.
     """
 
     counts: Counts
@@ -194,11 +194,12 @@ class Scratch:
 class OwnersBySignature:
     """The signature of each class, and the number of owners of each signature.
 
-    All owners with a signature have the same number of rows in a class: the rows of the class divided by its owners.
+    All owners with a signature have the same number of rows in a class: the rows of the class divided by its
+    owners.
 
-    Two signatures count as the same if two sums of 64 random bits for each row are equal. The bits are drawn anew in
-    each process, so that rows cannot be constructed whose sums agree; by chance, two of a million owners' sums agree
-    once in 10^26 times. The verifier compares the rows themselves.
+    Two signatures count as the same if two sums of 64 random bits for each row are equal. The bits are drawn
+    anew in each process, so that rows cannot be constructed whose sums agree; by chance, two of a million
+    owners' sums agree once in 10^26 times. The verifier compares the rows themselves.
     """
 
     signatures: Numbers
@@ -266,7 +267,7 @@ class OwnersBySignature:
         return OwnersBySignature(signatures, people, pairs, self.salts), where
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return which classes of rows are rejected, given which signatures are: all rows of an owner, or none."""
+        """Return which classes of rows are rejected, given which signatures are."""
         return rejected[self.signatures]
 
     def rejected_owners(self, rejected: NDArray[np.uint8]) -> int:
@@ -298,7 +299,7 @@ def merge_entries(
     for c in range(groups.size):
         if parts[c] >= enough:
             counts[groups[c]] = max(counts[groups[c]], parts[c])
-    # Count new things; the last thing of a group shares a machine word with its count, so both are fetched at once.
+    # Count new things. The last thing of a group shares a machine word with its count: one fetch for both.
     filled = 0
     for e in range(things.size):
         g = groups[np.uint32(classes[e])]

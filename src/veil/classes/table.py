@@ -143,8 +143,8 @@ def collapse(
 ) -> tuple[ClassTable, NDArray[np.int32]]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
-    `further` are the codes and domain sizes of attributes that need histograms, `weights` the number of records of
-    each row, if not one, and `persons` its owner, if owners may have several rows.
+    `further` are the codes and domain sizes of attributes that need histograms, `weights` the number of
+    records of each row, if not one, and `persons` its owner, if owners may have several rows.
     """
     rows = codes[0].size
     words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
@@ -201,8 +201,8 @@ def roll_up(
 ) -> ClassTable:
     """Derive the class table of a more general node. Its memory is `work`, until the next roll-up.
 
-    With `groups`, `work.groups` is the new class of each class. Histograms omit classes of fewer than `smallest`
-    records.
+    With `groups`, `work.groups` is the new class of each class. Histograms omit classes of fewer than
+    `smallest` records.
     """
     where = work.groups if groups or table.histograms or table.people is not None else _NOTHING
     count = kernels.group(

@@ -1,18 +1,18 @@
 """The sample as models of a sensitive attribute read it: the records that show a value.
 
-A cell is a value, missing, or withheld. Records with the last two are left out of the distributions of the class and
-the table, and a class in which no record shows a value has nothing to judge. If owners may have several rows, an owner
-shows the values of those rows that have one.
+A cell is a value, missing, or withheld. Records with the last two are left out of the distributions of the
+class and the table, and a class in which no record shows a value has nothing to judge. If owners may have
+several rows, an owner shows the values of those rows that have one.
 
-At worst, a blank cell has the value of the table that breaks the model. The classes then keep their sizes, and `fill`
-is a function of the values they show and of the number of their blank cells.
+At worst, a blank cell has the value of the table that breaks the model. The classes then keep their sizes,
+and `fill` is a function of the values they show and of the number of their blank cells.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,13 +53,12 @@ class Visible:
             assert isinstance(self.sample, OwnerSample)
             owners = copy.copy(sample.owners)
             pair_values = self._code[owners.pair_values[self._place]]
-            owners.pair_values, owners.pair_owners = (
-                [pair_values[pair_values >= 0]],
-                [owners.pair_owners[self._place][pair_values >= 0]],
-            )
+            visible_mask = pair_values >= 0
+            owners.pair_values = [pair_values[visible_mask]]
+            owners.pair_owners = [owners.pair_owners[self._place][visible_mask]]
             owners.domains, owners.pairs = [len(values)], []
-            self._pair = np.where(pair_values >= 0, np.cumsum(pair_values >= 0) - 1, -1).astype(np.int32)
-            self.is_whole = bool((pair_values >= 0).all())
+            self._pair = np.where(visible_mask, np.cumsum(visible_mask) - 1, -1).astype(np.int32)
+            self.is_whole = bool(visible_mask.all())
             owners.number = int(np.unique(owners.pair_owners[0]).size)
             self.sample.owners = owners
         self.sample.table = self.see(sample.table)
@@ -78,39 +77,33 @@ class Visible:
         """Return the same classes, without labels, with only the records or owners that show a value."""
         if isinstance(self.sample, OwnerSample):
             assert isinstance(table.histograms, OwnerHistograms)
-            counts, histograms = self._count_owners(table.histograms, len(table))
-            return _unlabelled_table(counts, histograms)
+            return self._count_owners(table.histograms, len(table))
         starts, classes, counts = table.histograms[self._place]
         blank = np.repeat(self._hidden, np.diff(starts))
         left = table.count.copy()
         np.subtract.at(left, classes[blank], counts[blank])
         begins = np.concatenate([[0], np.cumsum(np.diff(starts)[~self._hidden])]).astype(np.int64)
-        return _unlabelled_table(left, (Histogram(begins, classes[~blank], counts[~blank]),))
+        return _unlabelled(left, (Histogram(begins, classes[~blank], counts[~blank]),))
 
-    def _count_owners(
-        self, histograms: OwnerHistograms, number: int
-    ) -> tuple[NDArray[np.int64], OwnerHistograms]:
-        """Count the owners of each class who show a value there."""
+    def _count_owners(self, histograms: OwnerHistograms, number: int) -> ClassTable:
+        """Return the classes with only the owners who show a value there."""
         assert isinstance(self.sample, OwnerSample)
         owners, pairs = self.sample.owners, histograms.pairs[self._place]
         things = self._pair[pairs.things]
         visible = ClassMembers(things[things >= 0], pairs.classes[things >= 0])
-        owner_places = (
-            visible.classes.astype(np.int64) * owners.code_bound + owners.pair_owners[0][visible.things]
-        )
-        sizes = np.bincount(np.unique(owner_places) // owners.code_bound, minlength=number).astype(np.int64)
-        return sizes, OwnerHistograms((visible,), sizes, owners)
+        bound = owners.code_bound
+        places = visible.classes.astype(np.int64) * bound + owners.pair_owners[0][visible.things]
+        sizes = np.bincount(np.unique(places) // bound, minlength=number).astype(np.int64)
+        return _unlabelled(sizes, OwnerHistograms((visible,), sizes, owners))
 
 
-def _unlabelled_table(
-    counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | OwnerHistograms
-) -> ClassTable:
+def _unlabelled(counts: NDArray[np.int64], histograms: Sequence[Histogram]) -> ClassTable:
     """Return a class table of sizes and values only; its keys are numbers."""
     return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)
 
 
 Filling = tuple[int, int] | None
-"""A value for one blank cell of a class, and one for the others; None: all get the commonest value of the class."""
+"""A value for one blank cell of a class, and one for the others; None: the commonest value of the class."""
 
 
 def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
@@ -146,4 +139,4 @@ def fill(visible: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> Cla
     sums = np.add.reduceat(more[order], begins) if begins.size else more[:0]
     keys = keys[begins]
     ends = np.searchsorted(keys, np.arange(starts.size) * number).astype(np.int64)
-    return _unlabelled_table(sizes, (Histogram(ends, (keys % max(1, number)).astype(np.int32), sums),))
+    return _unlabelled(sizes, (Histogram(ends, (keys % max(1, number)).astype(np.int32), sums),))

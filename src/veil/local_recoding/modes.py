@@ -50,8 +50,8 @@ class SinglePass(Mode):
 class Iterative(Mode):
     """Pass after pass, with the suppression limit of the plan for the records that are left each time.
 
-    After a pass that recodes nothing, `adaptation` is added to the factor, which makes suppression more expensive, as
-    long as it does not exceed 1; without adaptation that is the end.
+    After a pass that recodes nothing, `adaptation` is added to the factor, which makes suppression more
+    expensive, as long as it does not exceed 1; without adaptation that is the end.
     """
 
     factor: Factor = 0.05
@@ -76,8 +76,8 @@ class Iterative(Mode):
 class FastIterative(Mode):
     """Pass after pass, each of which recodes a share of the records of the table at least, until one cannot.
 
-    With `share` r, N records in the table and n left, a pass may leave the share 1 - min(1, r * N / n) of these
-    suppressed. There are 1/r passes at most. Without `factor`, that of the plan's quality model stays.
+    With `share` r, N records in the table and n left, a pass may leave the share 1 - min(1, r * N / n) of
+    these suppressed. There are 1/r passes at most. Without `factor`, that of the plan's quality model stays.
     """
 
     share: Annotated[
@@ -97,10 +97,10 @@ class FastIterative(Mode):
 class FromTheStart(Mode):
     """One transformation after the other from the first one on, each for a part of the records.
 
-    The first transformation may suppress all but one in `iterations` of the records; each of the following recodes that
-    many at least of those that are suppressed (`FastIterative`), so that there are about as many passes at most. Much
-    more is kept than by one transformation for all, but the cells of a column differ in how general they are. The
-    plan's suppression limit gives way: records stay suppressed at the end only if no transformation protects them.
+    The first transformation may suppress all but one in `iterations` of the records; each of the following
+    recodes at least as many of the suppressed ones (`FastIterative`), in about as many passes at most. Much
+    more is kept than by one transformation for all, but the cells of a column differ in level. The suppression
+    limit does not apply: records stay suppressed only if no transformation protects them.
     """
 
     iterations: Annotated[
@@ -133,7 +133,7 @@ class FromTheStart(Mode):
 
 
 def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
-    """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
+    """Return a quality model with another generalization/suppression factor, if it has one."""
     if factor is None or not hasattr(quality, "factor"):
         return quality
     model: Any = quality

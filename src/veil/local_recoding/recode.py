@@ -1,19 +1,19 @@
 """Local recoding: the suppressed records of a release are transformed again, on their own.
 
-A release generalizes all records alike, and suppresses those that are not protected that way. These may protect each
-other on other levels, so each pass searches for the best transformation of the records that are still suppressed, with
-the models, the quality model and the strategy of the plan, and publishes the records that it protects. In every pass,
-distributions of sensitive values are compared with those of the whole table, and k-map for an estimated population
-keeps the k' of the whole table; the score is that of the records of the pass alone.
+A release generalizes all records alike, and suppresses those that are not protected that way. These may
+protect each other on other levels, so each pass searches for the best transformation of the records that are
+still suppressed, with the models, the quality model and the strategy of the plan, and publishes the records
+that it protects. Distributions of sensitive values are always compared with those of the whole table, and
+k-map for an estimated population keeps the k' of the whole table; the score is that of the pass alone.
 
-Why all promises still hold: a class that a pass accepts is published as it is, unless a class of an earlier pass has
-the same labels, which can happen where a label occurs on two levels. The two classes are then published as one. That
-does no harm to models that survive a union (`PrivacyModel.survives_union`). For others that judge class by class
-(δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each pass. If it breaks a
-promise, the records that joined an earlier class stay suppressed, and if that does not help, all of the pass do. If
-owners may have several rows, only models that need nothing but enough owners survive a union; the others are checked
-in the same way. Models that judge all classes together, and those with a research subset, are refused. At the end the
-verifier checks the whole output, as for any release.
+Why all promises still hold: a class that a pass accepts is published as it is, unless a class of an earlier
+pass has the same labels, which can happen where a label occurs on two levels. The two classes are then
+published as one. That does no harm to models that survive a union (`PrivacyModel.survives_union`). For others
+that judge class by class (δ-disclosure privacy, entropy diversity after Grassberger) the whole table is
+checked after each pass. If it breaks a promise, the records that joined an earlier class stay suppressed, and
+if that does not help, all of the pass do. If owners may have several rows, only models that need nothing but
+enough owners survive a union; the others are checked in the same way. Models that judge all classes together,
+and those with a research subset, are refused. At the end the verifier checks the whole output.
 
 Records whose every cell would become `*` stay suppressed, as in ARX.
 """

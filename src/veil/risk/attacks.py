@@ -1,23 +1,22 @@
-"""Attacks that are really tried, on people whose records a release was made of and on people who were held out.
+"""Attacks carried out on a release: on people in its input, and on people who were held out.
 
-In the spirit of Giomi et al., *A unified framework for quantifying privacy risk in synthetic data* (PoPETs 2023), for
-tables whose cells may be labels. What an attacker reaches with people who are not in the release, they reach by knowing
-people in general; only what they reach beyond that comes from being in it. The attacker knows the `known` columns of a
-target exactly and sees the release.
+In the spirit of Giomi et al., *A unified framework for quantifying privacy risk in synthetic data* (PoPETs
+2023), for tables whose cells may be labels. Success with outsiders comes from knowledge about people in
+general; only the excess is due to the release. The attacker knows the `known` columns of a target exactly.
 
-* **Singling out.** The attacker takes the combinations of known cells that the fewest released rows show, the rarest first,
-  as predicates ("age in [30, 35[ and zip 81***"), and claims that exactly one person fits. Right if exactly one member
-  does, and with outsiders, if exactly one of them does: there are as many of both, so that the two can be compared. A
-  label fits the values that it covers. Sensitive cells are in no predicate: nobody is recognized by what nobody knows
-  (Cohen and Nissim 2020 show what such predicates can do against k-anonymity). The naive attacker puts each predicate
-  together from released labels column by column, regardless of rows.
-* **Linkage.** The attacker has two files about the same people, with half of the known columns each, and wants to put
-  them together: of either half they look up the nearest released row (by the distance of `veil.risk.linkage_experiment`),
-  one of them at random among equals, and claim the entries that lead to the same row. The chance of that is
-  |A ∩ B| / (|A| |B|) for sets A and B of nearest rows. Naive: any two rows, 1 / rows.
-* **Inference.** The attacker looks up the released rows that are nearest by all known columns and guesses the sensitive
-  value that most of them show (1/t if t values do), of a number the median. Right is the same value; of a number, one within
-  5 %, as in the paper. A label of several values is wrong. Naive: the most frequent value, or the median, of all rows.
+* **Singling out.** The attacker uses the rarest combinations of known cells in the release as predicates
+  ("age in [30, 35[ and zip 81***"), and claims that exactly one person fits. The claim is right if exactly
+  one member does or, in the comparison, exactly one of as many outsiders. A label fits the values that it
+  covers. Sensitive cells are in no predicate, as they are assumed to be unknown (Cohen and Nissim 2020 show
+  what such predicates can do against k-anonymity). Naive: labels combined column by column.
+* **Linkage.** The attacker has two files about the same people, with half of the known columns each. For
+  either half they look up the nearest released row (by the distance of `veil.risk.linkage_experiment`; ties
+  are broken at random) and link entries that lead to the same row. The probability of that is |A ∩ B| / (|A|
+  |B|) for sets A and B of nearest rows. Naive: any two rows, 1 / rows.
+* **Inference.** The attacker looks up the released rows that are nearest by all known columns and guesses
+  their most frequent sensitive value (1/t for t such values), or their median for a number. The guess is
+  right if the value is the same or, for a number, within 5 %, as in the paper. A label of several values is
+  wrong. Naive: the most frequent value, or the median, of all rows.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ from veil.tables.columns import as_numbers, column_of, is_measured, texts
 from veil.tables.spelling import encode_people, read_person
 
 ATTEMPTS = 2000
-"""Attempts of each attack, where there are so many people: the interval is then at most 4.4 points wide."""
+"""Attempts of each attack, if there are so many people: the interval is then at most 4.4 points wide."""
 
 TOLERANCE = 0.05
-"""How far a guessed number may be off, relative to the right one."""
+"""Largest relative error of a guessed number that counts as right."""
 
 
 def try_attacks(
@@ -65,33 +64,33 @@ def try_attacks(
     seed: int = 0,
     progress: ProgressLike = None,
 ) -> TriedAttacks:
-    """Try to single people out, to link their records and to infer their secrets, compared with people who were held out.
+    """Attack members of a release and people who were held out by singling out, linkage and inference.
 
     Parameters
     ----------
     members, outsiders
         The input of the release, and as many other records of the same kind that were held out.
     released
-        The release, without the rows that are suppressed.
+        The release, without suppressed rows.
     known
-        What the attacker knows, exactly.
+        Columns that the attacker knows exactly.
     secrets
-        What they want to learn.
+        Columns that the attacker wants to learn.
     origins
         For each released row the row of `members` that it comes from; by default the same row.
     hierarchies, marker
-        What labels cover; see `veil.risk.linkage_experiment`.
+        The values that labels cover; see `veil.risk.linkage_experiment`.
     person
-        The column that tells people apart, if they may have several rows: one person fits, not one row.
+        The column that identifies people, if they may have several rows: one person fits, not one row.
     files
-        What either of two files to be linked has; by default every second known column.
+        Columns of the two files to be linked; by default every second known column.
     attempts
-        Attempts of each attack at most; fewer where all pairs would be too many to compare.
+        Maximum attempts of each attack; fewer if all pairs would be too many to compare.
 
     >>> rng = np.random.default_rng(1)
     >>> table = pa.table({"age": rng.integers(0, 1000, 400), "zip": rng.integers(0, 1000, 400)})
-    >>> found = try_attacks(table[:200], table[200:], table[:200], ["age", "zip"])  # nothing was done to it
-    >>> found["singling out"].members.share, found["linkage"].is_seen
+    >>> attacks = try_attacks(table[:200], table[200:], table[:200], ["age", "zip"])  # nothing was done to it
+    >>> attacks["singling out"].members.share, attacks["linkage"].is_seen
     (1.0, True)
     """
     inside, outside, release = table_of(members), table_of(outsiders), table_of(released)
@@ -117,7 +116,7 @@ def try_attacks(
         nothing = SuccessRate(0, min(attempts, inside.num_rows))
         empty = [TriedAttack("singling out", None, nothing, nothing, nothing)]
         return TriedAttacks(names, (), inside.num_rows, outside.num_rows, tuple(empty))
-    order = np.argsort(owners, kind="stable")  # what is drawn does not depend on the order of the release
+    order = np.argsort(owners, kind="stable")  # samples do not depend on the order of the release
     release, owners = release.take(pa.array(order)), owners[order]
     trial = _Trial(inside, outside, release, owners, hierarchies or {}, marker, attempts, seed)
     halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
@@ -141,7 +140,7 @@ def _check_labels(
     hierarchies: Mapping[str, Hierarchy],
     marker: str | None,
 ) -> None:
-    """Refuse labels of which nothing tells what they cover: whoever cannot read them finds nobody, which proves nothing."""
+    """Refuse labels that cover unknown values: attacks that cannot read them fail, which proves nothing."""
     for name in names:
         if is_measured(people[name].type) and is_measured(release[name].type) and name not in hierarchies:
             continue
@@ -166,7 +165,7 @@ def _people(inside: pa.Table, outside: pa.Table, person: str | None) -> Integers
 
 
 class _Trial:
-    """A release and the people it is tried on: first the members, then the outsiders."""
+    """A release and the people that are attacked: first the members, then the outsiders."""
 
     def __init__(
         self,
@@ -185,7 +184,7 @@ class _Trial:
         self.attempts, self.seed = attempts, seed
 
     def _draw_targets(self, candidates: int) -> tuple[Integers, Integers]:
-        """Draw members and outsiders, as many of both; not a secret, and the same ones for every release."""
+        """Draw as many members as outsiders. They are not a secret, and the same for every release."""
         rng = np.random.default_rng(self.seed)
         outside = self.people.num_rows - self.inside
         number = min(self.attempts, self.inside, outside, max(FEWEST, PAIRS // max(1, candidates)))
@@ -195,7 +194,7 @@ class _Trial:
     def _compared(
         self, names: tuple[str, ...], more: pa.Table | None = None
     ) -> tuple[DistanceTable, DistanceTable, tuple[Any, ...]]:
-        """Return people and released rows, and possibly further rows, as cells that can be compared."""
+        """Return people and released rows, and optionally further rows, as cells that can be compared."""
         old = DistanceTable.of(self.people.select(names), names)
         rows = self.release.select(names)
         new = DistanceTable.of(rows if more is None else pa.concat_tables([rows, more]), names)
@@ -280,14 +279,14 @@ class _Trial:
 
 
 def _counted(one: Integers, other: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return the pairs of numbers that occur in the same row, and how often each does."""
+    """Return the pairs of numbers that occur in the same row, and the count of each."""
     width = int(other.max(initial=0)) + 1
     keys, times = np.unique(one * width + other, return_counts=True)
     return keys // width, keys % width, times.astype(np.int64)
 
 
 class _Truth:
-    """The values that people really have, what the release shows, and whether a guess from some of that is right."""
+    """The true values of a column and those of the release, with guesses from the latter."""
 
     def __init__(self, real: pa.ChunkedArray, published: pa.ChunkedArray, name: str) -> None:
         self.is_number = is_measured(real.type) and is_measured(published.type)
@@ -302,21 +301,21 @@ class _Truth:
         self.is_there = np.isfinite(self.values[self.real])
 
     def guess(self, codes: Integers, times: Integers) -> Floats:
-        """Return the best guesses, of a number one: from values, by their codes, and how often each is shown."""
+        """Return the best guesses from value codes and their counts; one guess for numbers."""
         codes, times = codes[np.isfinite(self.values[codes])], times[np.isfinite(self.values[codes])]
         if not codes.size:
             return np.empty(0)
         counts = np.bincount(codes, weights=times)
         if not self.is_number:
             return self.values[np.flatnonzero(counts == counts.max())]
-        # Codes are in the order of their values: the median is where half of all are reached.
+        # Codes are in the order of their values: the median is where the cumulative count reaches one half.
         reached = np.cumsum(counts)
         half = reached[-1] / 2
         low, high = (int(np.searchsorted(reached, half, side)) for side in ("left", "right"))
         return np.array([(self.values[low] + self.values[min(high, counts.size - 1)]) / 2])
 
     def right(self, row: int, guesses: Floats) -> float:
-        """Return how likely a guess is right."""
+        """Return the probability that a guess is right."""
         real = self.values[self.real[row]]
         if not guesses.size:
             return 0.0
@@ -329,7 +328,7 @@ class _Truth:
 
 
 def _rows_by_group(side: DistanceTable, rows: Integers) -> tuple[Integers, Integers]:
-    """Return where the rows of each group begin, and the rows in the order of their groups."""
+    """Return the start of each group, and the rows in the order of their groups."""
     of_row = side.group[rows]
     starts = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=side.counts.size))])
     return starts.astype(np.int64), rows[np.argsort(of_row, kind="stable")].astype(np.int64)
@@ -339,7 +338,7 @@ def _rows_by_group(side: DistanceTable, rows: Integers) -> tuple[Integers, Integ
 def _people_who_fit(
     predicates: Integers, starts: Integers, rows: Integers, persons: Integers, cells: Any
 ) -> Integers:
-    """Return how many people each predicate fits: none, one, or 2 for several."""
+    """Return the number of people that each predicate fits: 0, 1, or 2 for several."""
     counts = np.zeros(predicates.size, np.int64)
     for at in range(predicates.size):
         who = -1
@@ -379,7 +378,7 @@ def _fits(i: int, j: int, cells: Any) -> bool:
 
 @kernel
 def _nearest(i: int, counts: Integers, cells: Any) -> NDArray[np.bool_]:
-    """Tell which groups of released rows are nearest to a row."""
+    """Return which groups of released rows are nearest to a row."""
     distances = np.empty(counts.size)
     least = np.inf
     for j in range(counts.size):

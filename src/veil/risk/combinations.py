@@ -1,4 +1,4 @@
-"""The combinations of values by which people are found most easily, and values that are learned for certain."""
+"""The riskiest combinations of values, and sensitive values that can be inferred for certain."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from veil.risk.special_uniques import UniqueSearch, most_subsets
 from veil.tables.columns import encode_values
 
 SUBSETS = 2**9 - 1
-"""Subsets of the quasi-identifiers that are looked at for what singles somebody out: all those of nine."""
+"""Maximum number of subsets of the quasi-identifiers to search for uniques: all those of nine."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of quasi-identifying values, and how easily it gives people away.
+    """A combination of quasi-identifying values, and its risk.
 
     Attributes
     ----------
     records : int
-        Records that show it; people, where they are counted.
+        Records with this combination; people, if these are counted.
     risk : float
-        Chance to pick the right one of them: 1 / `records`.
+        Probability of picking the right one of them: 1 / `records`.
     columns : tuple of str
-        The fewest columns that single it out, if it is alone; otherwise empty.
+        The fewest columns that single it out, if it is unique; otherwise empty.
     score : float
-        SUDA score: the higher, the fewer columns are needed and the more ways there are.
+        SUDA score: the higher, the fewer columns are needed and the more such sets there are.
     values : dict
-        The values themselves. They are personal data: show them to nobody who may not see the table.
+        The values themselves. They are personal data: show them only to people who may see the table.
     """
 
     records: int
@@ -55,7 +55,7 @@ def riskiest(
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Combination, ...]:
-    """Return the combinations that the fewest records show; of those alone, first what few columns single out.
+    """Return the rarest combinations; among unique ones, those that the fewest columns single out come first.
 
     The parameters are those of `veil.risk.analyze`. Ties are broken by the order of the table.
 
@@ -96,7 +96,7 @@ def riskiest(
 
 @dataclass(frozen=True)
 class Certain:
-    """Records whose value in a sensitive column can be learned for certain by anyone who finds their class."""
+    """Records whose sensitive value can be inferred for certain from their class."""
 
     column: str
     records: int
@@ -112,9 +112,8 @@ def certain_values(
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Certain, ...]:
-    """Count the records in classes that show a single sensitive value; a class without any value reveals nothing.
-
-    A cell that is missing or withheld is no second value.
+    """Count the records in classes that show a single sensitive value; missing and withheld cells are no
+    values.
 
     The share is of the records that are not suppressed. An attacker need not find the right row for this.
 

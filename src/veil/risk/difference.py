@@ -1,10 +1,10 @@
-"""What the difference of two releases of one table tells.
+"""Differencing: what two releases of one table reveal together.
 
-If somebody withdraws and the table is anonymized again, a class loses one record, and its sensitive values tell which value
-that person had. Somebody new shows in the same way. Such a class is safe only if at least m records differ.
+If a person withdraws, or joins, and the table is anonymized again, the sensitive values of a class differ by
+the value of that person. Such a class is safe only if at least m records differ.
 
-A cell that is missing or withheld is no value, and hides nobody: only records that show a value count for m, and a class that
-differs by others alone tells no value.
+A cell that is missing or withheld is no value and protects no other: only records that show a value count for
+m, and a class that differs in other records only reveals no value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Changed(NamedTuple):
 
     @property
     def records(self) -> int:
-        """By how many records that show a value it differs."""
+        """Number of records with a value by which it differs."""
         return sum(self.gone.values()) + sum(self.new.values())
 
 
@@ -40,11 +40,11 @@ class Differencing:
     Attributes
     ----------
     m
-        Classes that differ by fewer records than this expose somebody: see `exposed`.
+        Classes that differ by fewer records than this are exposed: see `exposed`.
     changed
         Classes that differ, the fewest records first.
     unmatched
-        How many classes only one release has.
+        Number of classes that only one release has.
     """
 
     m: int
@@ -66,14 +66,14 @@ class Differencing:
 def differencing(
     first: Any, second: Any, *, sensitive: str, m: int = 2, quasi_identifiers: Sequence[str] | None = None
 ) -> Differencing:
-    """Compare the sensitive values of each class in two releases of one table; missing and withheld cells are none.
+    """Compare the sensitive values of each class in two releases of one table.
 
     Parameters
     ----------
     first, second
         Releases, or their tables.
     sensitive
-        The column whose values are at stake.
+        The column whose values are compared.
     m
         Classes that differ by fewer records than this reveal who left or joined.
     quasi_identifiers
@@ -81,8 +81,8 @@ def differencing(
 
     >>> import pyarrow as pa
     >>> first = pa.table({"age": ["2*", "2*", "2*"], "ill": ["flu", "gout", "cold"]})
-    >>> found = differencing(first, first.slice(1), sensitive="ill")
-    >>> found.exposed[0].gone
+    >>> difference = differencing(first, first.slice(1), sensitive="ill")
+    >>> difference.exposed[0].gone
     {'flu': 1}
     """
     if m < 1:

@@ -1,7 +1,4 @@
-"""How far released rows are from what an attacker knows: cells of both sides as numbers and codes, and their distances.
-
-`veil.risk.linkage` says what the distance is.
-"""
+"""Distances between released rows and an attacker's knowledge, as `veil.risk.linkage` defines them."""
 
 from __future__ import annotations
 
@@ -22,15 +19,15 @@ from veil.tables.text import canonical_text
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Near = list[dict[str | None, float]]
-"""For each value the labels that are nearer than 1."""
+"""For each value its distance to the labels that are nearer than 1."""
 
 SLACK = 1e-12
-"""Distances that differ by less, relatively, are ties: rounding can explain that."""
+"""Relative difference of distances that count as ties, as rounding can explain it."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceTable:
-    """One of the tables: the group of equal rows that each row belongs to, and one row of each group."""
+    """One of the tables: the group of equal rows of each row, and one row of each group."""
 
     group: Integers
     rows: pa.Table
@@ -46,13 +43,13 @@ class DistanceTable:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Squared distances between different rows of the input and of the output, in one of the directions."""
+    """Squared distances between different rows of the input and of the output, in one direction."""
 
     arrays: tuple[Any, ...]
     forward: bool
 
     def nearest(self, targets: Integers, counts: Integers) -> tuple[Floats, Floats]:
-        """Return the least distance of some targets to any candidate, and how many candidates are so near."""
+        """Return the least distance of each target to any candidate, and the number of candidates at it."""
         least, ties = _nearest(targets, counts, self.forward, self.arrays)
         return least, ties
 
@@ -71,7 +68,7 @@ def cells_of(
     hierarchies: Mapping[str, Hierarchy],
     marker: str | None,
 ) -> tuple[Any, ...]:
-    """Return the cells of both sides as numbers and codes, and for each code of a value the labels that are near."""
+    """Return the cells of both tables as numbers and codes, and the near labels of each value code."""
     numbers: list[tuple[Floats, Floats]] = []
     codes: list[tuple[Integers, Integers]] = []
     labels, distances = [np.empty(0, np.int64)], [np.empty(0)]
@@ -103,7 +100,7 @@ def cells_of(
     return (
         _stack_columns([each for each, _ in numbers], old.counts.size),
         _stack_columns([each for _, each in numbers], new.counts.size),
-        np.array([_weight(each) for each, _ in numbers]),
+        np.array([inverse_square_range(each) for each, _ in numbers]),
         _stack_columns([each for each, _ in codes], old.counts.size).astype(np.int64),
         _stack_columns([each for _, each in codes], new.counts.size).astype(np.int64),
         np.array(places, np.int64).reshape(-1, 2),
@@ -121,7 +118,8 @@ def _stack_columns(columns: list[Any], rows: int) -> Floats:
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), rows).T)
 
 
-def _weight(values: Floats) -> float:
+def inverse_square_range(values: Floats) -> float:
+    """Return the weight of squared differences of numbers: 1 / range², or 0 if all are equal."""
     finite = values[np.isfinite(values)]
     width = float(np.ptp(finite)) if finite.size else 0.0
     return 1.0 / width**2 if width > 0 else 0.0
@@ -130,7 +128,7 @@ def _weight(values: Floats) -> float:
 def _near_by_use(
     values: list[str | None], labels: list[str | None], used: set[tuple[int, int]], marker: str | None
 ) -> Near:
-    """Let a label cover the values that it stands for; `used` are codes of values and labels."""
+    """Let a label cover the values that were generalized to it; `used` are pairs of value and label codes."""
     domain, code_of = len(values), {text: code for code, text in enumerate(values)}
     covered: defaultdict[int, set[int]] = defaultdict(set)
     for value, label in used:
@@ -149,7 +147,7 @@ def _near_by_use(
 def _near_by_hierarchy(
     values: list[str | None], labels: list[str | None], hierarchy: Hierarchy, marker: str | None
 ) -> Near:
-    """Let a label cover what is below it in a hierarchy; if it is on several levels, below the highest one."""
+    """Let a label cover the values below it in a hierarchy, on the highest of its levels."""
     complete = hierarchy.with_missing() if None in values else hierarchy
     leaves = {text: code for code, text in enumerate(complete.labels[0])}
     label_set = set(labels)
@@ -170,7 +168,7 @@ def _near_by_hierarchy(
 
 @kernel
 def distance_of(i: int, j: int, arrays: Any, limit: float) -> float:
-    """Return the distance of row i of the input and row j of the output; at least the limit if it is above."""
+    """Return the distance of row i of the input and row j of the output, or a partial sum above the limit."""
     old_numbers, new_numbers, weights, old_codes, new_codes, places, labels, distances = arrays
     total = 0.0
     for c in range(places.shape[0]):

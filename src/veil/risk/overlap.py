@@ -1,11 +1,11 @@
-"""What several releases tell together: who is in all of them has a value that all of them show.
+"""The intersection attack on several releases: a person in all of them has a value that all of them show.
 
-Each release may keep its promise, and their classes still have a single value in common. Somebody who knows a person's
-class in each, or the values that make it up, learns that value.
+Each release may keep its promise while their classes have a single value in common. An attacker who knows the
+class of a person in each, or the quasi-identifiers that form it, learns that value.
 
-A cell that is missing or withheld is no value, and leaves nobody a further one: {flu, missing} and {flu, missing} have flu in
-common. Where classes show no value in common, somebody can still be in both if cells are blank: what is left then are the
-values of the classes without a blank. A class that shows no value tells nothing.
+A cell that is missing or withheld is no further value: {flu, missing} and {flu, missing} have flu in common.
+If classes show no value in common, a person can still be in both if cells are blank: the candidates are then
+the values of the classes without a blank. A class that shows no value reveals nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Overlap(NamedTuple):
     classes: tuple[dict[str, str | None], ...]
     """The labels of each."""
     candidates: tuple[str, ...]
-    """The sensitive values that are left: those that all of them show; a missing cell is none."""
+    """The sensitive values that all of them show; a missing cell is none."""
     people: int | None
-    """How many people are in them, if that is known."""
+    """Number of people in them, if known."""
 
     def __str__(self) -> str:
         labels = " and ".join(
@@ -50,18 +50,18 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class Intersection:
-    """What is left of the sensitive values of everybody who is in all releases.
+    """The candidate values of the people who are in all releases.
 
     Attributes
     ----------
     worst
-        The least number of values that is left for anybody; 0 if nobody can be in all releases, or none shows a value.
+        The least number of candidates of a person; 0 if no one can be in all releases, or none shows a value.
     people
-        How many people are in all releases; None if only their tables are known.
+        Number of people in all releases; None if only their tables are known.
     counts
-        How many people have so many values left; without people, how many overlaps of classes.
+        Number of people by number of candidates; if people are unknown, of overlaps of classes.
     overlaps
-        The overlaps with the fewest values first, at most 100.
+        The overlaps with the fewest candidates first, at most 100.
     """
 
     worst: int
@@ -84,27 +84,27 @@ def intersection(
     person: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Intersection:
-    """Intersect the sensitive values of the classes that somebody can be in, in several releases.
+    """Intersect the sensitive values of the classes that a person can be in, in several releases.
 
-    Missing and withheld cells are no values: they leave nobody a further one.
+    Missing and withheld cells are no values.
 
     Parameters
     ----------
     first, second, more
         Releases, or their tables. They may have different columns and generalizations.
     sensitive
-        The column whose values are at stake.
+        The column whose values are inferred.
     quasi_identifiers
-        What an attacker knows; by default what the releases say, and of tables all columns but the sensitive one.
+        Columns that an attacker knows; by default those of a release, or all other columns of a table.
     person
-        Of releases whose inputs have it: the column that tells who is who. Releases of one table need none.
+        The column of the inputs that identifies people. Releases of one table need none.
     hierarchies
-        What labels cover, by column. Without them labels are read: see `veil.risk.labels`.
+        Hierarchies that define what labels cover. Without them labels are parsed: see `veil.risk.labels`.
 
     >>> first = pa.table({"age": ["<30", "<30", "3*", "3*"], "ill": ["flu", "gout", "cold", "flu"]})
     >>> second = pa.table({"age": ["<40", "<40"], "ill": ["flu", "flu"]})
-    >>> found = intersection(first, second, sensitive="ill")
-    >>> found.worst, [overlap.candidates for overlap in found.overlaps]
+    >>> result = intersection(first, second, sensitive="ill")
+    >>> result.worst, [overlap.candidates for overlap in result.overlaps]
     (1, [('flu',), ('flu',)])
     """
     releases = [cells_of_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
@@ -120,16 +120,16 @@ def intersection(
 
 
 class ReleaseCells(NamedTuple):
-    """A release as everybody can see it."""
+    """A release and the sensitive values of its classes."""
 
     published: Published
     outcome: Outcome | None
     cells: list[tuple[int, str | None, int]]
-    """Class, value (None of cells that are missing or withheld) and number of records, for each value of each class."""
+    """Class, value (None if missing or withheld) and number of records, for each value of each class."""
 
 
 def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) -> ReleaseCells:
-    """Look at a release, or at its table, as everybody can."""
+    """Return a release, or its table, with the sensitive values of its classes."""
     outcome = outcome_of(release)
     if outcome is not None:
         published = outcome.published
@@ -155,7 +155,7 @@ def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) 
 def _value_matrix(
     release: ReleaseCells, place: Mapping[str, int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which values each class shows, and which values its people may have, as far as it tells."""
+    """Return which values each class shows, and which its members may have if blank cells may be any."""
     visible = np.zeros((release.published.sizes.size, len(place)), np.bool_)
     possible = visible.copy()
     for number, value, _ in release.cells:
@@ -168,7 +168,7 @@ def _value_matrix(
 
 
 def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.int64] | None:
-    """Return the classes of everybody who is in all releases, one row a person; None if nobody knows who is who."""
+    """Return the classes of the people in all releases, one row a person; None if they are unknown."""
     outcomes = [each.outcome for each in releases]
     complete = [each for each in outcomes if each is not None and not each.is_condensed]
     if len(complete) < len(releases):
@@ -196,7 +196,7 @@ def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.
 def _number_people(
     outcomes: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
 ) -> list[NDArray[np.int64]]:
-    """Number the people of some rows of the inputs of releases, the same one alike everywhere; -1 where nobody is named."""
+    """Number the people of rows of the inputs, alike in all releases; -1 for rows without a person."""
     texts = []
     for each, some in zip(outcomes, rows, strict=True):
         if person not in each.original.column_names:
@@ -208,7 +208,7 @@ def _number_people(
 
 
 def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
-    """Return the classes that somebody can be in at once, as far as their labels tell."""
+    """Return the classes that a person can be in at once, according to their labels."""
     tuples = np.arange(releases[0].published.sizes.size, dtype=np.int64)[:, None]
     for at in range(1, len(releases)):
         fits = np.ones((len(tuples), releases[at].published.sizes.size), np.bool_)
@@ -249,7 +249,7 @@ def _summarize(
     )
     left = np.where(left.any(axis=1, keepdims=True), left, possible_values)
     numbers = left.sum(axis=1)
-    possible = np.flatnonzero(numbers)  # those who have nothing in common are different people
+    possible = np.flatnonzero(numbers)  # classes without a common value have no person in common
     weights = np.ones(len(classes), np.int64) if people is None else people
     counts = {
         int(number): int(weights[possible][numbers[possible] == number].sum())

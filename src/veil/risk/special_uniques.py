@@ -1,23 +1,23 @@
 """SUDA2: records that few of their values single out are likelier to be unique in the population as well.
 
-A *minimal sample unique* of a record is a set of its columns whose values no other record shares, and of which no
-column can be left out. Records with small ones, or many, are special: an attacker needs to know little of them.
+A *minimal sample unique* of a record is a minimal set of columns in which the record is unique. Records with
+small ones, or many, are special uniques: an attacker needs to know little about them.
 
-A set of k of the M columns counts (M - k)!, which is the number of ways to reach all columns from it by adding one
-after the other; the *SUDA score* of a record is the sum over its minimal sample uniques (Elliot, Manning and
-Ford, 2002). ``scoring="ihsn"`` counts (2^(M-k) - 1) k! (M - k)! / M! instead, as the first implementation in
+A set of k of the M columns counts (M - k)!, which is the number of orders in which the other columns can be
+added; the *SUDA score* of a record is the sum over its minimal sample uniques (Elliot, Manning and Ford,
+2002). ``scoring="ihsn"`` counts (2^(M-k) - 1) k! (M - k)! / M! instead, as the first implementation in
 sdcMicro did.
 
-*DIS-SUDA* scales scores to probabilities. DIS (Skinner and Elliot, 2002) estimates the chance that a record that
-matches a unique one is the right one, from the numbers u of records that are alone and p of records that come in
-pairs, and the sampling fraction f:
+*DIS-SUDA* scales scores to probabilities. DIS (Skinner and Elliot, 2002) estimates the probability that a
+match with a unique record is correct, from the numbers u of unique records and p of records in pairs, and the
+sampling fraction f:
 
     DIS = u f / (u f + p (1 - f))
 
-and a record with the score s gets 1 / (1 + (u / DIS - u) / (s^q a)) with q = 1 + (8 - M) / 20 and a, the sum of
-s^-q over all records with a score, as sdcMicro computes it. Records without a minimal sample unique get 0.
+and a record with the score s gets 1 / (1 + (u / DIS - u) / (s^q a)) with q = 1 + (8 - M) / 20 and a, the sum
+of s^-q over all records with a score, as sdcMicro computes it. Records without a minimal sample unique get 0.
 
-A cell without a value, or suppressed, singles out nobody: it is in no minimal sample unique, and equals no value.
+A missing or suppressed cell is in no minimal sample unique, and equals no value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from veil.risk.projections import Projection, projections
 Scoring = Literal["elliot", "ihsn"]
 
 MOST_BITS = 2**33
-"""Bits for who is alone in which subset: a gigabyte."""
+"""Maximum number of bits for the unique records of all subsets: a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +56,16 @@ class Suda:
     scores, dis_scores
         SUDA and DIS-SUDA score of each row.
     contributions
-        One row a record, one column a quasi-identifier: share of the score that comes from minimal sample uniques
-        with this column. A set counts for each of its columns, so that the shares of a record add up to 1 or more.
+        One row a record, one column a quasi-identifier: share of the score due to minimal sample uniques with
+        this column. A set counts for each of its columns, so the shares of a record add up to 1 or more.
     attribute_contributions
         For each quasi-identifier the share of the sum of all scores.
     dis
-        Estimated chance that a match with a unique record is right; 0 if no record is unique.
+        Estimated probability that a match with a unique record is correct; 0 if no record is unique.
     largest
-        Size up to which minimal sample uniques were looked for.
+        Size up to which minimal sample uniques were searched for.
     records
-        Number of records. Of a table that an engine holds, rows are combinations of cells, which may be several records.
+        Number of records. In a table of an engine, a row is a combination of cells of one or more records.
     """
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class Suda:
 
     @functools.cached_property
     def contributions(self) -> NDArray[np.float64]:
-        """Share of each record's score that comes from each quasi-identifier."""
+        """Share of each record's score that is due to each quasi-identifier."""
         rows, parts = self._parts
         shares = np.zeros((self.scores.size, len(self.names)))
         shares[rows] = parts / self.scores[rows, None]
@@ -97,7 +97,7 @@ class Suda:
     def to_dict(self) -> dict[str, Any]:
         """Return a summary in plain numbers.
 
-        The records are counted by their DIS-SUDA score as sdcMicro prints it: 0, up to 0.1, up to 0.2, ... and above
+        The records are counted by DIS-SUDA score in the bins of sdcMicro: 0, up to 0.1, up to 0.2, ... above
         0.7.
         """
         ends = np.arange(8) / 10
@@ -140,17 +140,17 @@ def suda(
     source, quasi_identifiers, marker, untouched, person
         As for `analyze`.
     largest
-        Size up to which minimal sample uniques are looked for; by default there is no limit. Scores are lower with
-        a limit, as larger ones do not count.
+        Size up to which minimal sample uniques are searched for; by default there is no limit. Scores are
+        lower with a limit, as larger ones do not count.
     sampling_fraction
         Share of the population that is in the table, for DIS-SUDA.
     scoring
-        What a minimal sample unique counts.
+        The score of a minimal sample unique.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 20, 20, 60], "sex": ["f", "f", "m", "m"], "job": ["a", "a", "b", "b"]})
-    >>> found = suda(table, ["age", "sex", "job"])
-    >>> found.scores.tolist(), found.minimal_uniques(2)
+    >>> scored = suda(table, ["age", "sex", "job"])
+    >>> scored.scores.tolist(), scored.minimal_uniques(2)
     ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
@@ -162,16 +162,16 @@ def suda(
 
 
 def most_subsets(grouped: Grouped) -> int:
-    """Return the number of subsets that there is memory for."""
+    """Return the number of subsets whose unique records fit into memory."""
     return MOST_BITS // max(8192, int(np.count_nonzero(grouped.sizes == 1)))
 
 
 class UniqueSearch:
-    """Notes, subset by subset, which records are alone in it; then finds the smallest such subsets of each.
+    """A search for minimal sample uniques that first collects the unique records of each subset.
 
-    A record is alone in a subset if it is in one of its parts. So a subset is a minimal sample unique if the
-    record is alone in it and in none of those with one column less. What is noted is a bit for each record that is
-    alone in the whole table and each subset.
+    A record that is unique in a subset is so in every larger one. So a subset is a minimal sample unique if
+    the record is unique in it and in none of those with one column less. Memory is one bit for each subset
+    and each record that is unique in all columns.
     """
 
     def __init__(self, grouped: Grouped, largest: int) -> None:
@@ -189,7 +189,7 @@ class UniqueSearch:
         self.alone: dict[frozenset[int], NDArray[np.uint8]] = {}
 
     def add(self, projection: Projection) -> None:
-        """Note who is alone in a subset."""
+        """Add the unique records of a subset."""
         if len(projection.columns) > self.largest:
             return
         alone_mask = np.zeros(self.classes.size, np.bool_)
@@ -199,7 +199,7 @@ class UniqueSearch:
         self.alone[frozenset(projection.columns)] = np.packbits(alone_mask)
 
     def score(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
-        """Score the records, once all subsets have been seen."""
+        """Score the records, after all subsets were added."""
         if not 0 < sampling_fraction <= 1:
             raise ParameterError(
                 f"`sampling_fraction` should be above 0 and at most 1, not {sampling_fraction:g}"
@@ -223,12 +223,12 @@ class UniqueSearch:
             dict(zip(grouped.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
             dis,
             self.largest,
-            grouped.everybody,
+            grouped.all_records,
             (self.rows[special], parts[special]),
         )
 
     def _minimal(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-        """Yield each subset with the places of those whose minimal sample unique it is."""
+        """Yield each subset with the places of the records whose minimal sample unique it is."""
         for subset in sorted(self.alone, key=lambda each: (len(each), sorted(each))):
             left = self.alone[subset]
             for column in subset if len(subset) > 1 else ():
@@ -254,7 +254,7 @@ def _weight(columns: int, size: int, scoring: Scoring) -> float:
 def _dis(
     sizes: NDArray[np.int64], scores: NDArray[np.float64], columns: int, fraction: float
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return DIS, and DIS-SUDA for each of the scores."""
+    """Return DIS, and the DIS-SUDA score for each score."""
     alone, paired = int(np.count_nonzero(sizes == 1)), 2 * int(np.count_nonzero(sizes == 2))
     if not alone:
         return 0.0, np.zeros(scores.size)

@@ -1,10 +1,10 @@
-"""Matching of suppressed cells: a cell that shows nothing may hold anything, so it matches every value.
+"""Wildcard matching: a suppressed cell may have any value, so it matches every value.
 
-Two records match if on each quasi-identifier their values are equal or one of them is suppressed. An attacker who
-knows a person cannot rule out any record that matches them, so the risk of a record is 1 / (records that match it).
-Matching is no equivalence, and there are no classes to count; but records that show the same columns and values
-match the same ones. Of two patterns of columns, what counts is the columns that both show: the records of both are
-sorted by those with a hash table, and each gets what the other has in its slot.
+Two records match if on each quasi-identifier their values are equal or one of them is suppressed. An attacker
+cannot rule out any record that matches a person, so the risk of a record is 1 / (records that match it).
+Matching is no equivalence, and there are no classes to count; but records with the same visible columns and
+values match the same ones. Records of two patterns of visible columns match if they agree in the columns that
+both show: a hash table groups them by those, and each gets the sum of the other pattern in its group.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from veil.risk.grouping import Grouped, group_records, published_of
 Words = NDArray[np.uint64]
 
 _FEW = 16
-"""Comparisons for each row that are cheaper than putting it into a hash table."""
+"""Number of comparisons of a row that are cheaper than to insert it into a hash table."""
 
 
 @dataclass(frozen=True)
 class WildcardRisk:
-    """Risks where suppressed cells match everything; records that show nothing at all do not count.
+    """Risks if suppressed cells match everything; suppressed records do not count.
 
-    `at_risk` is the share of the records that match fewer than the smallest class that the threshold allows; as
-    elsewhere, a risk within one percent below 1/k counts as 1/k.
+    `at_risk` is the share of records that match fewer records than the smallest class size the threshold
+    allows; as elsewhere, a threshold within one percent below 1/k counts as 1/k.
     """
 
     highest: float
@@ -55,8 +55,8 @@ def wildcard_risk(
 ) -> WildcardRisk:
     """Compute the risks of a table whose suppressed cells match everything.
 
-    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing. `person` is as
-    for `analyze`.
+    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing.
+    `person` is as for `analyze`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["20", "20", "*", "30"], "sex": ["f", "*", "f", "m"]})
@@ -68,7 +68,7 @@ def wildcard_risk(
 
 
 def wildcard_risk_of(grouped: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
-    """Compute the risks from the number of records that match those of each class."""
+    """Compute the risks from the number of records that match each class."""
     check_threshold(threshold)
     records = grouped.records
     if records == 0:
@@ -88,7 +88,7 @@ def wildcard_risk_of(grouped: Grouped, matched: NDArray[np.int64], threshold: fl
 
 
 def matches(grouped: Grouped) -> NDArray[np.int64]:
-    """Count the records that match those of each class, themselves included.
+    """Count the records that match each class, its own included.
 
     >>> import pyarrow as pa
     >>> from veil.published.table import Published
@@ -101,10 +101,7 @@ def matches(grouped: Grouped) -> NDArray[np.int64]:
 def sum_matches(
     grouped: Grouped, amounts: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Count the records that match those of each class, and add up an amount that the classes have.
-
-    Without an amount, the records are counted once more.
-    """
+    """Count the records that match each class, and add up their amounts; by default one for each record."""
     added = grouped.sizes.astype(np.float64) if amounts is None else amounts
     if not grouped.blank.any():
         return grouped.sizes, added
@@ -122,7 +119,7 @@ def sum_matches(
 def _match(
     words: Words, visible: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up what matches; the rows of pattern p, which shows the bits `shown[p]`, begin at `starts[p]`."""
+    """Add up the amounts of matching rows. Those of pattern p show `visible[p]` and begin at `starts[p]`."""
     sums = amounts.copy()  # rows of one pattern are different, so that each matches itself only
     rows, columns = amounts.shape
     bits = 1
@@ -139,6 +136,7 @@ def _match(
                 mask[w] = visible[p, w] & visible[q, w]
             a, b, c, d = starts[p], starts[p + 1], starts[q], starts[q + 1]
             size = b - a + d - c
+            # Compare few rows directly.
             if (b - a) * (d - c) < _FEW * size:
                 for i in range(a, b):
                     for j in range(c, d):
@@ -150,6 +148,7 @@ def _match(
                                 sums[i, m] += amounts[j, m]
                                 sums[j, m] += amounts[i, m]
                 continue
+            # Group the rows of both patterns by the bits that both show, and add up each side of a group.
             bits = 1
             while (1 << bits) < 2 * size:
                 bits += 1
@@ -185,6 +184,7 @@ def _match(
                         left[slot_group, m] += amounts[i, m]
                     else:
                         right[slot_group, m] += amounts[i, m]
+            # Add to each row the sum of the other side of its group.
             for n in range(size):
                 for m in range(columns):
                     if n < b - a:

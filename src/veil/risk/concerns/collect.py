@@ -1,4 +1,4 @@
-"""All that no model judges about a release, the gravest first, and what somebody has acknowledged of it."""
+"""All concerns about a release, the gravest first, and their acknowledgement."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from veil.risk.concerns.unjudged import (
 )
 
 _CACHE: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
-"""Terminal, report and certificate ask for the same."""
+"""Concerns of outcomes: terminal, report and certificate all read them."""
 
 
 def concerns_of(release: object) -> tuple[Concern, ...]:
-    """Return what no model judges about a release: open concerns first, then acknowledged ones, the gravest first in each group."""
+    """Return the concerns about a release: open ones first, each group from the gravest on."""
     outcome = require_outcome(release)
     if outcome not in _CACHE:
         _CACHE[outcome] = _collect(outcome)
@@ -41,27 +41,24 @@ def concerns_of(release: object) -> tuple[Concern, ...]:
 
 def _collect(outcome: Outcome) -> tuple[Concern, ...]:
     if outcome.tables:
-        concerns = [
-            about(name, concern)
-            for name, each in each_table(outcome).items()
-            for concern in _concerns_of_table(each)
-        ]
+        tables = each_table(outcome)
+        concerns = [about(name, concern) for name in tables for concern in _find(tables[name])]
     else:
-        concerns = _concerns_of_table(outcome)
+        concerns = _find(outcome)
     return tuple(sorted(concerns, key=lambda each: KINDS.index(each.kind)))
 
 
-def _concerns_of_table(outcome: Outcome) -> list[Concern]:
+def _find(outcome: Outcome) -> list[Concern]:
     context = ReleaseContext(outcome)
     if not context.records:
         return []
-    alone = unique_columns(context)
-    unique_names = {name for each in alone for name in each.columns}
+    alone = list(unique_columns(context))
+    unique = {name for each in alone for name in each.columns}
     return [
         *identifying_texts(context),
         *alone,
-        *unique_together(context, unique_names),
-        *unique_in_classes(context, unique_names),
+        *unique_together(context, unique),
+        *unique_in_classes(context, unique),
         *revealing_columns(context),
         *aggregates_of_two(context),
         *revealing_order(context),
@@ -75,15 +72,15 @@ def _concerns_of_table(outcome: Outcome) -> list[Concern]:
 
 
 def acknowledged_by(outcome: Outcome) -> list[str]:
-    """Return the concerns that somebody has acknowledged, by their keys."""
+    """Return the keys of acknowledged concerns."""
     return [each.key for each in concerns_of(outcome) if each.acknowledged] if outcome.acknowledged else []
 
 
 def acknowledge(outcome: Outcome, keys: Iterable[str]) -> Outcome:
     """Return the outcome with concerns marked as known and accepted.
 
-    What chance has drawn may lack a concern that the next draw has: of a differentially private release, which cannot be
-    drawn again without cost, an acknowledgement of what is not there is left out.
+    A differentially private release is random and may lack a concern that another draw would have, and it
+    cannot be drawn again without cost: keys of concerns that it lacks are ignored.
     """
     present = [each.key for each in concerns_of(outcome)]
     acknowledged = list(dict.fromkeys([*outcome.acknowledged, *keys]))

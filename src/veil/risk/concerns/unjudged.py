@@ -1,6 +1,8 @@
-"""What a plan leaves open: columns without a model, unseen or emptied ones, pseudonyms, people with several rows."""
+"""Gaps of a plan: columns without a model, unread or emptied ones, pseudonyms, people with several rows."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,135 +16,124 @@ from veil.risk.identify.vocabulary import COLUMN_NAMES
 from veil.tables.columns import encode_values, number_rows
 
 _PERSONS = ("identifier", "name", "social security", "health plan", "account", "email", "phone")
-"""Columns that stand for a person, by what they are called."""
+"""Categories of columns that identify a person, by their name."""
 
 _LIKENESS = 0.5
-"""How much of the name of such a column has to say so: "patient id", and not "occupation id"."""
+"""Minimum share of a column's name that matches: "patient id" does, "occupation id" does not."""
 
 _MOST_ROWS = 100
-"""Rows for each value above which a value stands for something else than a person."""
+"""Mean number of rows a value above which a value is no person."""
 
 _REPEATED = 0.2
-"""Share of records that share such a value with another from which on people have several rows; namesakes are fewer."""
+"""Share of records with a repeated value from which on people have several rows; namesakes are fewer."""
 
 
-def without_model(context: ReleaseContext) -> list[Concern]:
-    """Find sensitive columns of which no model of the plan speaks."""
+def without_model(context: ReleaseContext) -> Iterator[Concern]:
+    """Find sensitive columns without a model in the plan."""
     plan = context.outcome.plan
     if plan is None or context.is_private:
-        return []
+        return
     covered = {name for model in plan.models for name in model.attribute_names}
     names = tuple(name for name in plan.sensitive if name not in covered)
     if not names:
-        return []
+        return
     models = f"DistinctLDiversity({names[0]!r}, 2)"
-    return [
-        Concern(
-            "no model",
-            names,
-            f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
-            "records of a class may have the same value, and anyone who finds the class learns it.",
-            f"Add a model for {quoted(names)}, such as {models}.",
-        )
-    ]
+    yield Concern(
+        "no model",
+        names,
+        f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
+        "records of a class may have the same value, and anyone who finds the class learns it.",
+        f"Add a model for {quoted(names)}, such as {models}.",
+    )
 
 
-def empty_promise(context: ReleaseContext) -> list[Concern]:
-    """Find a plan whose only promise is one that every table keeps."""
+def empty_promise(context: ReleaseContext) -> Iterator[Concern]:
+    """Find a plan whose promise every table keeps."""
     plan = context.outcome.plan
     if plan is None or not all(isinstance(model, KAnonymity) and model.k == 1 for model in plan.models):
-        return []
-    return [
-        Concern(
-            "no model",
-            (),
-            "KAnonymity(k=1) holds for every table: nobody is protected by it.",
-            "Ask for more, such as KAnonymity(k=5).",
-        )
-    ]
+        return
+    yield Concern(
+        "no model",
+        (),
+        "KAnonymity(k=1) holds for every table: nobody is protected by it.",
+        "Ask for more, such as KAnonymity(k=5).",
+    )
 
 
-def not_looked_at(context: ReleaseContext) -> list[Concern]:
-    """Find columns of structures, and those that an engine writes as they are, of which Veil has seen the names only."""
+def not_looked_at(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns of structures, and unchanged columns of an engine, whose values Veil has not read."""
     outcome = context.outcome
     if not outcome.is_condensed:
-        return _structures(context)
+        yield from _structures(context)
+        return
     masked = () if outcome.plan is None else outcome.plan.identifying
     names = tuple(
         name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
     )
     if not names:
-        return []
+        return
     them = "it" if len(names) == 1 else "them"
-    return [
-        Concern(
-            "not looked at",
-            names,
-            f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
-            f"about {them}.",
-            "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
-        )
-    ]
+    yield Concern(
+        "not looked at",
+        names,
+        f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
+        f"about {them}.",
+        "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
+    )
 
 
-def _structures(context: ReleaseContext) -> list[Concern]:
-    """Find columns that are kept and whose values have parts, none of which is examined."""
+def _structures(context: ReleaseContext) -> Iterator[Concern]:
+    """Find published columns of structures or maps, whose fields are not examined."""
     table, roles = context.outcome.table, ("sensitive", "insensitive")
     nested = [name for name in table.column_names if not can_be_compared(table[name].type)]
     names = tuple(name for name in nested if context.outcome.role_of(name) in roles)
     if not names or context.is_private:
-        return []
-    return [
-        Concern(
-            "not looked at",
-            names,
-            f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
-            "examined: one field may name a person, or be different for everybody.",
-            "Turn each field into a column of its own, or remove what nobody needs.",
-        )
-    ]
+        return
+    yield Concern(
+        "not looked at",
+        names,
+        f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
+        "examined: one field may name a person, or be different for everybody.",
+        "Turn each field into a column of its own, or remove what nobody needs.",
+    )
 
 
-def aggregates_of_two(context: ReleaseContext) -> list[Concern]:
-    """Find aggregates of classes of two: each of both knows one value, and computes the other one."""
+def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
+    """Find aggregates of classes of two, where each person can compute the value of the other."""
     plan, sizes = context.outcome.plan, context.published.sizes
     aggregated = () if plan is None else tuple(plan.microaggregated)
     pairs = int(np.count_nonzero(sizes == 2))
     if not aggregated or not pairs:
-        return []
-    return [
-        Concern(
-            "aggregates of two",
-            aggregated,
-            f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
-            "both: each of the two people can compute the value of the other.",
-            "Ask for classes of at least three (k = 3), or generalize instead.",
-        )
-    ]
+        return
+    yield Concern(
+        "aggregates of two",
+        aggregated,
+        f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
+        "both: each of the two people can compute the value of the other.",
+        "Ask for classes of at least three (k = 3), or generalize instead.",
+    )
 
 
-def emptied(context: ReleaseContext) -> list[Concern]:
-    """Find columns that have one value or none where the input had several."""
+def emptied(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns with at most one value, of which the input had several."""
     outcome = context.outcome
     plan = outcome.plan
     masked = () if plan is None else plan.identifying
     names = []
     for name in [*context.published.names, *context.unchanged]:
-        if name in masked or context.sampled_column(name).different > 1 or context.column(name).different > 1:
+        if name in masked or context.sampled(name).different > 1 or context.column(name).different > 1:
             continue
         if context.has_input and not _had_several_values(context, name):
             continue
         names.append(name)
     if not names:
-        return []
-    return [
-        Concern(
-            "emptied",
-            tuple(names),
-            f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
-            f"Leave {'it' if len(names) == 1 else 'them'} out, or {_how_to_keep_more(context)}.",
-        )
-    ]
+        return
+    yield Concern(
+        "emptied",
+        tuple(names),
+        f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
+        f"Leave {'it' if len(names) == 1 else 'them'} out, or {_how_to_keep_more(context)}.",
+    )
 
 
 def _how_to_keep_more(context: ReleaseContext) -> str:
@@ -154,15 +145,14 @@ def _how_to_keep_more(context: ReleaseContext) -> str:
 
 
 def _had_several_values(context: ReleaseContext, name: str) -> bool:
-    """Whether a column has several values in the input, in records that are not suppressed: nothing is told of the others."""
+    """Whether a column has several values in the input, in records that are not suppressed."""
     if name not in context.outcome.original.column_names:
         return False
     return len(encode_values(context.original(name, context.visible_rows))[0]) > 1
 
 
-def pseudonyms(context: ReleaseContext) -> list[Concern]:
-    """Say how pseudonyms link rows with each other and with other tables."""
-    concerns = []
+def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
+    """Find pseudonyms, which link rows with each other and with other tables."""
     for name in context.pseudonyms:
         column = context.column(name)
         alone = column.alone / context.records
@@ -171,30 +161,26 @@ def pseudonyms(context: ReleaseContext) -> list[Concern]:
             if alone >= 1 - _REPEATED
             else f"{column.different:,} of them stand for {context.records:,} records, whose rows are linked by them"
         )
-        concerns.append(
-            Concern(
-                "pseudonyms",
-                (name,),
-                f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
-                f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
-            )
+        yield Concern(
+            "pseudonyms",
+            (name,),
+            f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
+            f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
         )
-    return concerns
 
 
-def several_rows(context: ReleaseContext) -> list[Concern]:
-    """Find columns by which people have several rows, so that classes of many rows are of few people."""
+def several_rows(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns by which people have several rows, so that large classes may have few people."""
     if (
         not context.has_input
         or context.weights is not None
         or not context.published.names
         or not context.visible_rows.size
     ):
-        return []
+        return
     if context.outcome.plan is not None and context.outcome.plan.person_column is not None:
-        return []  # people are counted
+        return  # people are counted
     classes, sizes = context.published.classes, context.published.sizes
-    concerns = []
     for name in context.outcome.original.column_names:
         likely = match_name(name, _NAMES)
         if name in context.published.names or likely is None or likely[1] < _LIKENESS:
@@ -213,16 +199,13 @@ def several_rows(context: ReleaseContext) -> list[Concern]:
         fewest = int(np.bincount(first, minlength=sizes.size).min())
         if fewest >= sizes.min():
             continue
-        concerns.append(
-            Concern(
-                "several rows a person",
-                (name,),
-                f"Judging by {name!r}, {context.records:,} rows belong to {number:,} people. Classes count rows: the "
-                f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
-                f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
-            )
+        yield Concern(
+            "several rows a person",
+            (name,),
+            f"Judging by {name!r}, {context.records:,} rows belong to {number:,} people. Classes count rows: the "
+            f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
+            f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
         )
-    return concerns
 
 
 _NAMES = {category: COLUMN_NAMES[category] for category in _PERSONS}

@@ -1,19 +1,19 @@
-"""Rows that are about the same people: values that name a person, and are there more than once.
+"""Detection of people with several rows: values that identify a person and occur more than once.
 
-Models count rows, unless a plan says which column tells people apart. A table in which somebody has several rows is
-then promised more than holds, so that it has to be noticed. What is looked at, and when it counts as repeated:
+Models count rows, unless the plan names the column that identifies people. In a table in which people have
+several rows, promises would then be too strong, so such tables must be detected. Columns and criteria:
 
-- *Numbers of people*: every column that is called like one (``patient``, ``subject_id``, ``Kundennummer``, ``ssn``),
-  whatever its role, and every identifying column that is none of the following. A value that is there twice is enough;
-  but a column that has no more than two values, and is not called so, tells what somebody is, not who.
-- *Names, addresses and the like*, of which several people may have the same one: all of them that are identifying are
-  taken together, and count as repeated where many more pairs of rows agree in them than would by chance, if each had been
-  dealt out to the rows by itself. A single one counts if it is a number or address of a person or a full name.
-- *First names, last names, places, dates*, and what else people have in common by its name (occupation, diagnosis), are
-  shared by many people. One alone, or places and dates alone, never count.
-- *Remarks and amounts* say nothing about whose row it is, and are left out.
+- *Numbers of people*: every column with such a name (``patient``, ``subject_id``, ``Kundennummer``, ``ssn``),
+  in any role, and every identifying column that is none of the following. One repeated value is enough; but a
+  column with no more than two values and another name is an attribute of people, not their number.
+- *Names, addresses and the like*, which several people may share: all identifying ones are taken together,
+  and count as repeated if many more pairs of rows agree in them than would by chance, if they were
+  independent of each other. A single one counts if it is a number or address of a person or a full name.
+- *First names, last names, places, dates*, and columns whose names mean shared attributes (occupation,
+  diagnosis), are shared by many people. One alone, or places and dates alone, never count.
+- *Remarks and amounts* do not identify the person of a row, and are left out.
 
-Missing values, and texts that stand for them, are no values. Texts that differ in blanks, case or Unicode form only are
+Missing values, and texts for them, are no values. Texts that differ in blanks, case or Unicode form only are
 one value (`veil.tables.spelling`).
 """
 
@@ -50,21 +50,21 @@ _Kind = Literal["number", "name", "contact", "first name", "last name", "place",
 _CONTACTS = frozenset(
     ("address", "phone", "fax", "email", "account", "vehicle", "device", "url", "ip address", "photo")
 )
-"""What the people of a household may share."""
+"""Categories that the people of a household may share."""
 
 _FEW = 6
-"""Different values below which a column that is called `member` or `user` tells what somebody is, not who."""
+"""Number of different values below which a column named `member` or `user` is an attribute, not a number."""
 
 _WHAT = 2
-"""Different values up to which a column that is not called like a number of people tells what somebody is, not who."""
+"""Number of different values up to which a column with another name is an attribute of people."""
 
 _LIKENESS = 0.5
-"""How much of the name of a column has to say that it is an identifier: "record id", and not "occupation id"."""
+"""Minimum share of a column's name that means an identifier: "record id" does, "occupation id" does not."""
 
 _AMOUNT = r"^-?[0-9]{1,3}(?:[., ']?[0-9]{3})*[.,][0-9]{1,2}$"
 
 _MUCH_MORE = 2
-"""How many times as many pairs as by chance are too many."""
+"""Ratio of agreeing pairs to those expected by chance from which on they are too many."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,15 @@ class Repeated:
     Attributes
     ----------
     columns : tuple of str
-        What they agree in: a column, or several together.
+        The column, or several together, in which they agree.
     people : int
         Number of different values.
     rows : int
-        Number of rows that have one.
+        Number of rows with a value.
     most : int
-        Rows of whoever has most.
+        Largest number of rows with the same value.
     alike : tuple of str
-        Some values that were taken for one, as they differ in blanks, case or Unicode form only.
+        Some values that count as one, as they differ in blanks, case or Unicode form only.
     """
 
     columns: tuple[str, ...]
@@ -102,7 +102,7 @@ class Repeated:
         return statement + (same if self.alike else "")
 
     def refusal(self) -> PlanError:
-        """Return the error that says so, and both ways out."""
+        """Return the error with both ways out."""
         folded = "=folded" if self.alike else ""
         remedy: tuple[str | Say, ...] = (
             ("Say which column tells people apart (", Say("person", self.columns[0] + folded), "), so that ")
@@ -126,7 +126,7 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     source
         A table in memory, or one whose values an engine can count.
     identifying
-        Columns that name people; by default those that are called so.
+        Columns that identify people; by default those with such names.
 
     >>> visits = pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "sex": ["f", "f", "m", "f", "m", "m", "m"]})
     >>> print(*find_repeats(visits))
@@ -158,9 +158,9 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
 
 
 def ask_about_repeats(source: Source, identifying: Iterable[str], generalized: Collection[str]) -> list[str]:
-    """Return the question that a released table leaves open whose promises count rows, if people seem to have several.
+    """Return the open question of a released table whose promises count rows, if people seem to have several.
 
-    What is generalized is the same for many people, unless it is called like a number of theirs.
+    Generalized columns are shared by many people, unless they are named like a number of people.
 
     >>> from veil.tables import read
     >>> visits = read(pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "age": ["*"] * 7}))
@@ -175,7 +175,7 @@ def ask_about_repeats(source: Source, identifying: Iterable[str], generalized: C
 
 
 def _tallied(source: Any) -> Tallied:
-    """See a table as one whose values can be counted, wherever it is."""
+    """Return a table whose values can be counted, in memory or in an engine."""
     if not isinstance(source, Relation):
         return source if hasattr(source, "tally") else MemoryTally(table_of(source))
     from veil.engines.tally import HeldTally  # which needs Ibis
@@ -195,23 +195,23 @@ def _repeated(columns: tuple[str, ...], tally: Tally, alike: tuple[str, ...] = (
 
 
 def _has_person_number(each: Repeated) -> bool:
-    """Whether one column is called like one that tells people apart: that comes first."""
+    """Whether the first column is named like a number of people."""
     return is_person_number(each.columns[0]) is not None
 
 
 def _is_number_of_people(name: str, table: Tallied) -> bool:
-    """Whether a column that nobody has listed is one that tells people apart, by its name."""
+    """Whether a column that was not given as identifying is a number of people, by its name."""
     how = is_person_number(name)
     if how is None:
         return False
     values = table.some(name)
-    # Values that are spelled in several ways were typed in, one for each person.
+    # Values in several spellings were typed in, one for each person.
     several = how == "number" or len(values) >= _FEW or bool(table.alike(name))
     return not pa.types.is_boolean(values.type) and several
 
 
 def _kind_of(name: str, table: Tallied) -> _Kind:
-    """Tell what an identifying column holds, by its name and else by its values."""
+    """Return the kind of an identifying column, by its name and otherwise by its values."""
     if is_person_number(name) is not None:
         return "number"
     by_name = match_name(name, COLUMN_NAMES)
@@ -233,7 +233,7 @@ def _kind_of(name: str, table: Tallied) -> _Kind:
 
 
 def _are_amounts(values: pa.ChunkedArray) -> bool:
-    """Whether most values are numbers with fractions, in any spelling: several people may have to pay the same."""
+    """Whether most values are numbers with fractions, in any spelling, which several people may share."""
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
         return bool(pc.any(pc.not_equal(values, pc.floor(values))).as_py())
     if not is_text(values.type) or not len(values):
@@ -250,7 +250,7 @@ def _of_category(category: str) -> _Kind:
 
 
 def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
-    """Judge names, addresses and the like, all of them together."""
+    """Return whether names, addresses and the like, taken together, are repeated more than by chance."""
     if not set(kinds.values()) & {"name", "contact", "first name", "last name"}:
         return None
     names = tuple(kinds)
@@ -265,14 +265,14 @@ def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
     by_chance = float(every)
     for tally in apart:
         by_chance *= tally.pairs / max(1, math.comb(tally.rows, 2))
-    # Numbers of pairs by chance are nearly those of Poisson: three standard deviations are rare.
+    # The number of pairs by chance is nearly Poisson: three standard deviations are rare.
     if whole.pairs <= _MUCH_MORE * by_chance + 3 * math.sqrt(by_chance):
         return None
     return _repeated(names, whole)
 
 
 def _independent_tallies(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
-    """Tally what goes from person to person by itself: each name, and all places together, and all dates."""
+    """Tally the groups of columns that are independent of each other: each name, all places, all dates."""
     tallies: list[Tally] = []
     for name, kind in kinds.items():
         if kind == "name" and is_text(table.some(name).type):
@@ -286,10 +286,10 @@ def _independent_tallies(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]
 
 
 def check_people(table: Any, person: str | None, identifying: Collection[str] | None = None) -> None:
-    """Refuse a table with several rows of a person, if nobody has said whose rows they are (see `find_repeats`).
+    """Refuse a table with several rows a person, if `person` was left open (see `find_repeats`).
 
-    This is the gate that every verb goes through whose figures or promises count people, wherever the table is. What is
-    differentially private does not: there, what people have to say is declared, and a refusal would be an answer.
+    Every verb whose figures or promises count people calls this. Differentially private ones do not: there,
+    the contribution of a person is declared, and a refusal would disclose information.
     """
     if person == ASK:
         for each in find_repeats(table, identifying):

@@ -99,8 +99,8 @@ class FromTheStart(Mode):
 
     The first transformation may suppress all but one in `iterations` of the records; each of the following
     recodes at least as many of the suppressed ones (`FastIterative`), in about as many passes at most. Much
-    more is kept than by one transformation for all, but the cells of a column differ in level. The suppression
-    limit does not apply: records stay suppressed only if no transformation protects them.
+    more is kept than by one transformation for all, but the cells of a column differ in level. The
+    suppression limit does not apply: records stay suppressed only if no transformation protects them.
     """
 
     iterations: Annotated[

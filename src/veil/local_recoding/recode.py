@@ -215,10 +215,10 @@ class _Recoding:
             least = least_count(options.share, by_owner(self.prepared.sample).records)
             evaluator.allow(left - min(left, least))
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
-        outcome = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
+        result = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
             plan.strategy
         )
-        if outcome.best is None:
+        if result.best is None:
             persons = some.sample.persons
             allowed = evaluator.allowed if persons is None else evaluator.allowed_people
             whose = "" if persons is None else f" of {self.people_left} people"
@@ -226,10 +226,10 @@ class _Recoding:
                 f"no transformation was found for the {self.left} suppressed records{whose} that leaves at most "
                 f"{allowed} of them suppressed"
             )
-            self.hopeless = outcome.proven
+            self.hopeless = result.proven
             return 0
         self.hopeless = not hasattr(quality, "factor")
-        levels, score = outcome.best.levels, outcome.best.score
+        levels, score = result.best.levels, result.best.score
         recoded = self._harmless(levels, rows[_worth_it(evaluator, some, levels)])
         if not recoded.size:
             return 0
@@ -243,7 +243,7 @@ class _Recoding:
                 count,
                 score[0] if len(score) == 1 else score,
                 getattr(quality, "factor", None),
-                outcome.proven,
+                result.proven,
             )
         )
         return count

@@ -193,12 +193,12 @@ def _leads_to(outcome: Outcome, prepared: Prepared, column: str, assignment: Seq
     try:
         with following(False) as silent:
             other = prepare(table, prepared.plan)
-            release = generalize(
+            recomputed = generalize(
                 replace(outcome.source, table=table), other, search_best(other, threads=1, progress=silent)
             )
     except (NoSolutionError, ParameterError, PlanError):
         return False  # nothing is released then
-    return release.parts[0].levels == outcome.parts[0].levels and _equal(release.hidden, outcome.hidden)
+    return recomputed.parts[0].levels == outcome.parts[0].levels and _equal(recomputed.hidden, outcome.hidden)
 
 
 def _equal(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> bool:

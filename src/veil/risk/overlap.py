@@ -170,27 +170,27 @@ def _value_matrix(
 def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.int64] | None:
     """Return the classes of the people in all releases, one row a person; None if they are unknown."""
     outcomes = [each.outcome for each in releases]
-    complete = [each for each in outcomes if each is not None and not each.is_condensed]
-    if len(complete) < len(releases):
+    row_outcomes = [each for each in outcomes if each is not None and not each.is_condensed]
+    if len(row_outcomes) < len(releases):
         if person is not None:
             raise InputError("`person` is only for releases: a table alone does not show who is who")
         return None
     if person is None:
-        first = complete[0].original
-        if not all(each.original is first or each.original.equals(first) for each in complete[1:]):
+        first = row_outcomes[0].original
+        if not all(each.original is first or each.original.equals(first) for each in row_outcomes[1:]):
             return None
     rows = [
         each.origins[np.flatnonzero(~release.published.suppressed)]
-        for each, release in zip(complete, releases, strict=True)
+        for each, release in zip(row_outcomes, releases, strict=True)
     ]
-    who = rows if person is None else _number_people(complete, rows, person)
+    who = rows if person is None else _number_people(row_outcomes, rows, person)
     of = [
         dict(zip(each.tolist(), release.published.classes.tolist(), strict=True))
         for each, release in zip(who, releases, strict=True)
     ]
-    everywhere = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
-    tuples = np.array([[classes[each] for classes in of] for each in everywhere], np.int64)
-    return tuples.reshape(len(everywhere), len(of))
+    common = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
+    tuples = np.array([[classes[each] for classes in of] for each in common], np.int64)
+    return tuples.reshape(len(common), len(of))
 
 
 def _number_people(

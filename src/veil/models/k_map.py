@@ -135,7 +135,7 @@ class KMap(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""
-        return 1 if self.population is None else self.derived_class_size(sample.everybody)
+        return 1 if self.population is None else self.derived_class_size(sample.population_size)
 
     def bind(self, sample: Sample) -> LargeInPopulation | None:
         """Count each class in the population, if it is at hand."""

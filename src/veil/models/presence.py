@@ -191,8 +191,8 @@ class _Presence:
     """Decides in integers: a share of at most n people may give way to fractions of integers up to n."""
 
     def __init__(self, sample: Sample, model: DeltaPresence) -> None:
-        inside = largest_fraction(decimal_fraction(model.maximum), sample.everybody)
-        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.everybody)
+        inside = largest_fraction(decimal_fraction(model.maximum), sample.population_size)
+        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.population_size)
         self.limits = inside.numerator, inside.denominator, outside.numerator, outside.denominator
         self.forbidding = model.minimum > 0 and model.empty_classes == "forbid"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, OwnerHistograms, tell_several_values
+from veil.classes.owner_sample import OneValueEach, OwnerHistograms, describe_several_values
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
@@ -144,7 +144,7 @@ class PartCriterion:
             failing_on = [name for model in failing.values() for name in model.attribute_names]
             raise NoSolutionError(
                 f"the whole table as one class, which every partition starts from, violates {' and '.join(failing)}: "
-                f"loosen the model{tell_several_values(self._sample, failing_on)}"
+                f"loosen the model{describe_several_values(self._sample, failing_on)}"
             )
 
     def _table(
@@ -179,7 +179,7 @@ class OwnerPartCriterion(PartCriterion):
         records: NDArray[np.int64],
     ) -> ClassTable:
         people = self._held.in_parts(order, begins, ends)
-        return _Parts(people.counts, OwnerHistograms(people.shown, people.counts, self._held.persons))
+        return _Parts(people.counts, OwnerHistograms(people.pairs, people.counts, self._held.persons))
 
 
 def _reject(

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -171,10 +171,11 @@ class Outcome:
             generalized = (
                 self.asked.quasi_identifiers if self.prepared is None else self.prepared.encoding.names
             )
-            return roles_of_plan(self.asked, self.columns, tuple(generalized))
+            return roles_of_plan(self.asked, tuple(generalized))
         # What is masked on an engine keeps all its columns, seen or unseen.
-        columns = self.original.column_names if self.is_condensed else self.columns
-        return roles_of_masks(self.asked, columns, self.table.column_names, self.person)
+        others: Literal["insensitive", "dropped"] = "insensitive" if self.is_condensed else "dropped"
+        names = self.original.column_names, self.table.column_names
+        return roles_of_masks(self.asked, *names, self.person, others)
 
     @property
     def person_column(self) -> str | None:
@@ -219,7 +220,7 @@ class Outcome:
     @property
     def kept_columns(self) -> list[str]:
         """Columns of the input that the output has too, with the columns that an engine writes unseen."""
-        return [name for name in self.columns if name not in self.roles.removed]
+        return [name for name in self.columns if self.roles.is_released(name)]
 
     # --- records ----------------------------------------------------------------------------------
 

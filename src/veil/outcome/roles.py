@@ -21,12 +21,12 @@ class Roles:
     ----------
     quasi_identifiers : tuple of str
         Columns of the output that an attacker may know.
-    sensitive : tuple of str
-        Columns that must not be learned.
+    sensitive, insensitive : tuple of str
+        Columns that must not be learned; columns that are released as they are.
     identifying : dict
         Columns that name people, with how they are treated: remove, mask or pseudonym.
-    dropped : set
-        Columns of the input that the output does not have.
+    others : str
+        Role of every other column: "insensitive" or "dropped".
     person : str, optional
         The column of the owners; None if every record is a person, or nothing is known of people.
     knows : str
@@ -41,8 +41,9 @@ class Roles:
 
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
+    insensitive: tuple[str, ...]
     identifying: Mapping[str, str]
-    dropped: frozenset[str]
+    others: Literal["insensitive", "dropped"]
     person: str | None
     knows: Knows
     marker: str | None
@@ -51,27 +52,30 @@ class Roles:
 
     def role_of(self, column: str) -> Role:
         """Return the role of a column."""
-        if column in self.identifying:
-            return "identifying"
+        if column in self.quasi_identifiers:
+            return "quasi-identifying"
         if column in self.sensitive:
             return "sensitive"
-        if column in self.dropped:
-            return "dropped"
-        return "quasi-identifying" if column in self.quasi_identifiers else "insensitive"
+        if column in self.insensitive:
+            return "insensitive"
+        return "identifying" if column in self.identifying else self.others
 
-    @property
-    def removed(self) -> frozenset[str]:
-        """Columns of the input that the output does not have, identifying ones among them."""
-        return self.dropped | {name for name, treatment in self.identifying.items() if treatment == "remove"}
+    def is_released(self, column: str) -> bool:
+        """Whether the output has a column of the input."""
+        return self.role_of(column) != "dropped" and self.identifying.get(column) != "remove"
 
 
-def roles_of_plan(plan: Plan, columns: Sequence[str], generalized: Sequence[str]) -> Roles:
-    """Return the roles that a plan gives to the columns of a table; `generalized` are those with a hierarchy."""
+def roles_of_plan(plan: Plan, generalized: Sequence[str]) -> Roles:
+    """Return the roles that a plan gives to columns; `generalized` are those with a hierarchy, as in the table.
+
+    Nothing else of the table is read: that of a private release must not be looked at.
+    """
     return Roles(
         quasi_identifiers=(*generalized, *plan.aggregated),
         sensitive=plan.sensitive,
         identifying=plan.identifying,
-        dropped=frozenset(name for name in columns if plan.role_of(name) == "dropped"),
+        insensitive=plan.insensitive,
+        others="insensitive" if plan.others == "keep" else "dropped",
         person=plan.person_column,
         knows=plan.knows,
         marker=plan.marker,
@@ -81,7 +85,11 @@ def roles_of_plan(plan: Plan, columns: Sequence[str], generalized: Sequence[str]
 
 
 def roles_of_masks(
-    methods: Sequence[Method], columns: Sequence[str], released: Sequence[str], person: str | None
+    methods: Sequence[Method],
+    columns: Sequence[str],
+    released: Sequence[str],
+    person: str | None,
+    others: Literal["insensitive", "dropped"],
 ) -> Roles:
     """Return the roles of columns after masking: those that methods name may be known, else all unchanged ones."""
     named = dict.fromkeys(name for method in methods for name in method.known_columns if name in released)
@@ -91,7 +99,8 @@ def roles_of_masks(
         quasi_identifiers=tuple(named or unchanged or released),
         sensitive=(),
         identifying={},
-        dropped=frozenset(columns) - frozenset(released),
+        insensitive=tuple(released),
+        others=others,
         person=person,
         knows="one row",
         marker=None,

@@ -49,13 +49,11 @@ def refused_cells(
     counts: dict[str, int] = {}
     for name in table.column_names:
         values, places = encode_values(table[name])
+        if not (len(values) and len(codes)):
+            continue
         shown_mask = ~(is_blank(values, ROOT) | is_blank(values, marker))
         refused_mask = np.array([name not in each for each in allowed_columns], np.bool_)
-        count = (
-            int(np.count_nonzero(shown_mask[places] & refused_mask[codes]))
-            if len(values) and len(codes)
-            else 0
-        )
+        count = int(np.count_nonzero(shown_mask[places] & refused_mask[codes]))
         if count:
             counts[name] = count
     return counts

@@ -81,15 +81,11 @@ def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> l
     purposeList.purpose[0].dataList.data[0]: the privacy group should be EI, QID, SD or NSD, not 'X'
     purposeList.purpose[0].retention: is missing. Say how long the data are kept: indefinite, afterPurpose or fixedDate
     """
-    grave_problems = list(_grave_problems(policy, secrets))
-    refused_parts = (
-        [] if any(_is_date(each) for each in grave_problems) else refusals(policy, on or date.today())
-    )
-    return [
-        *grave_problems,
-        *(PolicyProblem(*each, grave=False, refused=True) for each in refused_parts),
-        *_gaps(policy),
-    ]
+    problems = list(_grave_problems(policy, secrets))
+    if not any(_is_date(each) for each in problems):
+        refused_parts = refusals(policy, on or date.today())
+        problems += [PolicyProblem(*each, grave=False, refused=True) for each in refused_parts]
+    return [*problems, *_gaps(policy)]
 
 
 def _is_date(problem: PolicyProblem) -> bool:

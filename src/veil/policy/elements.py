@@ -262,12 +262,9 @@ _spellings: dict[type[Any], dict[str, Spelling]] = {}
 def spellings(element: type[Any]) -> dict[str, Spelling]:
     """Return the spelling of each field of an element."""
     if element not in _spellings:
-        fields = sorted(
-            dataclasses.fields(element), key=lambda each: each.kw_only is True
-        )  # its own come first
-        _spellings[element] = {
-            each.name: each.metadata["spelling"] for each in fields if "spelling" in each.metadata
-        }
+        fields = sorted(dataclasses.fields(element), key=lambda each: each.kw_only is True)  # own ones first
+        declared = [each for each in fields if "spelling" in each.metadata]
+        _spellings[element] = {each.name: each.metadata["spelling"] for each in declared}
     return _spellings[element]
 
 

@@ -35,10 +35,10 @@ def explain(policy: Policy, on: date | None = None) -> list[str]:
         lines.append(f"under policy {under.name!r} ({depth} below)")
     problems = [*check(policy, on=on), *check_chain(policy)]
     for title, refused in (("what was refused:", True), ("what is wrong:", False)):
-        part = [each for each in problems if each.refused == refused]
-        if part:
+        group = [each for each in problems if each.refused == refused]
+        if group:
             lines += ["", title]
-            lines += [f"  {'' if each.grave or refused else '(a gap) '}{each}" for each in part]
+            lines += [f"  {'' if each.grave or refused else '(a gap) '}{each}" for each in group]
     return lines
 
 
@@ -79,13 +79,13 @@ def _purpose(purpose: Purpose) -> Iterator[str]:
         refused = "refused, so withheld; " if data.accepted is False else ""
         yield f"  {data.name!r}: {refused}{group}, {_GROUPS[group]}{own}{most}"
     for method in purpose.pseudonymization:
-        place = (
+        publication = (
             f"published as {method.attr_name!r}"
             if method.attr_name
             else "not published where models are asked for"
         )
         try:
-            yield f"  pseudonyms of {', '.join(map(repr, map(str, method.data)))} by {title_of_method(method)}: {place}"
+            yield f"  pseudonyms of {', '.join(map(repr, map(str, method.data)))} by {title_of_method(method)}: {publication}"
         except VeilError as error:
             yield f"  {error}"
     yield from _models(purpose)
@@ -99,14 +99,14 @@ def _models(purpose: Purpose) -> Iterator[str]:
         except VeilError as error:
             yield f"  {error}"
             continue
-        for one in conditions:
-            parameters = ", ".join(f"{key} = {value}" for key, value in one.parameters)
-            of = "" if one.attribute is None else f" of {one.attribute!r}"
+        for requirement in conditions:
+            parameters = ", ".join(f"{key} = {value}" for key, value in requirement.parameters)
+            of = "" if requirement.attribute is None else f" of {requirement.attribute!r}"
             yield f"  model {title_of(each.name or '')}{of}" + (f" ({parameters})" if parameters else "")
-            if one.note:
-                yield f"    {one.note}"
+            if requirement.note:
+                yield f"    {requirement.note}"
             try:
-                model = one.model()
+                model = requirement.model()
             except VeilError:
                 continue
             models.append(model)

@@ -170,7 +170,7 @@ def _reader(field: Spelling) -> Reader:
         return lambda value, place: _read_one(field, value, place)
     if field.kind == "texts":
         return lambda value, place: tuple(
-            _read_label(each, field, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
+            _read_name(each, field, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
         )
     if field.element == "Policy":
         return lambda value, place: tuple(
@@ -194,7 +194,7 @@ def _read_one(field: Spelling, value: Any, place: str) -> Any:
     return build(field.element, value, place)
 
 
-def _read_label(value: Any, field: Spelling, place: str) -> str:
+def _read_name(value: Any, field: Spelling, place: str) -> str:
     """Read an element that is only a name or a value."""
     if not isinstance(value, dict):
         return str(_read_text(value, place))

@@ -122,9 +122,9 @@ def parse(text: str, name: str) -> Document:
     except yaml.YAMLError as error:
         raise PlanError(f"{name}: not a YAML file: {' '.join(str(error).split())}") from None
     if not isinstance(root, yaml.MappingNode):
-        start = "it is empty" if root is None else "it begins with something else"
+        problem = "it is empty" if root is None else "it begins with something else"
         raise PlanError(
-            f"{name}: a recipe is a list of names with values, such as `input: data.csv`; {start}"
+            f"{name}: a recipe is a list of names with values, such as `input: data.csv`; {problem}"
         )
     document = Document(name, {})
     document.data.update(_value(root, (), document, ()))

@@ -208,7 +208,8 @@ class _Document:
     def _purpose(self, node: Term, conditions: _Conditions, process: str) -> None:
         kinds = self.reading.kinds(node)
         all_data = [self.reading.data(each) for each in conditions.data]
-        accepted = conditions.accepted
+        accepted, since = conditions.accepted, conditions.since
+        processing = [{"name": each} for each in conditions.processing]
         allowed = {str(each.name): each for each in all_data}
         for prohibited in conditions.prohibited:
             which = names_below(all_data, prohibited[0])
@@ -225,9 +226,7 @@ class _Document:
         purpose = Purpose(
             name,
             accepted=accepted,
-            point_of_acceptance=conditions.since.isoformat()
-            if conditions.since is not None and accepted
-            else None,
+            point_of_acceptance=since.isoformat() if since is not None and accepted else None,
             recipients=self.reading.entities(conditions.recipients, "DataRecipient"),
             retention=earliest(*conditions.ends),
             legal_bases=tuple(conditions.bases),
@@ -235,9 +234,7 @@ class _Document:
             pseudonymization=self.reading.pseudonymization(conditions.measures, data, conditions.path),
             data=data,
             header=(Label("en", process),) if process not in (name, "") else (),
-            extra={"processing": [{"name": each} for each in conditions.processing]}
-            if conditions.processing
-            else {},
+            extra={"processing": processing} if processing else {},
         )
         self.purposes.append(_CategorizedPurpose(purpose, process, category_of_purpose(kinds)))
 

@@ -67,7 +67,7 @@ class Graph:
 
     def __init__(self, statements: list[Statement]) -> None:
         self.statements = sorted(set(statements))
-        self._read_statements: set[Statement] = set()
+        self._unread = set(self.statements)
         self._about: dict[Term, list[Statement]] = {}
         for each in self.statements:
             self._about.setdefault(each.subject, []).append(each)
@@ -79,12 +79,12 @@ class Graph:
     def take(self, subject: Term, *predicates: str) -> list[Term]:
         """Return the objects of statements about a node, and mark these as read."""
         statements = [each for each in self._about.get(subject, ()) if each.predicate in predicates]
-        self._read_statements.update(statements)
+        self._unread.difference_update(statements)
         return [each.object for each in statements]
 
     def take_one(self, subject: Term, predicate: str, value: Term) -> None:
         """Mark one statement as read."""
-        self._read_statements.add(Statement(subject, predicate, value))
+        self._unread.discard(Statement(subject, predicate, value))
 
     def members(self, node: Term) -> list[Term]:
         """Return the members of a list; any other node is its only member."""
@@ -114,7 +114,7 @@ class Graph:
 
     def unread(self) -> list[Statement]:
         """Return the statements that have not been read."""
-        return [each for each in self.statements if each not in self._read_statements]
+        return [each for each in self.statements if each in self._unread]
 
 
 def is_turtle(content: bytes) -> bool:

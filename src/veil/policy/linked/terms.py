@@ -44,8 +44,8 @@ _PLACES = [
 def short(iri: str) -> str:
     """Return an IRI with the prefix of its vocabulary, of any version; any other IRI unchanged.
 
-    >>> short("https://w3id.org/dpv/2.0#Marketing"), short("https://example.org/x")
-    ('dpv:Marketing', 'https://example.org/x')
+    >>> [short(f"https://w3id.org/{each}") for each in ("dpv/2.0#Marketing", "dpv/pd#Age", "x")]
+    ['dpv:Marketing', 'pd:Age', 'https://w3id.org/x']
     """
     for prefix, place in _PLACES:
         match = place.match(iri)
@@ -278,8 +278,8 @@ def broader_in(vocabulary: Mapping[str, tuple[str, ...]]) -> Callable[[str], tup
 def group_of_category(names: Iterable[str]) -> str | None:
     """Return the privacy group of the nearest category that has one; None if there is none.
 
-    >>> group_of_category(["EmailAddressPersonal"]), group_of_category(["PostalCode"])
-    ('EI', 'QID')
+    >>> [group_of_category([each]) for each in ("EmailAddressPersonal", "PostalCode", "Health")]
+    ['EI', 'QID', 'SD']
     >>> group_of_category(["FavouriteIceCream"])
     """
     for name in ancestors(names, broader_in(PERSONAL_DATA)):

@@ -83,9 +83,8 @@ _RECIPIENTS = ("Delivery", "OtherRecipient", "Ours", "Public", "Same", "Unrelate
 _DATA = (
     *("Activity", "Anonymized", "AudiovisualActivity", "Computer", "Content", "Demographic", "Derived"),
     *("Financial", "Government", "Health", "Interactive", "Judicial", "Location", "Navigation", "Online"),
-    *("OnlineActivity",),
-    *("Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase", "Social", "State"),
-    *("Statistical", "TelecomActivity", "UniqueId"),
+    *("OnlineActivity", "Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase"),
+    *("Social", "State", "Statistical", "TelecomActivity", "UniqueId"),
 )
 
 VOCABULARY = Ontology(

@@ -101,9 +101,8 @@ class Chains:
     def above(self, labels: Collection[str]) -> set[str]:
         """Return the labels that are above others of the same collection.
 
-        >>> chains = Chains("age", {("25", "20-30", "<50"): "Alice", ("41", "40-50", "<50"): "Axel"})
-        >>> chains.above(["25", "20-30", "40-50"])
-        {'20-30'}
+        >>> Chains("age", {("25", "20+"): "Alice", ("41", "40+"): "Axel"}).above(["25", "20+", "40+"])
+        {'20+'}
         """
         return {above for label in labels for above in self._row(label) if above != label} & set(labels)
 

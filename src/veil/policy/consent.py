@@ -48,8 +48,7 @@ def accepted_from(part: Any) -> date:
     >>> from veil.policy.elements import Data
     >>> accepted_from(Data("age", accepted=False)) == NEVER
     True
-    >>> age = Data("age", required=True, point_of_acceptance="2027-01-01")
-    >>> accepted_from(Purpose("research", data=(age,)))
+    >>> accepted_from(Purpose("p", data=(Data("age", required=True, point_of_acceptance="2027-01-01"),)))
     datetime.date(2027, 1, 1)
     >>> accepted_from(Purpose("research", data=(Data("age", required=False, accepted=False),))) == date.min
     True

@@ -1,8 +1,7 @@
 """Fides dataset files: which roles their data categories propose for columns.
 
-Fides marks the fields of a data set with categories such as `user.contact.email`. These describe the contents
-of a column, not the knowledge of an attacker: so roles are proposals, and a person decides. Fields that no
-rule knows are listed as such.
+Categories such as `user.contact.email` describe the contents of a field, not the knowledge of an attacker: so
+roles are proposals, and a person decides. Fields that no rule knows are listed as such.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ class PriorSpec(BaseModel):
 
     >>> PriorSpec(chances={"yes": 0.01, "no": 0.99}).prior().weights
     (1, 99)
-    >>> normal = {"distribution": "norm", "parameters": {"loc": 40, "scale": 15}}
-    >>> len(PriorSpec(range=(0, 120), **normal).prior().points)
+    >>> len(PriorSpec(range=(0, 99), distribution="norm", parameters={"loc": 40, "scale": 15}).prior().points)
     4096
     """
 

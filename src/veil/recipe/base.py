@@ -213,9 +213,8 @@ class Located(BaseModel):
 def spell_field(way: Say) -> str:
     """Write a way out as a recipe does.
 
-    >>> dates = Say("quasi_identifiers", "dates", format="%d.%m.%Y")
-    >>> print(spell_field(Say("others", "keep")), spell_field(dates))
-    others: keep {kind: dates, …, format: "%d.%m.%Y"}
+    >>> print(*map(spell_field, (Say("others", "keep"), Say("quasi_identifiers", "dates", format="%Y"))))
+    others: keep {kind: dates, …, format: "%Y"}
     """
     if way.parameters:
         parameters = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]

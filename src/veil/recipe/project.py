@@ -70,8 +70,7 @@ class Project:
         Descriptions of the parts of another program's project that could not be read.
 
     >>> models = [{"kind": "KAnonymity", "k": 2}]
-    >>> project = Project({"quasi_identifiers": {"sex": "suppression"}, "models": models})
-    >>> project.plan().models
+    >>> Project({"quasi_identifiers": {"sex": "suppression"}, "models": models}).plan().models
     (KAnonymity(k=2),)
     """
 

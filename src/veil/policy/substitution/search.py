@@ -160,9 +160,8 @@ def weakest(
         The loss of a release with some models, to choose among sets of one size; by default the first one.
 
     >>> from veil import DistinctLDiversity, EntropyLDiversity, KAnonymity
-    >>> distributions = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # all records have a value
-    >>> models = [KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)]
-    >>> weakest(models, distributions).models
+    >>> counts = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # all records have a value
+    >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)], counts).models
     (DistinctLDiversity(attribute='ill', l=5), EntropyLDiversity(attribute='ill', l=2.5, estimator='shannon'))
     """
     models = list(dict.fromkeys(requirements))

@@ -39,7 +39,7 @@ from veil.policy.elements import (
     Purpose,
     Retention,
     SubPurpose,
-    spelled,
+    spellings,
 )
 from veil.policy.explain import explain
 from veil.policy.onward_transfer import check_chain
@@ -282,7 +282,7 @@ BOTH = {"type": "decides for a retention, documents for somebody"}
 
 def test_every_field_of_every_element_has_its_place() -> None:
     """A field that is added must be put into one of the lists, by somebody who has thought about it."""
-    fields = {field.name for element in ELEMENTS.values() for field in spelled(element).values()}
+    fields = {field.name for element in ELEMENTS.values() for field in spellings(element).values()}
     assert fields == {*DECIDES, *DOCUMENTS, *BOTH}
     assert not set(DECIDES) & set(DOCUMENTS)
 

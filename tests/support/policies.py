@@ -17,7 +17,7 @@ from veil.policy.elements import (
     PseudonymizationMethod,
     Purpose,
     Retention,
-    spelled,
+    spellings,
 )
 from veil.policy.form import spell
 
@@ -120,7 +120,7 @@ def every_policy(element: str = "Policy", depth: int = 2) -> st.SearchStrategy[A
         .filter(bool)
     )
     made: dict[str, st.SearchStrategy[Any]] = {}
-    for name, field in spelled(ELEMENTS[element]).items():
+    for name, field in spellings(ELEMENTS[element]).items():
         if field.kind == "text":
             made[name] = st.none() | words
         elif field.kind == "flag":

@@ -2,11 +2,11 @@
 
     from veil import policy
 
-    policy.read("alice.xml")                      # a Layered Privacy Language policy
-    policy.check(found)                           # what is wrong with it
+    alice = policy.read("alice.xml")              # a Layered Privacy Language policy
+    policy.check(alice)                           # its problems
     policy.apply(table, "policies/", purpose="research", recipient="lab")
 
-`apply` is a verb and lives with the others, in `veil.api`; the package says who provides it.
+`apply` is implemented in `veil.api`, as all verbs are.
 """
 
 import importlib
@@ -55,9 +55,9 @@ def __getattr__(name: str) -> Any:
         return POLICIES_CARRIED_OUT.function()
     for home, names in _HOMES.items():
         if name in names:
-            found = getattr(importlib.import_module(f"veil.policy.{home}"), name)
-            globals()[name] = found
-            return found
+            attribute = getattr(importlib.import_module(f"veil.policy.{home}"), name)
+            globals()[name] = attribute
+            return attribute
     raise AttributeError(f"module 'veil.policy' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""What was asked by policies, and how it was met: figures for people, without values, names or keys of anybody."""
+"""How a release meets the requirements of policies, in figures, without values, names or keys of people."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Account:
     left_out
         How many records were left out, by reason.
     asked
-        What the remaining policies ask together, each with the number of records whose policy asks it.
+        Requirements of the remaining policies, each with the number of records whose policy asks for it.
     substituted
-        What was searched for instead, and how the rest follows.
+        The models that were searched for instead, and how the others follow from them.
     columns
         The role of each column and why.
     withheld
-        How many records have a cell left blank because their own policy does not list or accept it, by column.
+        How many records have a blank cell because their own policy does not list or accept it, by column.
     coarser
-        How many records have cells that their own policy made coarser, by column.
+        How many records have cells that are coarser because of their own policy, by column.
     notes
-        What else a person should know: names that were read one way, conflicts where privacy won.
+        Further remarks: interpretations of ambiguous names, conflicts resolved in favour of privacy.
     findings
-        What was found of each promise on the output.
+        The finding on each promise, checked on the output.
     legal_bases
-        On which legal bases the records are used.
+        The legal bases on which the records are used.
     rows
-        Which rows of the input were used, by which `release.key` counts. For the data holder; it is told nowhere.
+        The rows of the input that were used, as `release.key` counts them. For the data holder only.
     """
 
     purpose: str

@@ -1,7 +1,7 @@
 """The audit of consent: cells of a release whose owner has refused them.
 
-It starts from the policies, from the released cells and from who owns each row, and shares nothing with the code that
-decides what is released but the reading of dates and retentions.
+It starts from the policies, the released cells and the owner of each row. With the code that decides what is
+released it shares only the reading of dates and retentions.
 """
 
 from __future__ import annotations
@@ -31,43 +31,46 @@ def refused_cells(
     withdrawn: Mapping[str, date] | None = None,
     marker: str | None = ROOT,
 ) -> dict[str, int]:
-    """Count, by column, the cells that show something although the policy of their owner does not allow it.
+    """Count, by column, the cells that show a value although the policy of their owner does not allow it.
 
     Parameters
     ----------
     owners
-        The id of the policy of each row; None for a row of nobody, of which nothing may be shown.
+        The id of the policy of each row; None for a row without an owner, of which nothing may be shown.
     marker
-        What stands in cells that are suppressed. It shows nothing, and neither does a missing cell or `*`.
+        The text of suppressed cells. They show nothing, as missing cells and `*` do.
     """
     names, codes = np.unique(np.array([each or "" for each in owners], object), return_inverse=True)
-    gone = withdrawn or {}
-    allowed = [
-        _allowed(policies[name], asked, gone.get(name)) if name in policies else frozenset() for name in names
+    withdrawals = withdrawn or {}
+    allowed_columns = [
+        _allowed(policies[name], asked, withdrawals.get(name)) if name in policies else frozenset()
+        for name in names
     ]
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in table.column_names:
         values, places = encode_values(table[name])
-        shown = ~(is_blank(values, ROOT) | is_blank(values, marker))
-        refused = np.array([name not in each for each in allowed], np.bool_)
-        count = int(np.count_nonzero(shown[places] & refused[codes])) if len(values) and len(codes) else 0
+        if not (len(values) and len(codes)):
+            continue
+        shown_mask = ~(is_blank(values, ROOT) | is_blank(values, marker))
+        refused_mask = np.array([name not in each for each in allowed_columns], np.bool_)
+        count = int(np.count_nonzero(shown_mask[places] & refused_mask[codes]))
         if count:
-            found[name] = count
-    return found
+            counts[name] = count
+    return counts
 
 
-def _allowed(policy: Policy, asked: Request, withdrawn: date | None) -> frozenset[str]:
+def _allowed(policy: Policy, request: Request, withdrawn: date | None) -> frozenset[str]:
     """Return the columns that may be shown under a policy: data, and the pseudonyms that are made of them."""
-    purpose = next((each for each in policy.purposes if each.name == asked.purpose), None)
-    if purpose is None or (withdrawn is not None and withdrawn <= asked.on):
+    purpose = next((each for each in policy.purposes if each.name == request.purpose), None)
+    if purpose is None or (withdrawn is not None and withdrawn <= request.on):
         return frozenset()
-    if _is_refused_whole(policy, purpose, asked):
+    if _is_refused_whole(policy, purpose, request):
         return frozenset()
     family = [each for each in policy.purposes if _are_related(policy, purpose, each)]
-    refused = {each.name for one in family for each in one.data if _is_refused_datum(each, asked.on)}
+    refused = {each.name for one in family for each in one.data if _is_refused_datum(each, request.on)}
     fine = {str(each.name) for each in purpose.data if each.name not in refused}
     for under in policy.underlying:
-        fine &= _allowed(under, asked, None)
+        fine &= _allowed(under, request, None)
     for method in purpose.pseudonymization:
         if not fine.issuperset(method.data):
             fine -= set(method.data)
@@ -76,41 +79,41 @@ def _allowed(policy: Policy, asked: Request, withdrawn: date | None) -> frozense
     return frozenset(fine)
 
 
-def _is_refused_whole(policy: Policy, purpose: Purpose, asked: Request) -> bool:
-    on = asked.on
+def _is_refused_whole(policy: Policy, purpose: Purpose, request: Request) -> bool:
+    on = request.on
     people = (*policy.controllers, *policy.officers, policy.source, policy.complaint)
-    if any(each is not None and _says_no(each, on) for each in (policy, *people)):
+    if any(each is not None and _is_refused_part(each, on) for each in (policy, *people)):
         return True
-    if any(each.required and _is_refused(each, on) for each in policy.purposes):
+    if any(each.required and _is_refused_purpose(each, on) for each in policy.purposes):
         return True
     if not (purpose.opt_out or purpose.accepted or purpose.point_of_acceptance):
         return True
     family = [each for each in policy.purposes if _are_related(policy, purpose, each)]
-    if any(_is_refused(each, on) for each in family):
+    if any(_is_refused_purpose(each, on) for each in family):
         return True
-    end = due_day(purpose.retention, asked.ended)
+    end = due_day(purpose.retention, request.ended)
     if end is not None and end <= on:
         return True
-    if asked.recipient not in [each.name for each in purpose.recipients]:
+    if request.recipient not in [each.name for each in purpose.recipients]:
         return True
-    named = [each for one in family for each in one.recipients if each.name == asked.recipient]
-    return any(_says_no(each, on) or _is_exposed(each) for each in named)
+    recipients = [each for one in family for each in one.recipients if each.name == request.recipient]
+    return any(_is_refused_part(each, on) or _is_exposed(each) for each in recipients)
 
 
-def _says_no(part: Any, on: date) -> bool:
+def _is_refused_part(part: Any, on: date) -> bool:
     moment = part.point_of_acceptance
     return part.accepted is False or (bool(moment) and day(moment) > on)
 
 
 def _is_refused_datum(data: Data, on: date) -> bool:
-    return _says_no(data, on) or (data.method is not None and _says_no(data.method, on))
+    return _is_refused_part(data, on) or (data.method is not None and _is_refused_part(data.method, on))
 
 
-def _is_refused(purpose: Purpose, on: date) -> bool:
+def _is_refused_purpose(purpose: Purpose, on: date) -> bool:
     parts = [purpose, *purpose.models, *purpose.pseudonymization]
     parts += [] if purpose.retention is None else [purpose.retention]
     parts += [each for each in purpose.recipients if each.required]
-    return any(_says_no(each, on) for each in parts) or any(
+    return any(_is_refused_part(each, on) for each in parts) or any(
         each.required and _is_refused_datum(each, on) for each in purpose.data
     )
 
@@ -123,7 +126,7 @@ def _is_exposed(recipient: Entity) -> bool:
 
 
 def _are_related(policy: Policy, one: Purpose, other: Purpose) -> bool:
-    """Say whether one of two purposes is part of the other, or both are the same."""
+    """Return whether one of two purposes is part of the other, or both are the same."""
     return _is_part(policy, one.name, other.name) or _is_part(policy, other.name, one.name)
 
 

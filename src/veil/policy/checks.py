@@ -1,7 +1,7 @@
-"""What is wrong with a policy, each with the path of its element.
+"""Problems of a policy, each with the path of its element.
 
-A grave problem is one that would have to be guessed about when the policy is carried out: then it is refused. The others
-are gaps that a lawyer minds and no table does: a right that is not told, a controller without an officer.
+A policy with a grave problem is refused, as carrying it out would take a guess. The others are legal gaps
+that do not affect a table: a right that is missing, a controller without an officer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from veil.errors import PlanError, VeilError, did_you_mean
 from veil.policy.consent import is_unprotected, refusals
 from veil.policy.countries import COUNTRIES, ECONOMIC_AREA
-from veil.policy.elements import Data, Entity, Policy, Purpose, once
+from veil.policy.elements import Data, Entity, Policy, Purpose, cached_by_identity
 from veil.policy.levels import levels_of
 from veil.policy.names import plain, requirements
 from veil.policy.pseudonyms import check_method
@@ -36,29 +36,29 @@ _GROUPS = {"ei": "EI", "qid": "QID", "qi": "QID", "sd": "SD", "sa": "SD", "nsd":
 
 
 class PolicyProblem(NamedTuple):
-    """Something that is wrong with a policy."""
+    """A problem of a policy."""
 
     path: str
     text: str
     grave: bool
     refused: bool = False
-    """Whether it is no fault, but something that the person has not agreed to."""
+    """Whether it is no fault, but a part that the person has not agreed to."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.text}"
 
 
-@once
+@cached_by_identity
 def group_of(data: Data) -> str:
     """Return the privacy group of a datum: EI, QID, SD or NSD.
 
     >>> group_of(Data("age", privacy_group="qid")), group_of(Data("job", privacy_group="NSA"))
     ('QID', 'NSD')
     """
-    found = _GROUPS.get(plain(data.privacy_group or ""))
-    if found is None:
+    group = _GROUPS.get(plain(data.privacy_group or ""))
+    if group is None:
         raise PlanError(f"the privacy group should be EI, QID, SD or NSD, not {data.privacy_group!r}")
-    return found
+    return group
 
 
 def sensitive_names(purpose: Purpose) -> tuple[str, ...]:
@@ -66,23 +66,25 @@ def sensitive_names(purpose: Purpose) -> tuple[str, ...]:
     return tuple(str(each.name) for each in purpose.data if _is_sensitive(each))
 
 
-@once
+@cached_by_identity
 def _is_sensitive(data: Data) -> bool:
     return _GROUPS.get(plain(data.privacy_group or "")) == "SD"
 
 
 def check(policy: Policy, *, secrets: bool = False, on: date | None = None) -> list[PolicyProblem]:
-    """List everything that is wrong with a policy, and with those under it, and what was refused on a day (today).
+    """List the problems of a policy and of those under it, and the parts that are refused on a day (today).
 
-    >>> for problem in check(Policy("p", purposes=(Purpose("research", data=(Data("age", privacy_group="X"),)),))):
-    ...     if problem.grave:
-    ...         print(problem)
+    >>> purpose = Purpose("research", data=(Data("age", privacy_group="X"),))
+    >>> for problem in check(Policy("p", purposes=(purpose,)))[:2]:
+    ...     print(problem)
     purposeList.purpose[0].dataList.data[0]: the privacy group should be EI, QID, SD or NSD, not 'X'
     purposeList.purpose[0].retention: is missing. Say how long the data are kept: indefinite, afterPurpose or fixedDate
     """
-    graves = list(_graves(policy, secrets))
-    told = [] if any(_is_date(each) for each in graves) else refusals(policy, on or date.today())
-    return [*graves, *(PolicyProblem(*each, grave=False, refused=True) for each in told), *_gaps(policy)]
+    problems = list(_grave_problems(policy, secrets))
+    if not any(_is_date(each) for each in problems):
+        refused_parts = refusals(policy, on or date.today())
+        problems += [PolicyProblem(*each, grave=False, refused=True) for each in refused_parts]
+    return [*problems, *_gaps(policy)]
 
 
 def _is_date(problem: PolicyProblem) -> bool:
@@ -90,62 +92,62 @@ def _is_date(problem: PolicyProblem) -> bool:
 
 
 def check_to_run(policy: Policy, name: str, *, secrets: bool = False) -> None:
-    """Refuse a policy that cannot be carried out as it stands."""
-    first = next(_graves(policy, secrets), None)
+    """Refuse a policy with a grave problem."""
+    first = next(_grave_problems(policy, secrets), None)
     if first is not None:
         raise PlanError(f"policy {name!r}, {first}")
 
 
-# What would have to be guessed about
+# Grave problems
 
 
-def _graves(policy: Policy, secrets: bool, start: str = "") -> Iterator[PolicyProblem]:
+def _grave_problems(policy: Policy, secrets: bool, start: str = "") -> Iterator[PolicyProblem]:
     def grave(path: str, text: str) -> PolicyProblem:
         return PolicyProblem(start + path, text, True)
 
-    for path, text in _twice((each.name for each in policy.purposes), "purposeList.purpose", "purpose"):
+    for path, text in _duplicates((each.name for each in policy.purposes), "purposeList.purpose", "purpose"):
         yield grave(path, text)
     if not policy.purposes:
         yield grave("purposeList", "the policy has no purpose, so that nothing is allowed. Add one")
     for at, purpose in enumerate(policy.purposes):
-        for path, text in _of_purpose(purpose, secrets):
+        for path, text in _purpose_problems(purpose, secrets):
             yield grave(f"purposeList.purpose[{at}]{path}", text)
-    for path, text in _of_hierarchy(policy):
+    for path, text in _hierarchy_problems(policy):
         yield grave(path, text)
     for each in unmapped(policy):
         if each.narrows:
             yield grave(each.path, each.text)
     for at, under in enumerate(policy.underlying):
-        yield from _graves(under, secrets, f"{start}underlyingPrivacyPolicy[{at}].")
+        yield from _grave_problems(under, secrets, f"{start}underlyingPrivacyPolicy[{at}].")
 
 
-def _of_purpose(purpose: Purpose, secrets: bool) -> Iterator[tuple[str, str]]:
+def _purpose_problems(purpose: Purpose, secrets: bool) -> Iterator[tuple[str, str]]:
     if not purpose.name:
         yield "", "the purpose has no name. Give it one"
     if not purpose.data:
         yield ".dataList", "the purpose has no data. Name at least one"
-    yield from _twice((each.name for each in purpose.data), ".dataList.data", "datum")
-    yield from _twice(
+    yield from _duplicates((each.name for each in purpose.data), ".dataList.data", "datum")
+    yield from _duplicates(
         (each.name for each in purpose.recipients), ".dataRecipientList.dataRecipient", "recipient"
     )
     names = {each.name for each in purpose.data}
     for at, data in enumerate(purpose.data):
         here = f".dataList.data[{at}]"
-        yield from _tried(here, lambda data=data: group_of(data))  # type: ignore[misc]
-        yield from _tried(f"{here}.anonymizationMethod", lambda data=data: levels_of(data))  # type: ignore[misc]
+        yield from _errors_of(here, lambda data=data: group_of(data))  # type: ignore[misc]
+        yield from _errors_of(f"{here}.anonymizationMethod", lambda data=data: levels_of(data))  # type: ignore[misc]
     sensitive = sensitive_names(purpose)
     for at, model in enumerate(purpose.models):
         here = f".privacyModelList.privacyModel[{at}]"
-        yield from _tried(here, lambda model=model: requirements(model, sensitive))  # type: ignore[misc]
-        yield from _known(model.data, names, here)
+        yield from _errors_of(here, lambda model=model: requirements(model, sensitive))  # type: ignore[misc]
+        yield from _unknown_data(model.data, names, here)
     for at, method in enumerate(purpose.pseudonymization):
         here = f".pseudonymizationMethodList.pseudonymizationMethod[{at}]"
-        yield from _tried(here, lambda method=method: check_method(method, secrets=secrets))  # type: ignore[misc]
+        yield from _errors_of(here, lambda method=method: check_method(method, secrets=secrets))  # type: ignore[misc]
         if not method.data:
             yield here, "the method names no data. Add nameOfData"
         if len(method.data) > 1 and not method.attr_name:
             yield here, "several data become one pseudonym, which needs a name of its own. Add attrName"
-        yield from _known(method.data, names, here)
+        yield from _unknown_data(method.data, names, here)
     used = [name for method in purpose.pseudonymization for name in method.data]
     for name in used:
         if used.count(name) > 1:
@@ -158,7 +160,7 @@ def _of_purpose(purpose: Purpose, secrets: bool) -> Iterator[tuple[str, str]]:
         )
     else:
         retention = purpose.retention
-        yield from _tried(".retention", lambda: check_retention(retention))
+        yield from _errors_of(".retention", lambda: check_retention(retention))
     for at, recipient in enumerate(purpose.recipients):
         if recipient.third_country_transfer is None and _country(recipient) not in (*COUNTRIES, *_NO_PLACE):
             text = (
@@ -168,33 +170,33 @@ def _of_purpose(purpose: Purpose, secrets: bool) -> Iterator[tuple[str, str]]:
             yield f".dataRecipientList.dataRecipient[{at}].country", text
 
 
-def _tried(path: str, act: Callable[[], object]) -> Iterator[tuple[str, str]]:
+def _errors_of(path: str, act: Callable[[], object]) -> Iterator[tuple[str, str]]:
     try:
         act()
     except VeilError as error:
         yield path, str(error)
 
 
-def _known(given: Iterable[str], names: set[str | None], path: str) -> Iterator[tuple[str, str]]:
-    for at, name in enumerate(given):
+def _unknown_data(data: Iterable[str], names: set[str | None], path: str) -> Iterator[tuple[str, str]]:
+    for at, name in enumerate(data):
         if name not in names:
             hint = did_you_mean(name, sorted(str(each) for each in names))
             yield f"{path}.nameOfData[{at}]", f"the purpose has no datum {str(name)!r}.{hint}"
 
 
-def _twice(names: Iterable[str | None], path: str, what: str) -> Iterator[tuple[str, str]]:
-    seen: dict[str | None, int] = {}
+def _duplicates(names: Iterable[str | None], path: str, what: str) -> Iterator[tuple[str, str]]:
+    positions: dict[str | None, int] = {}
     for at, name in enumerate(names):
-        if name in seen:
+        if name in positions:
             yield (
                 f"{path}[{at}]",
-                f"there is another {what} {name!r}, at {path}[{seen[name]}]. Rename one of them",
+                f"there is another {what} {name!r}, at {path}[{positions[name]}]. Rename one of them",
             )
-        seen.setdefault(name, at)
+        positions.setdefault(name, at)
 
 
-def _of_hierarchy(policy: Policy) -> Iterator[tuple[str, str]]:
-    """Each purpose has one parent, and no purpose is its own ancestor."""
+def _hierarchy_problems(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Check that each purpose has one parent and none is its own ancestor."""
     if not policy.hierarchy:
         return
     parents: dict[str, str] = {}
@@ -213,23 +215,23 @@ def _of_hierarchy(policy: Policy) -> Iterator[tuple[str, str]]:
         if above not in by_name and plain(above) not in _CATEGORIES:
             yield here, f"{above!r} is neither a purpose nor a category.{did_you_mean(above, CATEGORIES)}"
         if below in by_name and above in by_name:
-            for text in _wider(by_name[below], by_name[above]):
+            for text in _conflicts_with_parent(by_name[below], by_name[above]):
                 yield here, text
     for start in parents:
-        seen, at_name = {start}, parents[start]
-        while at_name in parents:
-            if at_name in seen:
+        lineage, ancestor = {start}, parents[start]
+        while ancestor in parents:
+            if ancestor in lineage:
                 yield "purposeHierarchyList", f"{start!r} lies under itself. Take one of its parents away"
                 return
-            seen.add(at_name)
-            at_name = parents[at_name]
+            lineage.add(ancestor)
+            ancestor = parents[ancestor]
 
 
 _CATEGORIES = {plain(each) for each in CATEGORIES}
 
 
-def _wider(below: Purpose, above: Purpose) -> Iterator[str]:
-    """A part of a purpose asks for no more than the whole."""
+def _conflicts_with_parent(below: Purpose, above: Purpose) -> Iterator[str]:
+    """Check that a part of a purpose asks for no more than the whole."""
     for word, one, other in (
         ("optOut", below.opt_out, above.opt_out),
         ("required", below.required, above.required),
@@ -247,7 +249,7 @@ def _wider(below: Purpose, above: Purpose) -> Iterator[str]:
                 yield f"{below.name!r} has the {what} {name!r}, and {above.name!r}, which it is part of, has not"
 
 
-# What a lawyer minds
+# Gaps
 
 
 def _gaps(policy: Policy, start: str = "") -> Iterator[PolicyProblem]:
@@ -263,10 +265,10 @@ def _gaps(policy: Policy, start: str = "") -> Iterator[PolicyProblem]:
     if authority and not policy.officers:
         yield gap("dataProtectionOfficerList", "a public authority needs a data protection officer. Name one")
     decides = any(purpose.automated_decisions for purpose in policy.purposes)
-    told = {plain(each) for each in policy.rights}
+    rights = {plain(each) for each in policy.rights}
     for right in RIGHTS:
         needed = (right != "portability" or not authority) and (right != "intervention" or decides)
-        if needed and right not in told:
+        if needed and right not in rights:
             yield gap("dataSubjectRightList", f"the right {right!r} is missing")
     for at, purpose in enumerate(policy.purposes):
         for path, text in _gaps_of_purpose(purpose):
@@ -281,9 +283,9 @@ def _gaps(policy: Policy, start: str = "") -> Iterator[PolicyProblem]:
 def _gaps_of_purpose(purpose: Purpose) -> Iterator[tuple[str, str]]:
     if not purpose.legal_bases:
         yield ".legalBasisList", "the purpose has no legal basis"
-    known = {plain(each) for each in LEGAL_BASES}
+    legal_bases = {plain(each) for each in LEGAL_BASES}
     for at, basis in enumerate(purpose.legal_bases):
-        if plain(basis) not in known:
+        if plain(basis) not in legal_bases:
             yield (
                 f".legalBasisList.legalBasis[{at}]",
                 f"{str(basis)!r} is no legal basis.{did_you_mean(basis, LEGAL_BASES)}",

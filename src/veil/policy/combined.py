@@ -1,4 +1,4 @@
-"""The common guarantee: what many policies ask of one table together."""
+"""The common guarantee: the requirements of many policies on one table, joined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from veil.policy.names import Requirement, requirements
 
 
 class Terms(NamedTuple):
-    """What one policy asks, for one purpose."""
+    """The requirements of one policy, for one purpose."""
 
     groups: dict[str, str]
     levels: dict[str, Levels]
@@ -24,16 +24,16 @@ class Terms(NamedTuple):
 
 
 def terms_of(purpose: Purpose, withheld: Collection[str] = ()) -> Terms:
-    """Return what a purpose asks, in a form that can be joined; of data that are withheld, as if it did not list them.
+    """Return the terms of a purpose, in a form that can be joined, as if it did not list withheld data.
 
-    Models are asked for all the same: what one person withholds, others show.
+    Models are required all the same: data that one person withholds, others show.
     """
     sensitive = sensitive_names(purpose)
     data = [each for each in purpose.data if each.name not in withheld]
     return Terms(
         {str(each.name): group_of(each) for each in data},
         {str(each.name): levels_of(each) for each in data if each.method is not None},
-        tuple(asked for model in purpose.models for asked in requirements(model, sensitive)),
+        tuple(requirement for model in purpose.models for requirement in requirements(model, sensitive)),
         tuple(each for each in purpose.pseudonymization if not any(name in withheld for name in each.data)),
         tuple(map(str, purpose.legal_bases)),
     )
@@ -73,7 +73,7 @@ _JOIN: dict[str, dict[str, Callable[..., Any]]] = {
     "PopulationUniqueness": {"threshold": min},
     "SampleUniqueness": {"threshold": min},
 }
-"""Which value of a parameter is the stricter one. What is not here is joined only with its like."""
+"""Which value of a parameter is stricter. Requirements are joined if all other parameters are equal."""
 
 
 @dataclass
@@ -82,70 +82,67 @@ class Joined:
 
     strictest: Requirement
     askers: dict[Requirement, list[str]] = field(default_factory=dict)
-    """What each of them asks, with the policies that do."""
+    """The requirements that it covers, each with its policies."""
 
 
-def join(asked: Mapping[Requirement, list[str]]) -> list[Joined]:
-    """Join requirements: the largest k and l, the smallest t, β, δ, ε, c and α; intervals of δ-presence are cut.
+def join(askers: Mapping[Requirement, list[str]]) -> list[Joined]:
+    """Join requirements: the largest k and l, the smallest t, β, δ, ε, c and α; δ-presence is intersected.
 
-    >>> three, five = Requirement("KAnonymity", None, (("k", 3),)), Requirement("KAnonymity", None, (("k", 5),))
+    >>> three, five = (Requirement("KAnonymity", None, (("k", k),)) for k in (3, 5))
     >>> join({three: ["Ada"], five: ["Bob"]})[0].strictest.model()
     KAnonymity(k=5)
     """
-    made: dict[tuple[Any, ...], Joined] = {}
-    for each, names in asked.items():
-        ways = _JOIN.get(each.kind, {})
-        rest = tuple((key, value) for key, value in each.parameters if key not in ways)
-        key = (each.kind, each.attribute, rest)
-        if key not in made:
-            made[key] = Joined(each)
-        joined = made[key]
-        joined.askers[each] = names
-        before, now = dict(joined.strictest.parameters), dict(each.parameters)
+    groups: dict[tuple[Any, ...], Joined] = {}
+    for requirement, names in askers.items():
+        ways = _JOIN.get(requirement.kind, {})
+        rest = tuple((key, value) for key, value in requirement.parameters if key not in ways)
+        key = (requirement.kind, requirement.attribute, rest)
+        if key not in groups:
+            groups[key] = Joined(requirement)
+        joined = groups[key]
+        joined.askers[requirement] = names
+        before, now = dict(joined.strictest.parameters), dict(requirement.parameters)
         both = {name: ways[name](before[name], now[name]) for name in ways if name in now and name in before}
         parameters = tuple(sorted({**now, **before, **both}.items()))
         joined.strictest = joined.strictest._replace(
-            parameters=parameters, note=each.note or joined.strictest.note
+            parameters=parameters, note=requirement.note or joined.strictest.note
         )
         _check_interval(joined)
-    return list(made.values())
+    return list(groups.values())
 
 
 def _check_interval(joined: Joined) -> None:
-    given = dict(joined.strictest.parameters)
-    if joined.strictest.kind == "DeltaPresence" and given["minimum"] > given["maximum"]:
+    parameters = dict(joined.strictest.parameters)
+    if joined.strictest.kind == "DeltaPresence" and parameters["minimum"] > parameters["maximum"]:
         least = max(joined.askers, key=lambda each: dict(each.parameters)["minimum"])
         most = min(joined.askers, key=lambda each: dict(each.parameters)["maximum"])
         raise PlanError(
             f"policies {joined.askers[least][0]!r} and {joined.askers[most][0]!r} contradict each other: "
-            f"one requires δ-presence of at least {given['minimum']}, the other of at most "
-            f"{given['maximum']}. Leave one of them out"
+            f"one requires δ-presence of at least {parameters['minimum']}, the other of at most "
+            f"{parameters['maximum']}. Leave one of them out"
         )
 
 
 def most_demanding(joined: list[Joined]) -> set[str]:
-    """Return the fewest policies that ask for more than others do: without them, less has to hold.
-
-    Nobody, if all ask for the same.
-    """
+    """Return the fewest policies that ask for more than others do; none, if all ask for the same."""
     choices: list[set[str]] = []
-    everybody = {name for each in joined for names in each.askers.values() for name in names}
+    policies = {name for each in joined for names in each.askers.values() for name in names}
     for each in joined:
         ways = _JOIN.get(each.strictest.kind, {})
         for parameter, way in ways.items():
-            values = {dict(asked.parameters).get(parameter) for asked in each.askers} - {None}
+            values = {dict(requirement.parameters).get(parameter) for requirement in each.askers} - {None}
             if len(values) > 1:
                 strict = way(values)
                 choices.append(
                     {
                         name
-                        for asked, names in each.askers.items()
-                        if dict(asked.parameters).get(parameter) == strict
+                        for requirement, names in each.askers.items()
+                        if dict(requirement.parameters).get(parameter) == strict
                         for name in names
                     }
                 )
         whole = {name for names in each.askers.values() for name in names}
-        if whole != everybody:
+        if whole != policies:
             choices.append(whole)
     return min(choices, key=len, default=set())
 
@@ -154,18 +151,18 @@ def most_demanding(joined: list[Joined]) -> set[str]:
 
 
 def join_pseudonyms(
-    asked: Mapping[str, tuple[PseudonymizationMethod, ...]],
+    methods_by_policy: Mapping[str, tuple[PseudonymizationMethod, ...]],
 ) -> dict[str, PseudonymizationMethod]:
-    """Return the method of each column; policies that ask for different ones contradict each other."""
-    made: dict[str, tuple[PseudonymizationMethod, str]] = {}
-    for name, methods in asked.items():
+    """Return the method of each column; refuse policies that ask for different ones."""
+    by_column: dict[str, tuple[PseudonymizationMethod, str]] = {}
+    for policy, methods in methods_by_policy.items():
         for method in methods:
             for column in method.data:
-                other, whose = made.setdefault(str(column), (method, name))
+                other, first_policy = by_column.setdefault(str(column), (method, policy))
                 if other is not method and other != method:
                     raise PlanError(
-                        f"policies {whose!r} and {name!r} contradict each other: {column!r} is "
+                        f"policies {first_policy!r} and {policy!r} contradict each other: {column!r} is "
                         f"pseudonymized by {other.name!r} and by {method.name!r}, or with different keys. "
                         "Agree on one of them"
                     )
-    return {column: method for column, (method, _) in made.items()}
+    return {column: method for column, (method, _) in by_column.items()}

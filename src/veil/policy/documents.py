@@ -1,6 +1,4 @@
-"""Policies as files: LPL as XML or JSON, DPV and ODRL as JSON-LD or Turtle; one in a file, many in a folder or one in each
-line.
-"""
+"""Policies as files: LPL as XML or JSON, DPV and ODRL as JSON-LD or Turtle; one in each file or line."""
 
 from __future__ import annotations
 
@@ -20,18 +18,18 @@ from veil.tables import atomic
 
 SUFFIXES = (".xml", ".json")
 LINKED = (".jsonld", ".ttl")
-"""Endings of linked data, which is read and not written."""
+"""Suffixes of linked data, which is read and not written."""
 
 
 def read(path: str | os.PathLike[str]) -> Policy:
-    """Read a policy from a file. Nothing that it points to is opened or fetched."""
+    """Read a policy from a file. Its references are neither opened nor fetched."""
     return parse(_bytes(Path(path)), str(path))
 
 
 def parse(content: str | bytes, name: str = "policy") -> Policy:
-    """Read the text of a policy: LPL as XML or JSON, DPV or ODRL as JSON-LD or Turtle. `name` begins the messages.
+    """Read a policy from text: LPL as XML or JSON, DPV or ODRL as JSON-LD or Turtle. `name` begins messages.
 
-    What DPV and ODRL say that a policy has no place for is listed by `veil.policy.unmapped_parts`.
+    Statements of DPV and ODRL that have no place in a policy are listed by `veil.policy.unmapped_parts`.
 
     >>> parse('<layeredPrivacyPolicy name="clinic"><purposeList/></layeredPrivacyPolicy>').name
     'clinic'
@@ -58,7 +56,7 @@ def parse(content: str | bytes, name: str = "policy") -> Policy:
 
 
 def _located(make: Callable[[], Policy], name: str) -> Policy:
-    """Make a policy, with the name of its document before what is said against it."""
+    """Make a policy; errors begin with the name of its document."""
     try:
         return make()
     except InputError as error:
@@ -66,30 +64,30 @@ def _located(make: Callable[[], Policy], name: str) -> Policy:
 
 
 def read_all(path: str | os.PathLike[str]) -> dict[str, Policy]:
-    """Read many policies: the files of a folder, each by its name without the suffix; or the lines of a `.jsonl` file, or a
-    single policy, by the name it gives itself.
+    """Read policies by their ids: files of a folder by their names without suffix, lines of a `.jsonl` file
+    or a single policy by the name in the policy.
     """
     place = usable(path)
     if not place.is_dir():
         return _by_name(_lines(place) if place.suffix == ".jsonl" else [(str(place), read(place))])
-    made: dict[str, Policy] = {}
+    policies: dict[str, Policy] = {}
     files: dict[str, Path] = {}
     for file in sorted(each for each in place.iterdir() if each.suffix in (*SUFFIXES, *LINKED)):
-        if file.stem in made:
+        if file.stem in policies:
             raise InputError(f"{file}: another policy has this id: {files[file.stem]}. Rename one of them")
-        made[file.stem], files[file.stem] = read(file), file
-    if not made:
+        policies[file.stem], files[file.stem] = read(file), file
+    if not policies:
         raise InputError(
             f"{path}: contains no policy. Policy files end in {', '.join(SUFFIXES)}, {' or '.join(LINKED)}"
         )
-    return made
+    return policies
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Policy]]:
     try:
-        with path.open("rb") as opened:
+        with path.open("rb") as file:
             number = 0
-            while line := opened.readline(MOST_BYTES + 1):
+            while line := file.readline(MOST_BYTES + 1):
                 number += 1
                 if line.strip():
                     name = f"{path}, line {number}"
@@ -98,29 +96,29 @@ def _lines(path: Path) -> Iterator[tuple[str, Policy]]:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _by_name(given: Any) -> dict[str, Policy]:
-    made: dict[str, Policy] = {}
-    for place, policy in given:
+def _by_name(named_policies: Any) -> dict[str, Policy]:
+    policies: dict[str, Policy] = {}
+    for place, policy in named_policies:
         if not policy.name:
             raise InputError(f"{place}: the policy has no name, so records cannot refer to it. Give it one")
-        if policy.name in made:
+        if policy.name in policies:
             raise InputError(f"{place}: another policy has the name {policy.name!r}. Rename one of them")
-        made[policy.name] = policy
-    return made
+        policies[policy.name] = policy
+    return policies
 
 
-def as_policies(given: Any) -> dict[str, Policy]:
-    """Return policies by their ids, from a mapping, a list of policies, one policy, or the path of a file or folder."""
-    if isinstance(given, Policy):
-        return _by_name([("the policy", given)])
-    if isinstance(given, str | os.PathLike):
-        return read_all(given)
-    if isinstance(given, Mapping):
-        for key, each in given.items():
+def as_policies(policies: Any) -> dict[str, Policy]:
+    """Return policies by their ids, from a mapping, a list, one policy, or the path of a file or folder."""
+    if isinstance(policies, Policy):
+        return _by_name([("the policy", policies)])
+    if isinstance(policies, str | os.PathLike):
+        return read_all(policies)
+    if isinstance(policies, Mapping):
+        for key, each in policies.items():
             if not isinstance(each, Policy):
                 raise InputError(f"policy {key!r} should be a Policy (see veil.policy.read), not {each!r}")
-        return {str(key): each for key, each in given.items()}
-    return _by_name((f"policy {at + 1}", each) for at, each in enumerate(given))
+        return {str(key): each for key, each in policies.items()}
+    return _by_name((f"policy {at + 1}", each) for at, each in enumerate(policies))
 
 
 def to_json(policy: Policy) -> str:
@@ -147,8 +145,8 @@ def write(policy: Policy, path: str | os.PathLike[str], *, overwrite: bool = Fal
 
 def _bytes(path: Path) -> bytes:
     try:
-        with usable(path).open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
+        with usable(path).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file. Check the path of the policy") from None
     except IsADirectoryError:

@@ -1,12 +1,12 @@
-"""What a Layered Privacy Language policy consists of.
+"""The elements of a Layered Privacy Language policy.
 
-Each class is one element, and each of its fields says how documents spell it: that is the single source for readers,
-writers and both schemas. What a document has beyond that is kept in `extra` and written back.
+Each class is one element, and each of its fields declares how documents spell it: the single source for
+readers, writers and both schemas. All else in a document is kept in `extra` and written back.
 
 Elements that are no more than a name or a value (data categories, rights, entries of a hierarchy …) are text.
 """
 
-# ruff: noqa: RUF009 (what is called here declares a field)
+# ruff: noqa: RUF009 (these calls declare fields)
 from __future__ import annotations
 
 import dataclasses
@@ -18,63 +18,65 @@ from typing import Any, Literal, NamedTuple, TypeVar
 Kind = Literal["text", "flag", "one", "many", "texts"]
 
 
-class Spelled(NamedTuple):
-    """How documents spell a field."""
+class Spelling(NamedTuple):
+    """The spelling of a field in documents."""
 
     name: str
     kind: Kind
     aliases: tuple[str, ...] = ()
     element: str = ""
-    """The class of an element, by its name; of texts, the attribute that holds the text."""
+    """The name of the class of an element; for texts, the attribute that holds the text."""
     wrapped: bool = False
     """Whether the canonical form has a list around the elements."""
 
 
 class Text(str):
-    """A name or value whose element has more to say."""
+    """A name or value with the other contents of its element."""
 
     extra: dict[str, Any]
     __slots__ = ("extra",)
 
     def __new__(cls, text: str, extra: dict[str, Any]) -> Text:
-        """Return the text with what else its element says."""
-        made = super().__new__(cls, text)
-        made.extra = extra
-        return made
+        """Return the text with the other contents of its element."""
+        result = super().__new__(cls, text)
+        result.extra = extra
+        return result
 
 
 def _text(name: str, *aliases: str) -> Any:
-    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "text", aliases)})
+    return dataclasses.field(default=None, metadata={"spelling": Spelling(name, "text", aliases)})
 
 
 def _flag(name: str, *aliases: str) -> Any:
-    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "flag", aliases)})
+    return dataclasses.field(default=None, metadata={"spelling": Spelling(name, "flag", aliases)})
 
 
 def _one(element: str, name: str, *aliases: str) -> Any:
-    return dataclasses.field(default=None, metadata={"spelled": Spelled(name, "one", aliases, element)})
+    return dataclasses.field(default=None, metadata={"spelling": Spelling(name, "one", aliases, element)})
 
 
 def _many(element: str, name: str, *aliases: str, wrapped: bool = True) -> Any:
     return dataclasses.field(
-        default=(), metadata={"spelled": Spelled(name, "many", aliases, element, wrapped)}
+        default=(), metadata={"spelling": Spelling(name, "many", aliases, element, wrapped)}
     )
 
 
 def _texts(name: str, *aliases: str, key: str = "name", wrapped: bool = False) -> Any:
-    return dataclasses.field(default=(), metadata={"spelled": Spelled(name, "texts", aliases, key, wrapped)})
+    return dataclasses.field(
+        default=(), metadata={"spelling": Spelling(name, "texts", aliases, key, wrapped)}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """What every element has: room for what nobody knows."""
+    """The common part of all elements: room for unknown contents."""
 
     extra: dict[str, Any] = dataclasses.field(default_factory=dict, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described(Element):
-    """What most elements have: words for people."""
+    """The common part of most elements: labels for readers."""
 
     header: tuple[Label, ...] = _many("Label", "header", "head")
     description: tuple[Label, ...] = _many("Label", "description", "desc", "descr")
@@ -82,7 +84,7 @@ class Described(Element):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Described):
-    """What may be accepted or refused by itself, beside purposes and data."""
+    """An element that may be accepted or refused by itself, besides purposes and data."""
 
     accepted: bool | None = _flag("accepted")
     point_of_acceptance: str | None = _text("pointOfAcceptance")
@@ -109,7 +111,7 @@ _NO_SAFEGUARD = frozenset(("", "-", "none", "no", "null", "n/a", "keine", "nein"
 
 @dataclass(frozen=True, slots=True)
 class Entity(Part):
-    """Somebody: the data source, a recipient, a controller, a data protection officer or an authority."""
+    """A person or body: data source, recipient, controller, data protection officer or authority."""
 
     name: str | None = _text("name")
     classification: str | None = _text("classification")
@@ -129,7 +131,7 @@ class Entity(Part):
 
     @property
     def has_safeguards(self) -> bool:
-        """Whether a safeguard is named: a blank, or a word that says there is none, names nothing."""
+        """Whether a safeguard is named; blanks and words such as "none" do not count."""
         return any(each.strip().casefold() not in _NO_SAFEGUARD for each in self.safeguards)
 
 
@@ -254,43 +256,40 @@ ELEMENTS: dict[str, type[Any]] = {
 }
 
 
-_spelled: dict[type[Any], dict[str, Spelled]] = {}
+_spellings: dict[type[Any], dict[str, Spelling]] = {}
 
 
-def spelled(element: type[Any]) -> dict[str, Spelled]:
-    """Return how documents spell each field of an element."""
-    if element not in _spelled:
-        fields = sorted(
-            dataclasses.fields(element), key=lambda each: each.kw_only is True
-        )  # its own come first
-        _spelled[element] = {
-            each.name: each.metadata["spelled"] for each in fields if "spelled" in each.metadata
-        }
-    return _spelled[element]
+def spellings(element: type[Any]) -> dict[str, Spelling]:
+    """Return the spelling of each field of an element."""
+    if element not in _spellings:
+        fields = sorted(dataclasses.fields(element), key=lambda each: each.kw_only is True)  # own ones first
+        declared = [each for each in fields if "spelling" in each.metadata]
+        _spellings[element] = {each.name: each.metadata["spelling"] for each in declared}
+    return _spellings[element]
 
 
 _MOST = 200_000
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 _Element = TypeVar("_Element")
 
 
-def once(function: Callable[[_Element], _Made]) -> Callable[[_Element], _Made]:
-    """Let a function of an element remember its results, by identity.
+def cached_by_identity(function: Callable[[_Element], _Result]) -> Callable[[_Element], _Result]:
+    """Cache the results of a function of an element, by the identity of the element.
 
-    Readers hand out equal parts of many policies as one object, so what is found out of it once holds for all of them. To
-    hash an element would take longer than most such functions do. What fails is tried again.
+    Readers return equal parts of many policies as one object, so that one result serves all of them. Hashing
+    an element would take longer than most such functions do. Errors are not cached.
     """
-    known: dict[int, tuple[_Element, _Made]] = {}
+    cache: dict[int, tuple[_Element, _Result]] = {}
 
     @functools.wraps(function)
-    def remembering(element: _Element) -> _Made:
-        found = known.get(id(element))
-        if found is not None:
-            return found[1]  # the element is held, so that nobody else has its id
-        made = function(element)
-        if len(known) >= _MOST:
-            known.clear()
-        known[id(element)] = (element, made)
-        return made
+    def with_cache(element: _Element) -> _Result:
+        entry = cache.get(id(element))
+        if entry is not None:
+            return entry[1]  # the cache holds the element, so that no other has its id
+        result = function(element)
+        if len(cache) >= _MOST:
+            cache.clear()
+        cache[id(element)] = (element, result)
+        return result
 
-    return remembering
+    return with_cache

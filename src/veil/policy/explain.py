@@ -1,4 +1,4 @@
-"""A policy in plain words: what it allows, to whom, for how long, and what Veil makes of it."""
+"""A policy in plain words: what it allows, to whom, for how long, and how Veil interprets it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GROUPS = {
 
 
 def explain(policy: Policy, on: date | None = None) -> list[str]:
-    """Say what a policy means, line by line. What was refused on a day (today) and what is wrong come last."""
+    """Explain a policy, line by line. The parts refused on a day (today) and the problems come last."""
     lines = [f"policy {policy.name!r}, version {policy.version}"]
     if policy.source is not None and policy.source.name:
         lines.append(f"given by {policy.source.name!r}")
@@ -33,12 +33,12 @@ def explain(policy: Policy, on: date | None = None) -> list[str]:
         lines += ["", *_purpose(purpose)]
     for depth, under in enumerate(_chain(policy), start=1):
         lines.append(f"under policy {under.name!r} ({depth} below)")
-    found = [*check(policy, on=on), *check_chain(policy)]
+    problems = [*check(policy, on=on), *check_chain(policy)]
     for title, refused in (("what was refused:", True), ("what is wrong:", False)):
-        told = [each for each in found if each.refused == refused]
-        if told:
+        group = [each for each in problems if each.refused == refused]
+        if group:
             lines += ["", title]
-            lines += [f"  {'' if each.grave or refused else '(a gap) '}{each}" for each in told]
+            lines += [f"  {'' if each.grave or refused else '(a gap) '}{each}" for each in group]
     return lines
 
 
@@ -66,8 +66,8 @@ def _purpose(purpose: Purpose) -> Iterator[str]:
         yield f"  recipient {each.name!r}{secret}{abroad}{refused}"
     if purpose.retention is not None:
         kind, point = kind_of(purpose.retention), purpose.retention.point_in_time
-        told = {"afterpurpose": f"until {point} after the purpose has ended", "fixeddate": f"until {point}"}
-        yield f"  kept {told.get(kind, 'without an end')}"
+        ends = {"afterpurpose": f"until {point} after the purpose has ended", "fixeddate": f"until {point}"}
+        yield f"  kept {ends.get(kind, 'without an end')}"
     for data in purpose.data:
         try:
             group, levels = group_of(data), levels_of(data)
@@ -79,13 +79,13 @@ def _purpose(purpose: Purpose) -> Iterator[str]:
         refused = "refused, so withheld; " if data.accepted is False else ""
         yield f"  {data.name!r}: {refused}{group}, {_GROUPS[group]}{own}{most}"
     for method in purpose.pseudonymization:
-        kept = (
+        publication = (
             f"published as {method.attr_name!r}"
             if method.attr_name
             else "not published where models are asked for"
         )
         try:
-            yield f"  pseudonyms of {', '.join(map(repr, map(str, method.data)))} by {title_of_method(method)}: {kept}"
+            yield f"  pseudonyms of {', '.join(map(repr, map(str, method.data)))} by {title_of_method(method)}: {publication}"
         except VeilError as error:
             yield f"  {error}"
     yield from _models(purpose)
@@ -95,26 +95,26 @@ def _models(purpose: Purpose) -> Iterator[str]:
     models = []
     for each in purpose.models:
         try:
-            asked = requirements(each, sensitive_names(purpose))
+            conditions = requirements(each, sensitive_names(purpose))
         except VeilError as error:
             yield f"  {error}"
             continue
-        for one in asked:
-            given = ", ".join(f"{key} = {value}" for key, value in one.parameters)
-            of = "" if one.attribute is None else f" of {one.attribute!r}"
-            yield f"  model {title_of(each.name or '')}{of}" + (f" ({given})" if given else "")
-            if one.note:
-                yield f"    {one.note}"
+        for requirement in conditions:
+            parameters = ", ".join(f"{key} = {value}" for key, value in requirement.parameters)
+            of = "" if requirement.attribute is None else f" of {requirement.attribute!r}"
+            yield f"  model {title_of(each.name or '')}{of}" + (f" ({parameters})" if parameters else "")
+            if requirement.note:
+                yield f"    {requirement.note}"
             try:
-                model = one.model()
+                model = requirement.model()
             except VeilError:
                 continue
             models.append(model)
             if model.attacks:
                 yield f"    defends against {', '.join(model.attacks)}"
     if len(models) > 1:
-        found = weakest(models)
-        for model, steps in found.proofs:
+        substitution = weakest(models)
+        for model, steps in substitution.proofs:
             yield f"  {model} follows from the others:"
             for step in steps:
                 yield f"    {step}"

@@ -1,7 +1,7 @@
 """Fides dataset files: which roles their data categories propose for columns.
 
-Fides marks the fields of a data set with categories such as `user.contact.email`. That tells what a column is about, not
-what an attacker knows: so these are proposals, and a person decides. What no rule knows is listed as such.
+Categories such as `user.contact.email` describe the contents of a field, not the knowledge of an attacker: so
+roles are proposals, and a person decides. Fields that no rule knows are listed as such.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FidesField(NamedTuple):
     column: str
     categories: tuple[str, ...]
     role: Role | None
-    """None if no rule knows one of its categories, or it has none: a person has to say it."""
+    """None if no rule knows one of its categories, or it has none: a person has to decide."""
 
 
 def propose_roles(path: str | os.PathLike[str]) -> list[FidesField]:
@@ -76,16 +76,16 @@ def propose_roles(path: str | os.PathLike[str]) -> list[FidesField]:
     if not isinstance(sets, list):
         raise InputError(f"{path}: is not a Fides dataset file, which begins with `dataset:`")
     return [
-        found
+        field
         for each in sets
         for collection in _list(each, "collections")
-        for found in _fields(collection, str(collection.get("name")), "")
+        for field in _fields(collection, str(collection.get("name")), "")
     ]
 
 
 def _list(tree: Any, key: str) -> list[Any]:
-    found = tree.get(key) if isinstance(tree, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    members = tree.get(key) if isinstance(tree, dict) else None
+    return [each for each in members if isinstance(each, dict)] if isinstance(members, list) else []
 
 
 def _fields(tree: Any, collection: str, prefix: str) -> Iterator[FidesField]:
@@ -95,15 +95,15 @@ def _fields(tree: Any, collection: str, prefix: str) -> Iterator[FidesField]:
         if inner:
             yield from _fields(each, collection, f"{name}.")
         else:
-            given = each.get("data_categories")
-            categories = tuple(map(str, given)) if isinstance(given, list) else ()
+            marks = each.get("data_categories")
+            categories = tuple(map(str, marks)) if isinstance(marks, list) else ()
             yield FidesField(collection, name, categories, _role(categories))
 
 
 def _role(categories: tuple[str, ...]) -> Role | None:
     """Return the strictest role of some categories.
 
-    >>> _role(("user.contact.email",)), _role(("user.gender", "user.health_and_medical")), _role(("user.hobby",))
+    >>> _role(("user.contact.email",)), _role(("user.gender", "user.genetic")), _role(("user.hobby",))
     ('identifying', 'quasi-identifying', None)
     """
     roles = [_role_of(each) for each in categories]

@@ -1,4 +1,4 @@
-"""Trees to policies and back: both shapes of LPL are read, the first one is written.
+"""Conversion of trees to policies and back: both shapes of LPL are read, the first one is written.
 
 The first has lists with their elements in them (`purposeList: {purpose: […]}`); the second has bare lists
 (`purposeList: […]`), and as XML it is a dump with `root` and `item`.
@@ -11,23 +11,23 @@ from typing import Any
 
 from veil.base.untrusted import TEXT, scalar_text
 from veil.errors import InputError
-from veil.policy.elements import ELEMENTS, Policy, Spelled, Text, spelled
+from veil.policy.elements import ELEMENTS, Policy, Spelling, Text, spellings
 
 ROOT = "layeredPrivacyPolicy"
 
-Read = Callable[[Any, str], Any]
+Reader = Callable[[Any, str], Any]
 
 
 def from_tree(tree: Any, place: str = "") -> Policy:
     """Return the policy that a tree spells.
 
-    >>> from_tree({"layeredPrivacyPolicy": {"name": "clinic", "purposeList": [{"name": "research"}]}}).purposes[0].name
+    >>> from_tree({"layeredPrivacyPolicy": {"purposeList": [{"name": "research"}]}}).purposes[0].name
     'research'
     """
     tree = _unwrap(tree, place)
-    made = _build("Policy", tree, place or ROOT)
-    assert isinstance(made, Policy)
-    return made
+    policy = _build("Policy", tree, place or ROOT)
+    assert isinstance(policy, Policy)
+    return policy
 
 
 def to_tree(policy: Policy) -> dict[str, Any]:
@@ -57,42 +57,42 @@ def _unwrap(tree: Any, place: str) -> Any:
 
 _SHARED = frozenset({"Data", "Entity", "PrivacyModel", "PseudonymizationMethod", "Retention"})
 _MOST = 100_000
-_seen: dict[tuple[str, str], Any] = {}
-"""Parts that many policies have alike, by their spelling: each is built once."""
+_shared_parts: dict[tuple[str, str], Any] = {}
+"""Equal parts of many policies, by their spelling: each is built once."""
 
 
 def _build_shared(element: str, tree: Any, place: str) -> Any:
     key = element, repr(tree)
-    found = _seen.get(key)
-    if found is None:
-        found = _build(element, tree, place)
-        if len(_seen) >= _MOST:
-            _seen.clear()
-        _seen[key] = found
-    return found
+    part = _shared_parts.get(key)
+    if part is None:
+        part = _build(element, tree, place)
+        if len(_shared_parts) >= _MOST:
+            _shared_parts.clear()
+        _shared_parts[key] = part
+    return part
 
 
 def _build(element: str, tree: Any, place: str) -> Any:
     if not isinstance(tree, dict):
         raise InputError(f"{place}: should be an element with parts, not {_show(tree)}")
     fields = _FIELDS[element]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in tree.items():
-        found = fields.get(key) or fields.get(key.lower())
-        if found is None:
+        field = fields.get(key) or fields.get(key.lower())
+        if field is None:
             extra[key] = value
             continue
-        name, read = found
-        made = read(value, f"{place}.{key}")
-        if name in given and given[name] != made:
-            if not isinstance(made, tuple):
+        name, reader = field
+        parsed = reader(value, f"{place}.{key}")
+        if name in values and values[name] != parsed:
+            if not isinstance(parsed, tuple):
                 raise InputError(
-                    f"{place}.{key}: appears twice, as {_show(given[name])} and {_show(made)}. Write it once"
+                    f"{place}.{key}: appears twice, as {_show(values[name])} and {_show(parsed)}. Write it once"
                 )
-            made = given[name] + made
-        given[name] = made
-    return ELEMENTS[element](**given, extra=extra) if extra else ELEMENTS[element](**given)
+            parsed = values[name] + parsed
+        values[name] = parsed
+    return ELEMENTS[element](**values, extra=extra) if extra else ELEMENTS[element](**values)
 
 
 def _read_text(value: Any, place: str) -> str | None:
@@ -126,14 +126,14 @@ def _read_flag(value: Any, place: str) -> bool | None:
     if isinstance(value, bool) or value is None:
         return value
     text = _read_text(value, place)
-    found = _FLAGS.get(str(text).strip().lower())
-    if found is None:
+    flag = _FLAGS.get(str(text).strip().lower())
+    if flag is None:
         raise InputError(f"{place}: should be true or false, not {_show(text)}")
-    return found
+    return flag
 
 
 def _items(value: Any, names: frozenset[str]) -> list[Any]:
-    """Return the elements of a list, whatever is wrapped around them."""
+    """Return the elements of a list without their wrappers."""
     if value is None or value == "":
         return []
     if isinstance(value, list):
@@ -160,7 +160,7 @@ def _is_wrapper(value: dict[str, Any], names: frozenset[str]) -> bool:
     return bool(value)
 
 
-def _reader(field: Spelled) -> Read:
+def _reader(field: Spelling) -> Reader:
     if field.kind == "text":
         return _read_text
     if field.kind == "flag":
@@ -170,7 +170,7 @@ def _reader(field: Spelled) -> Read:
         return lambda value, place: _read_one(field, value, place)
     if field.kind == "texts":
         return lambda value, place: tuple(
-            _named(each, field, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
+            _read_name(each, field, f"{place}[{at}]") for at, each in enumerate(_items(value, names))
         )
     if field.element == "Policy":
         return lambda value, place: tuple(
@@ -183,7 +183,7 @@ def _reader(field: Spelled) -> Read:
     )
 
 
-def _read_one(field: Spelled, value: Any, place: str) -> Any:
+def _read_one(field: Spelling, value: Any, place: str) -> Any:
     if isinstance(value, list):
         if len(value) > 1:
             raise InputError(f"{place}: appears {len(value)} times. Write it once")
@@ -194,8 +194,8 @@ def _read_one(field: Spelled, value: Any, place: str) -> Any:
     return build(field.element, value, place)
 
 
-def _named(value: Any, field: Spelled, place: str) -> str:
-    """Read an element that is no more than a name or a value."""
+def _read_name(value: Any, field: Spelling, place: str) -> str:
+    """Read an element that is only a name or a value."""
     if not isinstance(value, dict):
         return str(_read_text(value, place))
     for key in (field.element, "name", "value", TEXT):
@@ -206,7 +206,7 @@ def _named(value: Any, field: Spelled, place: str) -> str:
     raise InputError(f"{place}: has no {field.element!r}, only {_show(sorted(value))}")
 
 
-def _wrappers(field: Spelled) -> frozenset[str]:
+def _wrappers(field: Spelling) -> frozenset[str]:
     names = {name.lower() for name in (field.name, *field.aliases)} | {"item"}
     if field.element == "Label":
         names.add("label")
@@ -217,17 +217,17 @@ def _wrappers(field: Spelled) -> frozenset[str]:
     return frozenset(names | {f"{name}list" for name in names})
 
 
-def _fields(element: str) -> dict[str, tuple[str, Read]]:
-    made: dict[str, tuple[str, Read]] = {}
-    for name, field in spelled(ELEMENTS[element]).items():
-        read = _reader(field)
+def _fields(element: str) -> dict[str, tuple[str, Reader]]:
+    fields: dict[str, tuple[str, Reader]] = {}
+    for name, field in spellings(ELEMENTS[element]).items():
+        reader = _reader(field)
         for key in (field.name, *field.aliases):
-            spellings = {key, key.lower()}
+            variants = {key, key.lower()}
             if field.kind in ("many", "texts"):
-                spellings |= {f"{key}List", f"{key.lower()}list", f"{key}s"}
-            for each in spellings:
-                made.setdefault(each, (name, read))
-    return made
+                variants |= {f"{key}List", f"{key.lower()}list", f"{key}s"}
+            for variant in variants:
+                fields.setdefault(variant, (name, reader))
+    return fields
 
 
 _FIELDS = {element: _fields(element) for element in ELEMENTS}
@@ -243,27 +243,27 @@ def _show(value: Any) -> str:
 
 def _plain(element: str, value: Any) -> dict[str, Any]:
     tree: dict[str, Any] = {}
-    for name, field in spelled(ELEMENTS[element]).items():
-        held = getattr(value, name)
-        if held is None or held == ():
+    for name, field in spellings(ELEMENTS[element]).items():
+        content = getattr(value, name)
+        if content is None or content == ():
             continue
         if field.kind in ("text", "flag"):
-            tree[field.name] = held
+            tree[field.name] = content
         elif field.kind == "one":
-            tree[field.name] = _plain(field.element, held)
+            tree[field.name] = _plain(field.element, content)
         else:
-            tree |= _list(field, held)
+            tree |= _list(field, content)
     tree.update(value.extra)
     return tree
 
 
-def _list(field: Spelled, held: tuple[Any, ...]) -> dict[str, Any]:
+def _list(field: Spelling, members: tuple[Any, ...]) -> dict[str, Any]:
     if field.kind == "texts":
-        items = [{field.element: str(each), **getattr(each, "extra", {})} for each in held]
+        items = [{field.element: str(each), **getattr(each, "extra", {})} for each in members]
     elif field.element == "Policy":
-        items = [{ROOT: _plain("Policy", each)} for each in held]
+        items = [{ROOT: _plain("Policy", each)} for each in members]
     else:
-        items = [_plain(field.element, each) for each in held]
+        items = [_plain(field.element, each) for each in members]
     if not field.wrapped:
         return {field.name: items}
     return {f"{field.name}List": {"label" if field.element == "Label" else field.name: items}}

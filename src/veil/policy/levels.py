@@ -1,11 +1,11 @@
-"""How coarse one person's value must be and may become, as the policy says it."""
+"""The levels of one person's value that a policy requires at least and allows at most."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from veil.errors import PlanError, did_you_mean
-from veil.policy.elements import Data, once
+from veil.policy.elements import Data, cached_by_identity
 from veil.policy.names import plain
 
 
@@ -18,7 +18,7 @@ class Levels(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether the policy says nothing."""
+        """Whether the policy restricts nothing."""
         return not self.chain and self.least == 0 and self.most is None
 
 
@@ -28,11 +28,11 @@ GENERALIZING, REMOVING = ("", "generalization", "generalisation"), ("deletion", 
 _TITLES = ("Generalization", "Suppression", "Deletion")
 
 
-@once
+@cached_by_identity
 def levels_of(data: Data) -> Levels:
     """Return the levels of a datum, checked.
 
-    Suppression and deletion without levels hide the value: it becomes the last of its list, or `*` without a list.
+    Suppression and deletion without levels lead to the last entry of the list, or to `*` without a list.
 
     >>> from veil.policy.elements import AnonymizationMethod, Attribute
     >>> bounds = Attribute("min", "1"), Attribute("Maximum Level", "2")
@@ -42,7 +42,7 @@ def levels_of(data: Data) -> Levels:
     method = data.method
     if method is None:
         return FREE
-    given: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for each in method.attributes:
         key = plain(each.key or "")
         which = "min" if key in _LEAST else "max" if key in _MOST else None
@@ -56,9 +56,9 @@ def levels_of(data: Data) -> Levels:
             raise PlanError(
                 f"the level {each.key!r} of {data.name!r} should be a whole number from 0, not {each.value!r}"
             )
-        if which in given and given[which] != int(text):
+        if which in bounds and bounds[which] != int(text):
             raise PlanError(f"the level {each.key!r} of {data.name!r} appears twice. Write it once")
-        given[which] = int(text)
+        bounds[which] = int(text)
     chain = tuple(map(str, method.entries))
     name = plain(method.name or "")
     if name not in (*GENERALIZING, *REMOVING):
@@ -66,15 +66,15 @@ def levels_of(data: Data) -> Levels:
             f"there is no anonymization method {method.name!r}, of {data.name!r}."
             f"{did_you_mean(method.name or '', _TITLES)} Choose one of {', '.join(_TITLES)}"
         )
-    if not given:
+    if not bounds:
         if name in REMOVING:
             last = max(1, len(chain) - 1)
             return Levels(chain, last, last)
         return Levels(chain, 0, None) if chain else FREE
-    if len(given) == 1:
-        there, other = ("min", "max") if "min" in given else ("max", "min")
+    if len(bounds) == 1:
+        there, other = ("min", "max") if "min" in bounds else ("max", "min")
         raise PlanError(f"{data.name!r} has {there} without {other}. Give both levels")
-    least, most = given["min"], given["max"]
+    least, most = bounds["min"], bounds["max"]
     top = len(chain) - 1 if chain else None
     if least > most:
         raise PlanError(f"min {least} of {data.name!r} is above max {most}. Lower it, or raise max")

@@ -1,7 +1,7 @@
-"""The names of privacy models in policies, as the literature and tools write them, and what each asks for.
+"""The names of privacy models in policies, as in the literature and in tools, and their requirements.
 
-Case, spaces, hyphens and brackets do not count. What is asked is a `Requirement`: it knows the model, its parameters and
-the column, and becomes a model of Veil once hierarchies are there.
+Case, spaces, hyphens and brackets do not count. A `Requirement` knows the model, its parameters and the
+column, and becomes a model of Veil once there are hierarchies.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ from veil.models import (
     TCloseness,
 )
 from veil.policy import elements
-from veil.policy.elements import once
+from veil.policy.elements import cached_by_identity
 
 
 class Requirement(NamedTuple):
-    """What a policy asks of the whole table, for one column where the model speaks of one."""
+    """A requirement of a policy on the whole table, for one column where the model is about one."""
 
     kind: str
     attribute: str | None
     parameters: tuple[tuple[str, Any], ...]
     note: str = ""
-    """What a name that can mean several things is taken for."""
+    """How an ambiguous name is interpreted."""
 
     @property
     def speaks_of_people(self) -> bool:
-        """Whether it compares the release with the people that it was chosen from, and not with their number alone."""
+        """Whether the model compares the release with the population, not only with its size."""
         return self.kind in ("DeltaPresence", "Inclusion") or (
             self.kind == "KMap" and "population" not in dict(self.parameters)
         )
 
     def model(self, hierarchies: Mapping[str, Any] | None = None, subset: Any = None) -> PrivacyModel:
-        """Return the model of Veil. The hierarchical distance needs the hierarchy of the column; models that speak of a
-        population, the rows that are released of it.
+        """Return the model of Veil. The hierarchical distance needs the hierarchy of the column; models of a
+        population need the rows of it that are released.
         """
-        given = dict(self.parameters)
+        parameters = dict(self.parameters)
         if self.speaks_of_people:
-            given["subset"] = subset
+            parameters["subset"] = subset
         if self.attribute is not None:
-            given["attribute"] = self.attribute
-        if given.get("distance") == "hierarchical":
-            known = (hierarchies or {}).get(str(self.attribute))
-            if known is None:
+            parameters["attribute"] = self.attribute
+        if parameters.get("distance") == "hierarchical":
+            hierarchy = (hierarchies or {}).get(str(self.attribute))
+            if hierarchy is None:
                 raise PlanError(
                     f"the hierarchical distance of {self.attribute!r} needs its hierarchy: list it in the policy "
                     "(HierarchyEntry), or give `hierarchies`"
                 )
-            given["hierarchy"] = known
-        made: PrivacyModel = _MODELS[self.kind](**given)
-        return made
+            parameters["hierarchy"] = hierarchy
+        model: PrivacyModel = _MODELS[self.kind](**parameters)
+        return model
 
 
-class _Named(NamedTuple):
+class _ModelName(NamedTuple):
     title: str
     kind: str
     needed: tuple[str, ...]
@@ -94,27 +94,27 @@ _MODELS: dict[str, type[Any]] = {
 _MONEY = ("benefit", "publisher_loss", "adversary_gain", "cost")
 
 
-def _closeness(title: str, distance: str, note: str = "") -> _Named:
-    return _Named(title, "TCloseness", ("t",), {"distance": distance}, ("order",), True, note)
+def _closeness(title: str, distance: str, note: str = "") -> _ModelName:
+    return _ModelName(title, "TCloseness", ("t",), {"distance": distance}, ("order",), True, note)
 
 
-def _profit(title: str, attacker: str, no_attack: bool) -> _Named:
-    return _Named(title, "Profitability", (), {"attacker": attacker, "no_attack": no_attack}, _MONEY)
+def _profit(title: str, attacker: str, no_attack: bool) -> _ModelName:
+    return _ModelName(title, "Profitability", (), {"attacker": attacker, "no_attack": no_attack}, _MONEY)
 
 
-_KNOWN = (
-    _Named("k-Anonymity", "KAnonymity", ("k",)),
-    _Named("k-Map", "KMap", ("k",), {}, ("population", "significance")),
-    _Named("Distinct-l-Diversity", "DistinctLDiversity", ("l",), speaks_of_column=True),
-    _Named(
+_MODEL_NAMES = (
+    _ModelName("k-Anonymity", "KAnonymity", ("k",)),
+    _ModelName("k-Map", "KMap", ("k",), {}, ("population", "significance")),
+    _ModelName("Distinct-l-Diversity", "DistinctLDiversity", ("l",), speaks_of_column=True),
+    _ModelName(
         "l-Diversity",
         "DistinctLDiversity",
         ("l",),
         speaks_of_column=True,
         note="bare l-diversity is read as distinct l-diversity",
     ),
-    _Named("Entropy-l-Diversity", "EntropyLDiversity", ("l",), speaks_of_column=True),
-    _Named("Recursive-(c,l)-Diversity", "RecursiveCLDiversity", ("c", "l"), speaks_of_column=True),
+    _ModelName("Entropy-l-Diversity", "EntropyLDiversity", ("l",), speaks_of_column=True),
+    _ModelName("Recursive-(c,l)-Diversity", "RecursiveCLDiversity", ("c", "l"), speaks_of_column=True),
     _closeness("Ordered Distance t-Closeness", "ordered"),
     _closeness("Equal Distance t-Closeness", "equal"),
     _closeness("Hierarchical Distance t-Closeness", "hierarchical"),
@@ -123,16 +123,16 @@ _KNOWN = (
         "equal",
         "bare t-closeness is read with the equal distance, which implies the ordered and the hierarchical one",
     ),
-    _Named(
+    _ModelName(
         "delta-Disclosure Privacy",
         "DeltaDisclosure",
         ("delta",),
         speaks_of_column=True,
         note="values that do not occur in a class are not judged",
     ),
-    _Named("Basic beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": False}, (), True),
-    _Named("Enhanced beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": True}, (), True),
-    _Named(
+    _ModelName("Basic beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": False}, (), True),
+    _ModelName("Enhanced beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": True}, (), True),
+    _ModelName(
         "beta-Likeness",
         "BetaLikeness",
         ("beta",),
@@ -141,24 +141,24 @@ _KNOWN = (
         True,
         "bare β-likeness is read as the enhanced form, which implies the basic one",
     ),
-    _Named("(alpha,k)-Anonymity", "AlphaKAnonymity", ("alpha", "k"), speaks_of_column=True),
-    _Named("delta-Presence", "DeltaPresence", ("minimum", "maximum")),
-    _Named("Inclusion", "Inclusion", (), note="inclusion protects nothing by itself"),
+    _ModelName("(alpha,k)-Anonymity", "AlphaKAnonymity", ("alpha", "k"), speaks_of_column=True),
+    _ModelName("delta-Presence", "DeltaPresence", ("minimum", "maximum")),
+    _ModelName("Inclusion", "Inclusion", (), note="inclusion protects nothing by itself"),
     _profit("Profitability Prosecutor", "prosecutor", False),
     _profit("Profitability Journalist", "journalist", False),
     _profit("Profitability Prosecutor No Attack", "prosecutor", True),
     _profit("Profitability Journalist No Attack", "journalist", True),
-    _Named("(e,d)-Differential Privacy", "SafePub", ("epsilon", "delta")),
-    _Named("Average Risk", "AverageReidentificationRisk", ("average",), {}, ("highest", "at_risk")),
-    _Named("Population Uniqueness", "PopulationUniqueness", ("threshold", "population"), {}, ("model",)),
-    _Named("Sample Uniqueness", "SampleUniqueness", ("threshold",)),
+    _ModelName("(e,d)-Differential Privacy", "SafePub", ("epsilon", "delta")),
+    _ModelName("Average Risk", "AverageReidentificationRisk", ("average",), {}, ("highest", "at_risk")),
+    _ModelName("Population Uniqueness", "PopulationUniqueness", ("threshold", "population"), {}, ("model",)),
+    _ModelName("Sample Uniqueness", "SampleUniqueness", ("threshold",)),
 )
 
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "δ": "delta", "ε": "e", "ℓ": "l"})
 
 
 def plain(name: str) -> str:
-    """Return a name without what does not count: case, spaces, hyphens, brackets and commas.
+    """Return a name without case, spaces, hyphens, brackets and commas, which do not count.
 
     >>> plain("Recursive-(c,l)-Diversity") == plain("recursive (c, l) diversity")
     True
@@ -166,7 +166,7 @@ def plain(name: str) -> str:
     return re.sub(r"[\s\-_‐-―(),.]+", "", name.casefold().translate(_GREEK))
 
 
-_BY_NAME = {plain(each.title): each for each in _KNOWN}
+_BY_NAME = {plain(each.title): each for each in _MODEL_NAMES}
 _BY_NAME |= {
     plain(alias): _BY_NAME[plain(title)]
     for alias, title in {
@@ -216,35 +216,35 @@ _PARAMETERS = {
 
 
 def requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
-    """Return what a model of a policy asks; of each sensitive column, if it names none and speaks of one.
+    """Return the requirements of a model; one for each sensitive column, if it needs a column and names none.
 
-    >>> asked = elements.PrivacyModel("l-diversity", (elements.Attribute("L", "3"),))
-    >>> [each.model() for each in requirements(asked, ("disease",))]
+    >>> diversity = elements.PrivacyModel("l-diversity", (elements.Attribute("L", "3"),))
+    >>> [each.model() for each in requirements(diversity, ("disease",))]
     [DistinctLDiversity(attribute='disease', l=3)]
     >>> requirements(elements.PrivacyModel("k-anonymty"), ())
     Traceback (most recent call last):
     ...
     veil.errors.PlanError: there is no privacy model 'k-anonymty'. Did you mean 'k-Anonymity'?
     """
-    return _asked_by(model)(sensitive)
+    return _requirements_of(model)(sensitive)
 
 
-@once
-def _asked_by(model: elements.PrivacyModel) -> Callable[[tuple[str, ...]], tuple[Requirement, ...]]:
-    """Remember what a model asks, for each set of sensitive columns."""
+@cached_by_identity
+def _requirements_of(model: elements.PrivacyModel) -> Callable[[tuple[str, ...]], tuple[Requirement, ...]]:
+    """Return a cached function of the sensitive columns."""
     return functools.lru_cache(maxsize=1_000)(functools.partial(_requirements, model))
 
 
 def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
-    known = _BY_NAME.get(plain(model.name or ""))
-    if known is None:
-        close = {plain(each.title): each.title for each in _KNOWN}
-        told = did_you_mean(plain(model.name or ""), close)
-        for short, title in close.items():
-            told = told.replace(repr(short), repr(title))
-        raise PlanError(f"there is no privacy model {model.name!r}.{told}")
-    allowed = (*known.needed, *known.optional)
-    given: dict[str, Any] = dict(known.fixed)
+    entry = _BY_NAME.get(plain(model.name or ""))
+    if entry is None:
+        titles_by_name = {plain(each.title): each.title for each in _MODEL_NAMES}
+        hint = did_you_mean(plain(model.name or ""), titles_by_name)
+        for short, title in titles_by_name.items():
+            hint = hint.replace(repr(short), repr(title))
+        raise PlanError(f"there is no privacy model {model.name!r}.{hint}")
+    allowed = (*entry.needed, *entry.optional)
+    parameters: dict[str, Any] = dict(entry.fixed)
     columns = tuple(map(str, model.data))
     for each in model.attributes:
         key = plain(each.key or "")
@@ -254,27 +254,26 @@ def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> t
         name = next((one for one in allowed if plain(one) == key), _PARAMETERS.get(key))
         if name not in allowed:
             hint = did_you_mean(each.key or "", allowed) if allowed else " It has none."
-            raise PlanError(f"{known.title} has no parameter {each.key!r}.{hint}")
-        if name in given:
-            raise PlanError(f"{known.title}: the parameter {name!r} appears twice. Write it once")
-        given[name] = _value(str(each.value), name, known.title)
-    for name in known.needed:
-        if name not in given:
-            raise PlanError(f"{known.title} needs the parameter {name!r}. Add it to the model")
-    fields = tuple(sorted(given.items()))
-    if not known.speaks_of_column:
-        made: tuple[Requirement, ...] = (Requirement(known.kind, None, fields, known.note),)
+            raise PlanError(f"{entry.title} has no parameter {each.key!r}.{hint}")
+        if name in parameters:
+            raise PlanError(f"{entry.title}: the parameter {name!r} appears twice. Write it once")
+        parameters[name] = _value(str(each.value), name, entry.title)
+    for name in entry.needed:
+        if name not in parameters:
+            raise PlanError(f"{entry.title} needs the parameter {name!r}. Add it to the model")
+    fields = tuple(sorted(parameters.items()))
+    if not entry.speaks_of_column:
+        result: tuple[Requirement, ...] = (Requirement(entry.kind, None, fields, entry.note),)
     elif not (columns or sensitive):
         raise PlanError(
-            f"{known.title} refers to a sensitive column, but there is none: name it (nameOfData), or give "
-            "a datum the "
-            "privacy group SD"
+            f"{entry.title} refers to a sensitive column, but there is none: name it (nameOfData), or give "
+            "a datum the privacy group SD"
         )
     else:
-        made = tuple(Requirement(known.kind, name, fields, known.note) for name in columns or sensitive)
-    for asked in made:
-        _check(asked, known.title)
-    return made
+        result = tuple(Requirement(entry.kind, name, fields, entry.note) for name in columns or sensitive)
+    for requirement in result:
+        _check(requirement, entry.title)
+    return result
 
 
 def _value(text: str, name: str, title: str) -> Any:
@@ -289,33 +288,33 @@ def _value(text: str, name: str, title: str) -> Any:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-def _check(asked: Requirement, title: str) -> None:
+def _check(requirement: Requirement, title: str) -> None:
     """Refuse parameters outside of their range, as the model itself does."""
-    if dict(asked.parameters).get("distance") == "hierarchical":
-        asked = asked._replace(
-            parameters=tuple((key, each) for key, each in asked.parameters if key != "distance")
+    if dict(requirement.parameters).get("distance") == "hierarchical":
+        requirement = requirement._replace(
+            parameters=tuple((key, each) for key, each in requirement.parameters if key != "distance")
         )
-    if asked.kind == "DeltaPresence" or asked.kind == "KMap" or asked.kind == "Inclusion":
-        return  # these also need to know the population, which no policy tells
+    if requirement.kind == "DeltaPresence" or requirement.kind == "KMap" or requirement.kind == "Inclusion":
+        return  # these need the population, which no policy contains
     try:
-        asked.model()
+        requirement.model()
     except ParameterError as error:
         raise error.after(f"{title}: ") from None
 
 
 def titles() -> list[str]:
-    """Return the names of all models, as they are written best."""
-    return [each.title for each in _KNOWN]
+    """Return the preferred names of all models."""
+    return [each.title for each in _MODEL_NAMES]
 
 
 def title_of(name: str) -> str | None:
-    """Return how a name is written best, if there is such a model."""
-    known = _BY_NAME.get(plain(name))
-    return None if known is None else known.title
+    """Return the preferred spelling of a name, if there is such a model."""
+    entry = _BY_NAME.get(plain(name))
+    return None if entry is None else entry.title
 
 
 def needed_parameters(name: str) -> tuple[str, ...]:
-    """Return the parameters that a model cannot go without.
+    """Return the required parameters of a model.
 
     >>> needed_parameters("k-Anonymity")
     ('k',)
@@ -326,17 +325,19 @@ def needed_parameters(name: str) -> tuple[str, ...]:
 def element_of(model: PrivacyModel) -> elements.PrivacyModel | None:
     """Return a model as policies write it; None if they have no name for it.
 
-    >>> made = element_of(DistinctLDiversity("disease", 3))
-    >>> made.name, made.attributes, made.data
+    >>> element = element_of(DistinctLDiversity("disease", 3))
+    >>> element.name, element.attributes, element.data
     ('Distinct-l-Diversity', (Attribute(key='l', value='3'),), ('disease',))
     """
-    for known in sorted(_KNOWN, key=lambda each: bool(each.note)):  # a name that needs no note comes first
-        if known.kind != type(model).__name__:
+    for entry in sorted(
+        _MODEL_NAMES, key=lambda each: bool(each.note)
+    ):  # a name that needs no note comes first
+        if entry.kind != type(model).__name__:
             continue
-        if any(getattr(model, name, None) != value for name, value in known.fixed.items()):
+        if any(getattr(model, name, None) != value for name, value in entry.fixed.items()):
             continue
-        given = [(name, getattr(model, name, None)) for name in (*known.needed, *known.optional)]
-        plain_values = [(name, value) for name, value in given if isinstance(value, int | float | str)]
+        parameters = [(name, getattr(model, name, None)) for name in (*entry.needed, *entry.optional)]
+        plain_values = [(name, value) for name, value in parameters if isinstance(value, int | float | str)]
         attributes = tuple(elements.Attribute(name, str(value)) for name, value in plain_values)
-        return elements.PrivacyModel(known.title, attributes, model.attribute_names)
+        return elements.PrivacyModel(entry.title, attributes, model.attribute_names)
     return None

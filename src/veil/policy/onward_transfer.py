@@ -1,7 +1,7 @@
-"""Passing on: whether one policy is at least as strict as another, which it holds as underlying policy.
+"""Onward transfer: whether a policy is at least as strict as its underlying policy.
 
-Who has got data under a policy may not use them for more, pass them to more, keep them longer or protect them less. Models
-are compared by proof: what does not follow is lower.
+A recipient of data may not use them for more purposes, pass them to more recipients, keep them longer or
+protect them less. Models are compared by proof: a model that does not follow counts as a lower protection.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def widened(policy: Policy, under: Policy) -> list[PolicyProblem]:
 
 
 def check_chain(policy: Policy) -> list[PolicyProblem]:
-    """List where a policy, or one under it, allows more than the one below."""
-    found = []
+    """List where a policy, or one under it, allows more than its underlying policy."""
+    problems = []
     for at, under in enumerate(policy.underlying):
-        found += widened(policy, under)
+        problems += widened(policy, under)
         here = f"underlyingPrivacyPolicy[{at}]."
-        found += [each._replace(path=here + each.path) for each in check_chain(under)]
-    return found
+        problems += [each._replace(path=here + each.path) for each in check_chain(under)]
+    return problems
 
 
 def _widened(policy: Policy, under: Policy) -> Iterator[tuple[str, str]]:
@@ -93,7 +93,7 @@ def _words(retention: object) -> str:
 
 
 def _keeps_no_longer(purpose: Purpose, below: Purpose) -> bool:
-    """Compare retentions; different kinds cannot be compared, unless one is without an end."""
+    """Return whether data are kept no longer; another kind counts as longer, unless `below` has no end."""
     one, other = purpose.retention, below.retention
     if other is None or kind_of(other) == "indefinite":
         return True
@@ -102,7 +102,7 @@ def _keeps_no_longer(purpose: Purpose, below: Purpose) -> bool:
     if kind_of(one) == "fixeddate":
         return day(str(one.point_in_time)) <= day(str(other.point_in_time))
     new, old = duration(str(one.point_in_time)), duration(str(other.point_in_time))
-    # Whenever the purpose ends: months are longer or shorter, so all days of four years are tried.
+    # Months differ in length, so every day of four years is tried as the end of the purpose.
     first = date(2023, 1, 1).toordinal()
     days = (date.fromordinal(first + at) for at in range(1461))
     return (
@@ -137,7 +137,7 @@ def _wider_data(purpose: Purpose, below: Purpose, here: str) -> Iterator[tuple[s
 
 
 def _requirements(purpose: Purpose) -> tuple[Requirement, ...]:
-    """Return what a purpose asks; nothing, if what it says makes no sense, which `check` tells."""
+    """Return the requirements of a purpose; none if they are invalid, which `check` reports."""
     try:
         return terms_of(purpose).requirements
     except VeilError:
@@ -145,29 +145,29 @@ def _requirements(purpose: Purpose) -> tuple[Requirement, ...]:
 
 
 def _models(purpose: Purpose) -> list[PrivacyModel]:
-    found = []
+    models = []
     for each in _requirements(purpose):
         try:
-            found.append(each.model())
-        except VeilError:  # which needs hierarchies: compared as it is written
+            models.append(each.model())
+        except VeilError:  # it needs hierarchies, and is compared as written
             continue
-    return found
+    return models
 
 
 def _lower_models(purpose: Purpose, below: Purpose, here: str) -> Iterator[tuple[str, str]]:
     new = _models(purpose)
     raw_new = {each[:3] for each in _requirements(purpose)}
-    for asked in terms_of(below).requirements:
-        if asked[:3] in raw_new:
+    for requirement in terms_of(below).requirements:
+        if requirement[:3] in raw_new:
             continue
         try:
-            model = asked.model()
+            model = requirement.model()
         except VeilError:
             model = None
         if model is None or implied(new, model) is None:
             yield (
                 f"{here}.privacyModelList",
-                f"the underlying policy asks for {model or asked.kind}, which does not follow from what is asked now. Add it",
+                f"the underlying policy asks for {model or requirement.kind}, which does not follow from what is asked now. Add it",
             )
 
 
@@ -184,5 +184,5 @@ def _lost_pseudonyms(purpose: Purpose, below: Purpose, here: str) -> Iterator[tu
 
 
 def is_as_strict(policy: Policy, under: Policy) -> bool:
-    """Whether a policy is at least as strict as another."""
+    """Return whether a policy is at least as strict as another."""
     return not widened(policy, under)

@@ -1,6 +1,6 @@
-"""The personal minimum: each record's cells as coarse as its own policy asks, before anything else happens to them.
+"""The personal minimum: each record's cells become as coarse as its own policy asks, before all other steps.
 
-This step looks at one record at a time and promises nothing by itself.
+This step reads one record at a time and promises nothing by itself.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class CoarsenedColumn:
     values
         The new cells; None if none has changed.
     hierarchy
-        The joint hierarchy of the column, of the values that are there now.
+        The joint hierarchy of the column, for the new values.
     cap
-        The level that some policy allows at most; None if none says so.
+        The level that some policy allows at most; None if none limits it.
     coarser, above_cap
         How many records were made coarser, and how many beyond what other policies allow.
     floors
@@ -58,20 +58,20 @@ class CoarsenedColumn:
     uncoarsened: Any = None
 
     def unambiguous(self, marker: str | None) -> pa.Array | None:
-        """Return the cells without labels above others that are shown, which are missing; None if there are no such labels.
+        """Return the cells, with labels above other shown labels set to missing; None if there are none.
 
-        Such a label is no further value: it may stand for any of those below it. At worst (`missing="worst"`), a missing cell
-        is whichever value breaks a model, those below the label among them. What is withheld is missing anyway.
+        Such a label is no further value, but any of those below it. At worst (`missing="worst"`), a missing
+        cell has the value that breaks a model, which includes those. Withheld cells are missing anyway.
         """
         if self.chains is None or self.values is None:
             return None
         labels, codes = encode_values(pa.chunked_array([self.values]))
-        shown = ~shows_no_value(labels, marker)
+        shown_mask = ~shows_no_value(labels, marker)
         above = self.chains.above(
-            [label for label, is_shown in zip(labels.to_pylist(), shown, strict=True) if is_shown]
+            [label for label, is_shown in zip(labels.to_pylist(), shown_mask, strict=True) if is_shown]
         )
-        ambiguous = np.isin(np.array(labels.to_pylist(), object), list(above))
-        return pc.if_else(pa.array(ambiguous[codes]), None, self.values) if above else None
+        ambiguous_mask = np.isin(np.array(labels.to_pylist(), object), list(above))
+        return pc.if_else(pa.array(ambiguous_mask[codes]), None, self.values) if above else None
 
     def too_fine(self, column: pa.ChunkedArray, rows: NDArray[np.int64], hidden: NDArray[np.bool_]) -> int:
         """Count the cells of a release that are less coarse than their own policy asks."""
@@ -91,8 +91,8 @@ def lift(
     name: str,
     levels: Sequence[Levels | None],
     policies: Sequence[str],
-    codes: NDArray[np.int64],
-    given: Any = None,
+    policy_codes: NDArray[np.int64],
+    hierarchy: Any = None,
     withheld: bool = False,
 ) -> CoarsenedColumn:
     """Make the cells of a column as coarse as each record's policy asks.
@@ -100,21 +100,21 @@ def lift(
     Parameters
     ----------
     levels, policies
-        What each policy says of the column, and what it is called.
-    codes
-        Which of the policies each row is under.
-    given
+        The levels of the column in each policy, and the name of the policy.
+    policy_codes
+        The policy of each row.
+    hierarchy
         A hierarchy of the data holder, for values that no policy lists.
     withheld
-        Whether people keep cells of the column to themselves, which then become `*` at most.
+        Whether some cells of the column are withheld, so that they become `*` at most.
     """
-    values, places = encode_values(column)
+    values, value_codes = encode_values(column)
     texts = canonical_text(values, column=name)
     least = np.fromiter((0 if each is None else each.least for each in levels), np.int64, len(levels))
-    counts = np.bincount(places, minlength=len(texts))
-    chains = _chains(name, levels, policies, given, values, texts, counts)
-    if chains is None:  # nobody lists anything
-        own = Suppression() if given is None else given
+    counts = np.bincount(value_codes, minlength=len(texts))
+    chains = _chains(name, levels, policies, hierarchy, values, texts, counts)
+    if chains is None:  # no policy lists a chain
+        own = Suppression() if hierarchy is None else hierarchy
         return CoarsenedColumn(
             name,
             None,
@@ -122,7 +122,7 @@ def lift(
             _cap(levels, None),
             0,
             0,
-            np.zeros(len(codes), np.int64),
+            np.zeros(len(policy_codes), np.int64),
         )
     for text in texts:
         if text is not None and text not in chains:
@@ -130,7 +130,7 @@ def lift(
                 f"column {name!r}: no policy lists the value {text!r}. List it (HierarchyEntry), or give `hierarchies` for "
                 "the column"
             )
-    floors = least[codes]
+    floors = least[policy_codes]
     top = int(least.max(initial=0)) + 1
     own_tops = np.fromiter(
         (
@@ -139,11 +139,11 @@ def lift(
         ),
         np.bool_,
         len(levels),
-    )[codes]
-    # The end of a shorter list is the top, wherever others have it.
+    )[policy_codes]
+    # The end of a shorter chain is the top, at whichever level others have it.
     floors = np.where(own_tops, chains.height, floors)
     size = max(top, chains.height + 1)
-    pairs, where = np.unique(places.astype(np.int64) * size + floors, return_inverse=True)
+    pairs, where = np.unique(value_codes.astype(np.int64) * size + floors, return_inverse=True)
     labels: list[str | None] = []
     for pair in pairs.tolist():
         text = texts[pair // size]
@@ -151,30 +151,30 @@ def lift(
     new = pa.array(labels, pa.string()).take(pa.array(where))
     present = [label for label in labels if label is not None]
     cap = _cap(levels, chains)
-    missing = np.array([text is None for text in texts])[places]
+    missing = np.array([text is None for text in texts])[value_codes]
     lifted = (floors > 0) & ~missing
     above = 0 if cap is None else int(np.count_nonzero(lifted & (floors > cap)))
-    hierarchy = chains.hierarchy(present) if present else Suppression()
+    joint = chains.hierarchy(present) if present else Suppression()
     if withheld:
-        shown, times = np.unique(np.array(present, object), return_counts=True)
-        ended = _ending_in_root(hierarchy, pa.array(shown, pa.string()), times, name)
-        cap = cap if cap is None or ended is hierarchy or cap < chains.height else cap + 1
-        hierarchy = ended
+        distinct_labels, label_counts = np.unique(np.array(present, object), return_counts=True)
+        ended = _ending_in_root(joint, pa.array(distinct_labels, pa.string()), label_counts, name)
+        cap = cap if cap is None or ended is joint or cap < chains.height else cap + 1
+        joint = ended
     before = chains.hierarchy(text for text in texts if text is not None) if present else Suppression()
     floors = np.where(missing, 0, floors)
-    return CoarsenedColumn(name, new, hierarchy, cap, int(lifted.sum()), above, floors, chains, before)
+    return CoarsenedColumn(name, new, joint, cap, int(lifted.sum()), above, floors, chains, before)
 
 
-def _ending_in_root(given: Any, values: pa.Array, counts: NDArray[np.int64], name: str) -> Any:
+def _ending_in_root(hierarchy: Any, values: pa.Array, counts: NDArray[np.int64], name: str) -> Any:
     """Return a hierarchy in which a missing value has no label but `*`.
 
-    Where all values share a label, missing ones join them. Of a cell that somebody withholds, no other label may speak.
+    Otherwise missing values would join a label that all values share, which a withheld cell must not get.
     """
-    known = np.array(values.is_valid())
-    built: Hierarchy = hierarchy_builder(given).build(values.drop_null(), counts[known], name)
+    valid_mask = np.array(values.is_valid())
+    built: Hierarchy = hierarchy_builder(hierarchy).build(values.drop_null(), counts[valid_mask], name)
     above = () if len(built.labels[-1]) > 1 or built.labels[-1] == (ROOT,) else (ROOT,)
     if not above and None not in built.labels[0]:
-        return given
+        return hierarchy
     rows = [(*row, *above) for row in built.to_rows() if row[0] is not None]
     return Hierarchy.from_rows(rows, missing=None, source=f"the hierarchy of {name!r}")
 
@@ -183,32 +183,32 @@ def _chains(
     name: str,
     levels: Sequence[Levels | None],
     policies: Sequence[str],
-    given: Any,
+    hierarchy: Any,
     values: pa.Array,
     texts: Sequence[str | None],
     counts: NDArray[np.int64],
 ) -> Chains | None:
-    found: dict[Chain, str] = {}
+    sources: dict[Chain, str] = {}
     hides = False
     for each, policy in zip(levels, policies, strict=True):
         if each is None:
             continue
         if each.chain:
-            found.setdefault(each.chain, policy)
+            sources.setdefault(each.chain, policy)
         elif each.least:
             hides = True
-    if given is not None and (found or hides):
-        built: Hierarchy = hierarchy_builder(given).build(values, counts, name)
+    if hierarchy is not None and (sources or hides):
+        built: Hierarchy = hierarchy_builder(hierarchy).build(values, counts, name)
         for row in built.to_rows():
             if row[0] is not None:
-                found.setdefault(tuple("" if label is None else label for label in row), HOLDER)
-    if not found and hides:
-        found = {(text, TOP): HOLDER for text in texts if text is not None}
-    return Chains(name, found) if found else None
+                sources.setdefault(tuple("" if label is None else label for label in row), HOLDER)
+    if not sources and hides:
+        sources = {(text, TOP): HOLDER for text in texts if text is not None}
+    return Chains(name, sources) if sources else None
 
 
 def _cap(levels: Sequence[Levels | None], chains: Chains | None) -> int | None:
-    """Return the least of the greatest levels, in the joint hierarchy; None if nobody has one."""
+    """Return the least of the greatest levels, in the joint hierarchy; None if there are none."""
     caps = {
         each.most if chains is None else chains.cap(each.most, each.chain)
         for each in levels

@@ -1,6 +1,6 @@
 """Pseudonymization as policies name it.
 
-A policy travels with the data, so it names a key and never holds it. What the name stands for, only the data holder says.
+A policy travels with the data, so it names a key and never holds it. Only the data holder knows the key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from veil.policy.elements import PseudonymizationMethod
 from veil.policy.names import plain
 
 Keys = Mapping[str, Any]
-"""Where keys are, by the names that policies have for them: a path, "env:NAME", or the key as bytes."""
+"""The places of keys, by their names in policies: a path, "env:NAME", or the key as bytes."""
 
 _TITLES = ("HMAC-SHA-256", "PID", "SHA-1", "SHA-256", "MD5", "HMAC-SHA-1", "DES")
 _BY_NAME = {plain(each): each for each in _TITLES} | {
@@ -37,7 +37,7 @@ _LIKE_A_PATH = re.compile(r"[\\/]|^~|\.\.|^file:|^env:|\.(key|pem|txt|hex)$", re
 
 
 def check_method(method: PseudonymizationMethod, *, secrets: bool = False) -> None:
-    """Refuse what is unknown, unsafe, or holds a secret.
+    """Refuse a method that is unknown, unsafe, or contains a secret.
 
     >>> check_method(PseudonymizationMethod("HMAC-SHA256"))
     Traceback (most recent call last):
@@ -68,12 +68,12 @@ def check_method(method: PseudonymizationMethod, *, secrets: bool = False) -> No
 
 
 def title_of(method: PseudonymizationMethod) -> str:
-    """Return how the name of a method is written best; refuse one that nobody knows."""
-    found = _BY_NAME.get(plain(method.name or ""))
-    if found is None:
+    """Return the preferred name of a method; refuse an unknown one."""
+    title = _BY_NAME.get(plain(method.name or ""))
+    if title is None:
         hint = did_you_mean(method.name or "", _TITLES[:5])
         raise PlanError(f"there is no pseudonymization method {method.name!r}.{hint}")
-    return found
+    return title
 
 
 def masking_method(
@@ -86,7 +86,7 @@ def masking_method(
     unkeyed
         Whether hashes without a key are accepted, although values can be guessed.
     secrets
-        Whether a key may stand in the policy itself.
+        Whether the policy itself may contain a key.
     """
     check_method(method, secrets=secrets)
     title = title_of(method)
@@ -96,22 +96,24 @@ def masking_method(
         if not unkeyed:
             raise PlanError(
                 f"{title} without a key can be reversed by hashing guesses: use HMAC-SHA-256 with a keyRef, "
-                "or say "
-                "although_values_can_be_guessed=True"
+                "or say although_values_can_be_guessed=True"
             )
         return UnkeyedHash(
             (column,),
             although_values_can_be_guessed=True,
             algorithm=_UNKEYED[title],  # type: ignore[arg-type]
         )
-    given = {plain(each.key or ""): str(each.value) for each in method.attributes}
+    attributes = {plain(each.key or ""): str(each.value) for each in method.attributes}
     return KeyedPseudonyms(
-        (column,), context=given.get("context", ""), length=_length(given), **_key(method, keys, secrets)
+        (column,),
+        context=attributes.get("context", ""),
+        length=_length(attributes),
+        **_key(method, keys, secrets),
     )
 
 
-def _length(given: Mapping[str, str]) -> int:
-    text = given.get("length", "32")
+def _length(attributes: Mapping[str, str]) -> int:
+    text = attributes.get("length", "32")
     if not (text.isascii() and text.isdigit() and 8 <= int(text) <= 64):
         raise PlanError(f"HMAC-SHA-256: length should be from 8 to 64 digits, not {text!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""How long data may be kept: from what a policy says to a day."""
+"""How long data may be kept: from the retention in a policy to a day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from veil.errors import ParameterError, PlanError, did_you_mean
-from veil.policy.elements import Policy, Retention, once
+from veil.policy.elements import Policy, Retention, cached_by_identity
 
 _DURATION = re.compile(
     r"P(?=[0-9T])(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?"
@@ -27,7 +27,7 @@ class Duration(NamedTuple):
     days: int
 
     def after(self, start: date) -> date:
-        """Return the day that is this much later; the last day of a month where it has no such day.
+        """Return the day that is this much later; the last day of the month if it has no such day.
 
         >>> duration("P1M").after(date(2026, 1, 31))
         datetime.date(2026, 2, 28)
@@ -44,19 +44,19 @@ class Duration(NamedTuple):
 
 @functools.cache
 def duration(text: str) -> Duration:
-    """Read a duration of ISO 8601. Hours and less count as nothing: what is due during a day is due that day.
+    """Read a duration of ISO 8601. Parts of a day are dropped: data due during a day are due that day.
 
     >>> duration("P2Y6M"), duration("P3W")
     (Duration(months=30, days=0), Duration(months=0, days=21))
     """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         raise PlanError(
             f"{text!r} is not a duration. Write years, months and days as ISO 8601 does: P2Y, P18M, P30D"
         )
-    if any(len(each) > 6 for each in found.groups(default="0")):
+    if any(len(each) > 6 for each in match.groups(default="0")):
         raise PlanError(f"{text!r} is too long. Use `indefinite` if that is what you mean")
-    years, months, weeks, days, hours, *_ = (int(each) for each in found.groups(default="0"))
+    years, months, weeks, days, hours, *_ = (int(each) for each in match.groups(default="0"))
     return Duration(12 * years + months, 7 * weeks + days + hours // 24)
 
 
@@ -79,27 +79,27 @@ def day(text: str) -> date:
         raise PlanError(f"{text!r} is not a date. Write it as 2026-12-31") from None
 
 
-def as_day(given: date | str) -> date:
-    """Return a day that is given as a date, a time or text.
+def as_day(moment: date | str) -> date:
+    """Return the day of a date, a time or a text.
 
     >>> as_day("2026-12-31") == as_day(datetime(2026, 12, 31, 23)) == date(2026, 12, 31)
     True
     """
-    if isinstance(given, str):
-        return day(given)
-    if not isinstance(given, date):
-        raise ParameterError(f"a day should be a date, not {given!r}. Write datetime.date(2026, 12, 31)")
-    return given.date() if isinstance(given, datetime) else given
+    if isinstance(moment, str):
+        return day(moment)
+    if not isinstance(moment, date):
+        raise ParameterError(f"a day should be a date, not {moment!r}. Write datetime.date(2026, 12, 31)")
+    return moment.date() if isinstance(moment, datetime) else moment
 
 
 def kind_of(retention: Retention) -> str:
-    """Return the type of a retention, whatever case it is written in."""
+    """Return the type of a retention in lower case, without separators."""
     return (retention.type or "").replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
-@once
+@cached_by_identity
 def check_retention(retention: Retention) -> None:
-    """Refuse a retention that says no day."""
+    """Refuse a retention from which no day follows."""
     kind = kind_of(retention)
     if kind not in KINDS:
         raise PlanError(
@@ -119,7 +119,7 @@ def check_retention(retention: Retention) -> None:
 
 
 def due_day(retention: Retention | None, ended: date | None) -> date | None:
-    """Return the day on which data must go; None if no day is known. `ended` is the day on which the purpose ended.
+    """Return the day on which data must be deleted, if known. `ended` is the day on which the purpose ended.
 
     >>> due_day(Retention("afterPurpose", "P2Y"), date(2024, 12, 31))
     datetime.date(2026, 12, 31)
@@ -137,20 +137,20 @@ def due_day(retention: Retention | None, ended: date | None) -> date | None:
     return None
 
 
-def withdrawals(given: Mapping[str, date] | None, policies: Mapping[str, Policy]) -> dict[str, date]:
-    """Return the days on which consent was withdrawn; refuse an id that no policy has, as nobody would be left out."""
-    for name in given or {}:
+def withdrawals(days: Mapping[str, date] | None, policies: Mapping[str, Policy]) -> dict[str, date]:
+    """Return the days of withdrawal; refuse an id that no policy has, as no record would be left out."""
+    for name in days or {}:
         if name not in policies:
             hint = did_you_mean(name, list(policies)[:50])
             raise PlanError(
                 f"consent to policy {name!r} was withdrawn, and there is no such policy.{hint} Correct the id, or "
                 "leave it out"
             )
-    return {name: as_day(each) for name, each in (given or {}).items()}
+    return {name: as_day(each) for name, each in (days or {}).items()}
 
 
 class DueData(NamedTuple):
-    """Data that must go."""
+    """Data that must be deleted."""
 
     policy: str
     purpose: str
@@ -168,7 +168,7 @@ def due(
     ended: dict[str, date] | None = None,
     withdrawn: dict[str, date] | None = None,
 ) -> list[DueData]:
-    """List what must be gone on a day: retention that is over, and consent that was withdrawn.
+    """List the data that must be deleted by a day: as retention has ended, or consent was withdrawn.
 
     Parameters
     ----------
@@ -177,17 +177,17 @@ def due(
     withdrawn
         The day on which consent was withdrawn, by the id of the policy.
 
-    Releases that are out already stay out: nobody can take a record back from those who have it.
+    Past releases are not affected: a record cannot be taken back from its recipients.
     """
-    found: list[DueData] = []
-    days = withdrawals(withdrawn, policies)
+    result: list[DueData] = []
+    withdrawal_days = withdrawals(withdrawn, policies)
     for name, policy in policies.items():
-        gone = days.get(name)
+        withdrawal = withdrawal_days.get(name)
         for purpose in policy.purposes:
-            if gone is not None and gone <= on:
-                found.append(DueData(name, str(purpose.name), gone, "consent withdrawn"))
+            if withdrawal is not None and withdrawal <= on:
+                result.append(DueData(name, str(purpose.name), withdrawal, "consent withdrawn"))
                 continue
             since = due_day(purpose.retention, (ended or {}).get(str(purpose.name)))
             if since is not None and since <= on:
-                found.append(DueData(name, str(purpose.name), since, "retention over"))
-    return found
+                result.append(DueData(name, str(purpose.name), since, "retention over"))
+    return result

@@ -1,14 +1,14 @@
 """The JSON schema and the XML schema of LPL in its canonical shape, made of the declared elements.
 
-The JSON schema allows for whatever it does not know, as readers keep it; the XML schema for attributes, and for elements of other
-namespaces: XSD 1.0 has no way to allow for others beside those that it knows.
+The JSON schema allows unknown contents, as readers keep them. The XML schema allows unknown attributes, and
+elements of other namespaces only: XSD 1.0 cannot allow further elements besides declared ones.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from veil.policy.elements import ELEMENTS, Spelled, spelled
+from veil.policy.elements import ELEMENTS, Spelling, spellings
 from veil.policy.form import ROOT
 
 
@@ -28,14 +28,14 @@ def json_schema() -> dict[str, Any]:
             name: {
                 "type": "object",
                 "description": (element.__doc__ or "").splitlines()[0],
-                "properties": dict(_property(field) for field in spelled(element).values()),
+                "properties": dict(_property(field) for field in spellings(element).values()),
             }
             for name, element in ELEMENTS.items()
         },
     }
 
 
-def _property(field: Spelled) -> tuple[str, dict[str, Any]]:
+def _property(field: Spelling) -> tuple[str, dict[str, Any]]:
     if field.kind == "text":
         return field.name, {"type": "string"}
     if field.kind == "flag":
@@ -58,7 +58,7 @@ def _property(field: Spelled) -> tuple[str, dict[str, Any]]:
     return f"{field.name}List", {"type": "object", "properties": {_inner(field): items}}
 
 
-def _inner(field: Spelled) -> str:
+def _inner(field: Spelling) -> str:
     return "label" if field.element == "Label" else field.name
 
 
@@ -71,7 +71,7 @@ def xml_schema() -> str:
     ]
     for name, element in ELEMENTS.items():
         lines += [f'  <xs:complexType name="{name}">', '    <xs:choice minOccurs="0" maxOccurs="unbounded">']
-        fields = list(spelled(element).values())
+        fields = list(spellings(element).values())
         for field in fields:
             if field.kind not in ("text", "flag"):
                 lines += [f"      {line}" for line in _xml_element(field)]
@@ -84,7 +84,7 @@ def xml_schema() -> str:
     return "\n".join([*lines, "</xs:schema>", ""])
 
 
-def _xml_element(field: Spelled) -> list[str]:
+def _xml_element(field: Spelling) -> list[str]:
     if field.kind == "one":
         return [f'<xs:element name="{field.name}" type="{field.element}"/>']
     name = _inner(field) if field.wrapped else field.name

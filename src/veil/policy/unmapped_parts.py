@@ -1,6 +1,6 @@
-"""What another language says that has no place in a policy: listed, and carried along, never dropped.
+"""Statements of other languages that have no place in a policy: listed and carried along, never dropped.
 
-It is kept in the policy itself, as an element that LPL does not know. So it survives being written and read.
+They are kept in the policy itself, as an element that LPL does not know, so they survive writing and reading.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from veil.errors import VeilError
-from veil.policy.consent import inner, is_limiting
-from veil.policy.elements import ELEMENTS, Policy, Purpose, Text, once, spelled
+from veil.policy.consent import elements_in, is_limiting
+from veil.policy.elements import ELEMENTS, Policy, Purpose, Text, cached_by_identity, spellings
 from veil.policy.retention import day
 
 ELEMENT = "unmapped"
@@ -23,40 +23,40 @@ class Unmapped(NamedTuple):
     path: str
     text: str
     narrows: bool
-    """Whether it allows less than the policy says without it. Such a policy is not carried out as it stands."""
+    """Whether the policy allows less with it than without it. Such a policy is refused."""
 
 
-def with_unmapped(found: Iterable[Unmapped]) -> dict[str, Any]:
-    """Return what a policy keeps of statements that have no place in it."""
-    listed = [each._asdict() for each in sorted(set(found))]
-    return {ELEMENT: listed} if listed else {}
+def with_unmapped(statements: Iterable[Unmapped]) -> dict[str, Any]:
+    """Return the element in which a policy keeps statements that have no place in it."""
+    trees = [each._asdict() for each in sorted(set(statements))]
+    return {ELEMENT: trees} if trees else {}
 
 
 def unmapped(policy: Policy) -> list[Unmapped]:
-    """List what the document of a policy says beyond what the policy holds.
+    """List the statements of a policy's document that the policy does not hold.
 
     >>> unmapped(Policy("p"))
     []
     """
-    given = policy.extra.get(ELEMENT, [])
+    trees = policy.extra.get(ELEMENT, [])
     return [
-        *(Unmapped(path or "policy", text, True) for path, text in _unreadable(policy)),
-        *_listed(given if isinstance(given, list) else [given]),
+        *(Unmapped(path or "policy", text, True) for path, text in _unreadable_parts(policy)),
+        *_from_trees(trees if isinstance(trees, list) else [trees]),
     ]
 
 
-def _listed(given: list[Any]) -> list[Unmapped]:
+def _from_trees(trees: list[Any]) -> list[Unmapped]:
     return [
         Unmapped(
             str(each.get("path", "")), str(each.get("text", "")), str(each.get("narrows")).lower() != "false"
         )
-        for each in given
+        for each in trees
         if isinstance(each, dict)
     ]
 
 
-def _unreadable(element: Any) -> Iterator[tuple[str, str]]:
-    """List what cannot be read and may allow less: days of acceptance, and what a document says in words of its own."""
+def _unreadable_parts(element: Any) -> Iterator[tuple[str, str]]:
+    """List unreadable parts that may allow less: days of acceptance, and unknown elements."""
     moment = getattr(element, "point_of_acceptance", None)
     if moment:
         try:
@@ -67,20 +67,22 @@ def _unreadable(element: Any) -> Iterator[tuple[str, str]]:
         for key in filter(is_limiting, _keys(extra)):
             text = f"{key!r} may allow less, and is not known. Say it by accepted, pointOfAcceptance or retention"
             yield path, f"{text}, or leave it out"
-    for _, step, each in inner(element):
-        found = _unreadable(each) if isinstance(each, Purpose) else _remembered(each)
-        for path, text in found:
+    for _, step, each in elements_in(element):
+        problems = _unreadable_parts(each) if isinstance(each, Purpose) else _cached_problems(each)
+        for path, text in problems:
             yield f"{step}.{path}".rstrip("."), text
 
 
-@once
-def _remembered(element: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(_unreadable(element))
+@cached_by_identity
+def _cached_problems(element: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(_unreadable_parts(element))
 
 
 @functools.cache
 def _texts(kind: str) -> tuple[tuple[str, str], ...]:
-    return tuple((name, each.name) for name, each in spelled(ELEMENTS[kind]).items() if each.kind == "texts")
+    return tuple(
+        (name, each.name) for name, each in spellings(ELEMENTS[kind]).items() if each.kind == "texts"
+    )
 
 
 def _extras(element: Any) -> Iterator[tuple[str, dict[str, Any]]]:

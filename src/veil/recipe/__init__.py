@@ -1,4 +1,4 @@
-"""Recipes: a plan and its files, written down in YAML so that a pipeline can carry it out again and again.
+"""Recipes: a plan and its files, written in YAML, so that a pipeline can repeat it.
 
     input: patients.csv
     output: release.csv
@@ -14,8 +14,8 @@
       - {kind: KAnonymity, k: 5}
     suppression_limit: 0.05
 
-Relative paths start at the folder of the recipe. Everything but the files is a field of `veil.Plan`. Instead of a file
-there may be a folder or a pattern of files, or a table of a database; `engine` says who reads them (`veil.engines`).
+Relative paths start at the folder of the recipe. All other fields are those of `veil.Plan`. Instead of a
+file, a folder, a pattern of files or a table of a database may be named; `engine` chooses the reader.
 
     input: {url: postgres://veil@host/clinic, table: patients, password_variable: VEIL_PASSWORD}
     output: postgres://veil@host/clinic#release

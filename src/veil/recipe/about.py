@@ -1,4 +1,4 @@
-"""What the first page of a report says of a release: what it is for, who gets it, on what ground, and who answers for it."""
+"""The first page of a report: purpose, recipient, legal basis and version of a release, and its authors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Line = Annotated[
         json_schema_input_type=str | float | None,
     ),
 ]
-"""A line of text; a version may look like a number, and a day like a date."""
+"""A line of text; a version may be written as a number, and a day as a date."""
 
 
 @declared
 class About:
-    """What a report says of the release on its first page, beside what Veil knows itself.
+    """Statements about the release for the first page of a report, besides what Veil knows itself.
 
     >>> About(purpose="Study of waiting times", recipient="University of Ulm").purpose
     'Study of waiting times'
@@ -66,30 +66,30 @@ AboutSpec = Annotated[
 """The field of a recipe."""
 
 
-def read_about(given: About | Mapping[str, Any] | None) -> About:
-    """Return what was said of a release, whichever way it was said.
+def read_about(about: About | Mapping[str, Any] | None) -> About:
+    """Return statements about a release, from a mapping or as they are.
 
     >>> read_about({"purpos": "research"})
     Traceback (most recent call last):
     ...
     veil.errors.ParameterError: `about` has no 'purpos'. Did you mean 'purpose'?
     """
-    if isinstance(given, About):
-        return given
-    if given is None:
+    if isinstance(about, About):
+        return about
+    if about is None:
         return NOTHING
-    if not isinstance(given, Mapping):
+    if not isinstance(about, Mapping):
         raise ParameterError(
-            f"`about` should be a mapping such as {{'purpose': 'research', 'recipient': 'the university'}}, not {given!r}"
+            f"`about` should be a mapping such as {{'purpose': 'research', 'recipient': 'the university'}}, not {about!r}"
         )
-    for name in given:
+    for name in about:
         if name not in ABOUT:
             raise ParameterError(f"`about` has no {name!r}.{did_you_mean(str(name), ABOUT)}")
-    return About(**given)
+    return About(**about)
 
 
 def spell_about(about: About) -> dict[str, Any]:
-    """Return what was said as a recipe spells it, without what nobody said."""
+    """Return the fields that differ from their defaults, as a recipe spells them."""
     return {name: value for name in ABOUT if (value := getattr(about, name)) != getattr(NOTHING, name)}
 
 

@@ -1,4 +1,4 @@
-"""ZIP files from strangers: looked at before anything is unpacked, and read part by part in memory."""
+"""Untrusted ZIP files: checked before unpacking, and read part by part in memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_UNPACKED = 2_000_000_000
 
 
 class Archive:
-    """An archive whose parts have plain names, are not too many, and do not become too large.
+    """An archive whose parts have plain names, and are limited in number and size.
 
     Parameters
     ----------
     path : Path
         The file.
     times : int
-        How many times as large as the file all parts together may be.
+        Largest size of all parts together, as a multiple of the size of the file.
     """
 
     def __init__(self, path: Path, *, times: int) -> None:
@@ -49,14 +49,14 @@ class Archive:
             raise InputError(
                 f"{self.path}: would be {unpacked:,} bytes once unpacked, which is more than its size explains. It is not opened"
             )
-        seen: set[str] = set()
+        names: set[str] = set()
         for part in parts:
-            if not _is_plain(part.filename) or part.filename.casefold() in seen:
+            if not _is_plain(part.filename) or part.filename.casefold() in names:
                 raise InputError(
                     f"{self.path}: has a part named {part.filename[:100]!r}, which points outside the "
                     "archive or appears twice"
                 )
-            seen.add(part.filename.casefold())
+            names.add(part.filename.casefold())
             if part.flag_bits & 1:
                 raise InputError(f"{self.path}: its parts are encrypted. Decrypt it first")
 
@@ -66,7 +66,7 @@ class Archive:
         return [part.filename for part in self.zip.infolist() if not part.is_dir()]
 
     def read(self, name: str) -> bytes:
-        """Return a part: no more bytes than were announced."""
+        """Return a part, with no more bytes than announced."""
         try:
             with self.zip.open(name) as file:
                 return file.read()
@@ -83,7 +83,7 @@ class Archive:
 
 
 def _is_plain(name: str) -> bool:
-    r"""Whether a name stays where it is put.
+    r"""Return whether a name stays inside the folder of the archive.
 
     >>> [_is_plain(name) for name in ("recipe.yaml", "hierarchies/1.csv", "../x", "/etc/x", "C:\\x", "a//b")]
     [True, True, False, False, False, False]

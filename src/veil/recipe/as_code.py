@@ -1,4 +1,4 @@
-"""A recipe as Python code: what was chosen on a page, to be run without it."""
+"""A recipe as Python code, to be run without the workbench."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from veil.plan.plan import ASK
 from veil.recipe.recipe import PLAN_FIELDS, Recipe
 
-_ROOMS = (
+_PACKAGES = (
     "veil.dp",
     "veil.hierarchies",
     "veil.lattice",
@@ -17,11 +17,11 @@ _ROOMS = (
     "veil.models",
     "veil.quality",
 )
-"""Rooms that what is declared in them can be fetched from."""
+"""Packages from which declared classes are imported."""
 
 
 def python_code(recipe: Recipe, table: str) -> str:
-    """Write a recipe as a call of `veil.anonymize`, with what is as by default left out.
+    """Write a recipe as a call of `veil.anonymize`, without defaults.
 
     >>> recipe = Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}])
     >>> print(python_code(recipe, "patients.csv"))
@@ -42,13 +42,13 @@ def python_code(recipe: Recipe, table: str) -> str:
     release.certificate('certificate.json')
     <BLANKLINE>
     """
-    given = {name: getattr(recipe, name) for name in PLAN_FIELDS if name in recipe.spell()}
+    arguments = {name: getattr(recipe, name) for name in PLAN_FIELDS if name in recipe.spell()}
     if recipe.local_recoding is not None:
-        given["local"] = recipe.local_recoding
-    imports = sorted(_imports(given))
-    lines = ["import veil", *(f"from {room} import {', '.join(names)}" for room, names in imports), ""]
+        arguments["local"] = recipe.local_recoding
+    imports = sorted(_imports(arguments))
+    lines = ["import veil", *(f"from {package} import {', '.join(names)}" for package, names in imports), ""]
     lines += ["release = veil.anonymize(", f"    {table!r},"]
-    for name, value in given.items():
+    for name, value in arguments.items():
         lines += _argument(name, value)
     lines += [")", "release.save('release.csv')", "release.certificate('certificate.json')", ""]
     return "\n".join(lines)
@@ -82,7 +82,7 @@ def masking_code(
     <BLANKLINE>
     """
     imports = sorted({*_imports(list(steps)), ("veil.tables", ("read",))})
-    lines = ["import veil", *(f"from {room} import {', '.join(names)}" for room, names in imports), ""]
+    lines = ["import veil", *(f"from {package} import {', '.join(names)}" for package, names in imports), ""]
     lines += [f"table = read({table!r}).table" + (f".drop_columns({list(without)!r})" if without else "")]
     lines += ["release = veil.mask(", "    table,", *_argument("steps", list(steps))]
     if person != ASK:
@@ -103,15 +103,15 @@ def _argument(name: str, value: Any) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    """Write a value; a declared one with what is not as by default."""
+    """Write a value; a declared one without defaults."""
     if not _is_declared(value):
         return repr(value)
-    given = [f"{name}={each!r}" for name, each in _given(value).items()]
-    return f"{type(value).__name__}({', '.join(given)})"
+    arguments = [f"{name}={each!r}" for name, each in _parameters(value).items()]
+    return f"{type(value).__name__}({', '.join(arguments)})"
 
 
-def _given(value: Any) -> dict[str, Any]:
-    """Return the parameters of a declared value that are not as by default."""
+def _parameters(value: Any) -> dict[str, Any]:
+    """Return the parameters of a declared value that differ from their defaults."""
     return {
         name: getattr(value, name)
         for name, field in type(value).__pydantic_fields__.items()
@@ -124,25 +124,25 @@ def _is_declared(value: Any) -> bool:
 
 
 def _imports(value: Any) -> set[tuple[str, tuple[str, ...]]]:
-    found: dict[str, set[str]] = {}
+    names_by_package: dict[str, set[str]] = {}
 
-    def look(value: Any) -> None:
+    def collect(value: Any) -> None:
         if isinstance(value, dict):
             for each in value.values():
-                look(each)
+                collect(each)
         elif isinstance(value, list | tuple):
             for each in value:
-                look(each)
+                collect(each)
         elif hasattr(type(value), "__pydantic_fields__"):
-            look(list(_given(value).values()))
-            found.setdefault(_room(type(value)), set()).add(type(value).__name__)
+            collect(list(_parameters(value).values()))
+            names_by_package.setdefault(_package(type(value)), set()).add(type(value).__name__)
         elif type(value).__module__ == "decimal":
-            found.setdefault(type(value).__module__, set()).add(type(value).__name__)
+            names_by_package.setdefault(type(value).__module__, set()).add(type(value).__name__)
 
-    look(value)
-    return {(room, tuple(sorted(names))) for room, names in found.items()}
+    collect(value)
+    return {(package, tuple(sorted(names))) for package, names in names_by_package.items()}
 
 
-def _room(kind: type[Any]) -> str:
-    room = ".".join(kind.__module__.split(".")[:2])
-    return room if room in _ROOMS else kind.__module__
+def _package(kind: type[Any]) -> str:
+    package = ".".join(kind.__module__.split(".")[:2])
+    return package if package in _PACKAGES else kind.__module__

@@ -1,4 +1,4 @@
-"""Recipes of questions: what to ask a table under a budget, written down in YAML.
+"""Recipes of questions to a table under a budget, in YAML.
 
     input: patients.csv
     budget: patients.csv.budget.json
@@ -22,7 +22,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from veil.dp.neighbours import Neighbours
 from veil.dp.priors import Prior
@@ -30,7 +30,7 @@ from veil.dp.session import Asking
 from veil.dp.unit import Unit
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
 from veil.plan.plan import ASK
-from veil.recipe.base import Located, schema_of, spell_field
+from veil.recipe.base import Located, Names, schema_of, spell_field
 from veil.recipe.document import Document
 from veil.recipe.places import FilePath
 
@@ -38,16 +38,12 @@ Number = int | float | str
 """A number, or a text such as ln(3)."""
 
 
-def _one_or_more(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 class PriorSpec(BaseModel):
-    """What the one who asks expects to hear: chances, answers that are alike, or a range of numbers.
+    """The expected answer to a question: chances, equally likely answers, or a range of numbers.
 
     >>> PriorSpec(chances={"yes": 0.01, "no": 0.99}).prior().weights
     (1, 99)
-    >>> len(PriorSpec(range=(0, 120), distribution="norm", parameters={"loc": 40, "scale": 15}).prior().points)
+    >>> len(PriorSpec(range=(0, 99), distribution="norm", parameters={"loc": 40, "scale": 15}).prior().points)
     4096
     """
 
@@ -77,10 +73,10 @@ class PriorSpec(BaseModel):
 
     def prior(self) -> Prior:
         """Return the prior."""
-        given = [name for name in ("chances", "answers", "range") if getattr(self, name) is not None]
-        if len(given) != 1:
+        sources = [name for name in ("chances", "answers", "range") if getattr(self, name) is not None]
+        if len(sources) != 1:
             raise ParameterError(
-                f"a prior needs exactly one of `chances`, `answers` and `range`, not {len(given)}"
+                f"a prior needs exactly one of `chances`, `answers` and `range`, not {len(sources)}"
             )
         if self.distance is not None and self.chances is None:
             raise ParameterError("`distance` of a prior is only for `chances`")
@@ -102,12 +98,12 @@ class PriorSpec(BaseModel):
             raise MissingDependencyError(
                 "priors from distributions need SciPy. Install it with: pip install scipy"
             ) from None
-        found = getattr(stats, name, None)
-        if not isinstance(found, stats.rv_continuous):
-            known = [each for each in dir(stats) if isinstance(getattr(stats, each), stats.rv_continuous)]
-            raise ParameterError(f"scipy.stats has no distribution {name!r}.{did_you_mean(name, known)}")
+        distribution = getattr(stats, name, None)
+        if not isinstance(distribution, stats.rv_continuous):
+            names = [each for each in dir(stats) if isinstance(getattr(stats, each), stats.rv_continuous)]
+            raise ParameterError(f"scipy.stats has no distribution {name!r}.{did_you_mean(name, names)}")
         try:
-            return found(**self.parameters)
+            return distribution(**self.parameters)
         except TypeError as error:
             raise ParameterError(f"the parameters of {name!r} are wrong: {error}") from None
 
@@ -121,8 +117,7 @@ class QuestionSpec(BaseModel):
         Literal["count", "histogram", "sum", "mean", "quantiles", "record"], Field(description="the question")
     ]
     of: Annotated[
-        list[str],
-        BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
+        Names,
         Field(description="the column, or the columns of a histogram"),
     ] = []
     where: Annotated[str | None, Field(description="which records, such as age >= 65")] = None
@@ -166,7 +161,7 @@ class QuestionSpec(BaseModel):
 
 
 class OverNeighbours(Located):
-    """A recipe with a promise over neighbours, which has to say what these are and whose rows there are."""
+    """A recipe with a promise over neighbours, which has to declare these and the owners of rows."""
 
     neighbours: Annotated[Neighbours, Field(description="what is hidden")]
     person: Annotated[
@@ -184,7 +179,7 @@ class OverNeighbours(Located):
     @model_validator(mode="before")
     @classmethod
     def _check_unit(cls, data: Any, info: ValidationInfo) -> Any:
-        """Say both ways out where nothing is said of whose rows there are."""
+        """Propose both ways out if the owners of rows are not declared."""
         try:
             if isinstance(data, dict):
                 Unit.declared(data.get("person", ASK), data.get("rows_per_person"))
@@ -196,8 +191,8 @@ class OverNeighbours(Located):
 class AskingRecipe(OverNeighbours):
     """Questions together with the table, its budget and what is declared about it.
 
-    >>> recipe = AskingRecipe(neighbours="one changed", person=None, questions=[{"ask": "count", "epsilon": 0.1}])
-    >>> recipe.questions[0].ask
+    >>> question = {"ask": "count", "epsilon": 0.1}
+    >>> AskingRecipe(neighbours="one changed", person=None, questions=[question]).questions[0].ask
     'count'
     >>> AskingRecipe(neighbours="one changed", person=None, questions=[{"ask": "guess"}])
     Traceback (most recent call last):
@@ -228,7 +223,7 @@ class AskingRecipe(OverNeighbours):
 
     @property
     def budget_path(self) -> Path | None:
-        """Where the budget is kept, seen from here."""
+        """The path of the budget, seen from here."""
         return None if self.budget is None else self.locate(self.budget)
 
 

@@ -1,4 +1,4 @@
-"""What all recipes have in common: a file, a table to read and one to write, and paths that start at the file."""
+"""The common part of all recipes: a file, a table to read and one to write, and relative paths."""
 
 from __future__ import annotations
 
@@ -33,16 +33,21 @@ from veil.recipe.places import (
 )
 from veil.tables import Format
 
+
+def one_or_more(value: Any) -> Any:
+    """Return a single text as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type=str | list[str])]
 Acknowledged = Annotated[
     tuple[str, ...],
-    BeforeValidator(
-        lambda value: (value,) if isinstance(value, str) else value, json_schema_input_type=str | list[str]
-    ),
+    BeforeValidator(one_or_more, json_schema_input_type=str | list[str]),
 ]
 
 
 class Located(BaseModel):
-    """A recipe that knows which folder its paths start at."""
+    """A recipe that knows the folder of its relative paths."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,11 +79,11 @@ class Located(BaseModel):
         ),
     ] = ()
 
-    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
-    """The kinds of things that may stand in the recipe, for hints where a parameter is misspelled."""
+    kinds: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (INPUTS,)
+    """The declared classes that the recipe may contain, for hints about misspelled parameters."""
 
     own: ClassVar[Collection[str]] = ()
-    """Fields that nothing but the recipe tells. Of places and engines, whoever carries it out may say others."""
+    """Fields that only the recipe can set; places and engines may be overridden by the caller."""
 
     _folder: Path = PrivateAttr(default_factory=Path)
     _file: Path | None = PrivateAttr(default=None)
@@ -90,7 +95,7 @@ class Located(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _explain_errors(cls, data: Any, handler: Any, info: pydantic.ValidationInfo) -> Any:
-        """Turn pydantic's complaints into an error of Veil that names the file, the line and the field."""
+        """Turn errors of pydantic into one of Veil that names the file, the line and the field."""
         try:
             return handler(data)
         except pydantic.ValidationError as error:
@@ -101,8 +106,8 @@ class Located(BaseModel):
     def _fields_by_kind(cls) -> dict[str, list[str]]:
         fields = {
             kind: [field.name for field in dataclasses.fields(each)]
-            for kinds in cls.known
-            for kind, each in kinds.items()
+            for classes in cls.kinds
+            for kind, each in classes.items()
         }
         return {"": list(cls.model_fields), **fields}
 
@@ -117,17 +122,17 @@ class Located(BaseModel):
 
     @property
     def name(self) -> str:
-        """The recipe as messages call it: by its file, if it has one."""
+        """The name of the recipe in messages: its file, if it has one."""
         return "the recipe" if self._file is None else str(self._file)
 
     @property
     def file(self) -> Path | None:
-        """Where the recipe was read from."""
+        """The file that the recipe was read from."""
         return self._file
 
     @contextmanager
     def own_words(self) -> Iterator[None]:
-        """Have errors name the fields of the plan as the file does. Without a file, they were given in another way."""
+        """Spell the ways out of errors as the file does, if the recipe was read from one."""
         try:
             yield
         except VeilError as error:
@@ -136,11 +141,11 @@ class Located(BaseModel):
             raise error.spell_ways(lambda way: spell_field(way) if way.field in self.own else None) from None
 
     def locate(self, path: str) -> Path:
-        """Return where a path of the recipe leads to, seen from here."""
+        """Return a path of the recipe, seen from here."""
         return self._folder / os.path.expanduser(path)
 
     def move_path(self, path: str, start: Path) -> str:
-        """Return a path of the recipe as it reads from another folder."""
+        """Return a path of the recipe relative to another folder."""
         if os.path.isabs(os.path.expanduser(path)) or start.resolve() == self._folder.resolve():
             return path
         end = "/" if is_folder(path) else ""
@@ -151,18 +156,18 @@ class Located(BaseModel):
 
     @property
     def source(self) -> Path | Database | None:
-        """Where the table is, seen from here."""
+        """The place of the table, seen from here."""
         return None if self.input is None else self.place_of(self.input)
 
     def place_of(self, source: AnySource) -> Path | Database:
-        """Where a table is that the recipe names, seen from here."""
+        """Return the place of a table that the recipe names, seen from here."""
         if isinstance(source, Database):
             return with_file(source, lambda path: str(self.locate(path)))
         return self.locate(source.path)
 
     @property
     def target(self) -> str | Database | None:
-        """Where the result is written to, seen from here; a folder keeps the / at its end."""
+        """The place of the result, seen from here; a folder keeps the / at its end."""
         if isinstance(self.output, Database):
             return with_file(self.output, lambda path: str(self.locate(path)))
         if self.output is None:
@@ -171,54 +176,54 @@ class Located(BaseModel):
 
     @property
     def input_path(self) -> Path | None:
-        """Where the table is, if not in a database."""
+        """The path of the table, if it is not in a database."""
         return None if isinstance(self.source, Database) else self.source
 
     @property
     def input_format(self) -> Format | None:
-        """How to read the table."""
+        """The format of the table, if it is known."""
         return None if self.input is None else format_of_input(self.input)
 
     @property
     def output_path(self) -> Path | None:
-        """Where the result is written to, if not into a database."""
+        """The path of the result, if it is not written to a database."""
         return Path(self.target) if isinstance(self.target, str) else None
 
     @property
     def report_path(self) -> Path | None:
-        """Where the report is written to."""
+        """The path of the report."""
         return None if self.report is None else self.locate(self.report)
 
     @property
     def key_path(self) -> Path | None:
-        """Where the key to the order of the rows is written to."""
+        """The path of the key to the order of the rows."""
         return None if self.key is None else self.locate(self.key)
 
     @property
     def certificate_path(self) -> Path | None:
-        """Where the certificate is written to."""
+        """The path of the certificate."""
         return None if self.certificate is None else self.locate(self.certificate)
 
     @property
     def sign_path(self) -> Path | None:
-        """Where the key is that signs the certificate."""
+        """The path of the key that signs the certificate."""
         return None if self.sign is None else self.locate(self.sign)
 
 
 def spell_field(way: Say) -> str:
     """Write a way out as a recipe does.
 
-    >>> print(spell_field(Say("others", "keep")), spell_field(Say("quasi_identifiers", "dates", format="%d.%m.%Y")))
-    others: keep {kind: dates, …, format: "%d.%m.%Y"}
+    >>> print(*map(spell_field, (Say("others", "keep"), Say("quasi_identifiers", "dates", format="%Y"))))
+    others: keep {kind: dates, …, format: "%Y"}
     """
     if way.parameters:
-        given = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]
-        return f"{{{', '.join([f'kind: {way.value}', *way.beside, *given])}}}"
+        parameters = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]
+        return f"{{{', '.join([f'kind: {way.value}', *way.beside, *parameters])}}}"
     return f"`{way.field}`" if way.value is None else f"{way.field}: {way.value}"
 
 
 def with_file(database: Database, move: Callable[[str], str]) -> Database:
-    """Return a database whose file, if it is one, is found under another path."""
+    """Return a database with another path of its file, if it is one."""
     if database.file is None:
         return database
     scheme = database.url.partition(":")[0]
@@ -227,24 +232,24 @@ def with_file(database: Database, move: Callable[[str], str]) -> Database:
 
 
 class _Schema(GenerateJsonSchema):
-    """Writes the same schema with every version of pydantic, of which those before 2.14 give decimals a pattern."""
+    """A generator with the same schema for all versions of pydantic: before 2.14, decimals have a pattern."""
 
     def decimal_schema(self, schema: DecimalSchema) -> JsonSchemaValue:
-        made = super().decimal_schema(schema)
-        for each in made.get("anyOf", [made]):
+        result = super().decimal_schema(schema)
+        for each in result.get("anyOf", [result]):
             each.pop("pattern", None)
-        return made
+        return result
 
 
 def schema_of(recipe: type[Located], *, secret: str | None = None) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of recipes; `secret` is a parameter that they refuse everywhere."""
-    made = recipe.model_json_schema(schema_generator=_Schema)
-    made["description"] = made["description"].split("\n\n")[0]
+    """Return the JSON schema (draft 2020-12) of recipes; `secret` is a parameter that they always refuse."""
+    schema = recipe.model_json_schema(schema_generator=_Schema)
+    schema["description"] = schema["description"].split("\n\n")[0]
     clear = {each.__name__ for each in SOURCES.values()} | {"Settings"}
-    for name, definition in made["$defs"].items():
+    for name, definition in schema["$defs"].items():
         definition["description"] = " ".join(definition.get("description", name).split("\n\n")[0].split())
         definition.get("properties", {}).pop(secret, None)
-        # A default tells Python which class it is; a recipe has to say it. A path or a URL says enough.
+        # In Python, `kind` has a default; a recipe has to name it, unless a path or a URL is enough.
         if "const" in definition.get("properties", {}).get("kind", {}) and name not in clear:
             definition["required"] = ["kind", *definition.get("required", [])]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

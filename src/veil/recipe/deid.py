@@ -1,8 +1,8 @@
-"""Projects of ARX (`.deid`): what is text in them is taken over, and what is not is listed.
+"""Projects of ARX (`.deid`): their texts are read, and all other parts are listed.
 
-A `.deid` file is a ZIP archive. `definition.xml` tells the attributes with their levels, `hierarchies/*.csv` how they become
-coarser, `config.xml` criteria and settings, `data/input.csv` the table. The rest are dumps of Java objects, which say more
-(populations, research subsets, budgets) and are never read.
+A `.deid` file is a ZIP archive. `definition.xml` holds the attributes with their levels, `hierarchies/*.csv`
+their hierarchies, `config.xml` criteria and settings, `data/input.csv` the table. The rest (populations,
+research subsets, budgets) are dumps of Java objects, which are never read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from veil.recipe.archive import Archive
 from veil.recipe.project import Attached, Project
 
 _TIMES = 200
-"""How many times as large as the archive its parts may be: tables and lattices are texts that pack well."""
+"""Largest size of all parts, as a multiple of the archive: tables and lattices are texts that pack well."""
 
 _ROLES = {
     "IDENTIFYING_ATTRIBUTE": "identifying",
@@ -45,7 +45,7 @@ def read_deid(path: Path) -> Project:
 
 
 class _Reading:
-    """One archive, and what is found in it."""
+    """An archive while it is read, and the recipe that results."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive, self.names = archive, set(archive.names)
@@ -78,45 +78,46 @@ class _Reading:
     def _xml(self, name: str, root: str) -> dict[str, Any]:
         if name not in self.names:
             return {}
-        found, tree = parse_xml(self.archive.read(name), f"{self.archive.path}: {name}")
-        if found != root:
-            raise InputError(f"{self.archive.path}: {name} begins with <{found}> instead of <{root}>")
+        actual_root, tree = parse_xml(self.archive.read(name), f"{self.archive.path}: {name}")
+        if actual_root != root:
+            raise InputError(f"{self.archive.path}: {name} begins with <{actual_root}> instead of <{root}>")
         return tree
 
     # --- attributes
 
-    def _attribute(self, told: Mapping[str, Any]) -> None:
-        name, kind = _text(told.get("name")), _text(told.get("type"))
+    def _attribute(self, attribute: Mapping[str, Any]) -> None:
+        name, kind = _text(attribute.get("name")), _text(attribute.get("type"))
         if not name:
             return
         if kind == "QUASI_IDENTIFYING_ATTRIBUTE":
-            self._quasi_identifier(name, told)
+            self._quasi_identifier(name, attribute)
         elif kind in _ROLES:
             self.recipe.setdefault(_ROLES[kind], []).append(name)
         else:
             self.left_out.append(f"the role {kind!r} of column {name!r}")
-        if (form := _text(told.get("format"))) and "date" in _text(told.get("datatype")).lower():
+        if (form := _text(attribute.get("format"))) and "date" in _text(attribute.get("datatype")).lower():
             self.left_out.append(
                 f"the form {form!r} of the dates of column {name!r}: Veil finds it out by itself"
             )
 
-    def _quasi_identifier(self, name: str, told: Mapping[str, Any]) -> None:
-        rows = self._hierarchy(name, _text(told.get("ref")))
+    def _quasi_identifier(self, name: str, attribute: Mapping[str, Any]) -> None:
+        rows = self._hierarchy(name, _text(attribute.get("ref")))
         function = next(
-            (_text(value) for key, value in told.items() if key.lower() == "microaggregationfunction"), ""
+            (_text(value) for key, value in attribute.items() if key.lower() == "microaggregationfunction"),
+            "",
         )
         if function:
-            if (meant := _AGGREGATIONS.get(function.lower())) is None:
+            if (aggregation := _AGGREGATIONS.get(function.lower())) is None:
                 self.left_out.append(f"the function {function!r} for column {name!r}")
             else:
-                self.recipe.setdefault("microaggregated", {})[name] = meant
+                self.recipe.setdefault("microaggregated", {})[name] = aggregation
         if rows:
             self.recipe["quasi_identifiers"][name] = {"kind": "table", "rows": rows}
         elif not function:
             self.recipe["quasi_identifiers"][name] = "auto"
             self.left_out.append(f"column {name!r} has no hierarchy: one is proposed")
         for bound, field in (("min", "minimum_levels"), ("max", "maximum_levels")):
-            level = _text(told.get(bound))
+            level = _text(attribute.get(bound))
             if level.isdigit() and rows:
                 self.recipe.setdefault(field, {})[name] = int(level)
 
@@ -133,45 +134,45 @@ class _Reading:
 
     # --- criteria and settings
 
-    def _settings(self, told: Mapping[str, Any]) -> None:
-        for each in _many(_one(told.get("criteria")).get("criterion")):
+    def _settings(self, config: Mapping[str, Any]) -> None:
+        for each in _many(_one(config.get("criteria")).get("criterion")):
             self._criterion(_text(each))
-        limit = _text(told.get("relativeMaxOutliers"))
+        limit = _text(config.get("relativeMaxOutliers"))
         if limit:
             self.recipe["suppression_limit"] = _number(limit, self.archive.path)
-        if (marker := _text(told.get("suppressionString"))) not in ("", "*"):
+        if (marker := _text(config.get("suppressionString"))) not in ("", "*"):
             self.recipe["marker"] = marker
-        self._quality(_text(told.get("metric")), told)
-        if _text(told.get("practicalMonotonicity")) == "true":
+        self._quality(_text(config.get("metric")), config)
+        if _text(config.get("practicalMonotonicity")) == "true":
             self.left_out.append("practical monotonicity: Veil searches without taking it for granted")
 
-    def _quality(self, metric: str, told: Mapping[str, Any]) -> None:
-        meant = next(
+    def _quality(self, metric: str, config: Mapping[str, Any]) -> None:
+        quality = next(
             (name for pattern, name in _QUALITIES if re.search(pattern, metric, re.IGNORECASE)), None
         )
-        if meant is None:
+        if quality is None:
             if metric:
                 self.left_out.append(f"the quality model {metric!r}: information loss is taken")
-        elif meant != "loss":
-            self.recipe["quality"] = meant
+        elif quality != "loss":
+            self.recipe["quality"] = quality
         weights = {
             _text(each.get("attribute")): _number(_text(each.get("weight")), self.archive.path)
-            for each in _many(_one(told.get("attributeWeights")).get("attributeWeight"))
+            for each in _many(_one(config.get("attributeWeights")).get("attributeWeight"))
         }
         weights = {
             name: value
             for name, value in weights.items()
             if value != 0.5 and name in self.recipe["quasi_identifiers"]
         }
-        if weights and meant in (None, "loss"):
+        if weights and quality in (None, "loss"):
             self.recipe["quality"] = {"kind": "Loss", "weights": weights}
         elif weights:
             self.left_out.append("the weights of attributes")
 
-    def _criterion(self, said: str) -> None:
+    def _criterion(self, text: str) -> None:
         for pattern, make in _CRITERIA:
-            if found := re.fullmatch(pattern, said, re.IGNORECASE):
-                model = make(found)
+            if match := re.fullmatch(pattern, text, re.IGNORECASE):
+                model = make(match)
                 if model.get("distance") == "hierarchical":
                     rows = self._hierarchy(model["attribute"], "")
                     if not rows:
@@ -179,7 +180,7 @@ class _Reading:
                     model["hierarchy"] = {"kind": "table", "rows": rows}
                 self.recipe["models"].append(model)
                 return
-        self.left_out.append(f"the criterion {said!r}")
+        self.left_out.append(f"the criterion {text!r}")
 
 
 _N = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
@@ -214,7 +215,7 @@ _CRITERIA: list[tuple[str, Callable[[re.Match[str]], dict[str, Any]]]] = [
     ),
     (rf"\(<?{_N}\)-sample-uniqueness", lambda m: {"kind": "SampleUniqueness", "threshold": float(m[1])}),
 ]  # fmt: skip
-"""Criteria as ARX spells them. Those that also need a population, a subset or a budget are spelled without it, and left out."""
+"""Criteria as ARX spells them. Those that need a population, subset or budget lack it, and are left out."""
 
 _QUALITIES = [
     (r"ambiguity", "ambiguity"),

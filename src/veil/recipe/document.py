@@ -1,8 +1,8 @@
-"""Recipe files as text: YAML in and out, with the line of every value, and without YAML's surprises.
+"""Recipe files as text: YAML in and out, with the line of every value, and without YAML's implicit types.
 
-Only what looks like JSON's numbers and `null` is not text. So `no`, `on` and `12:30` are the column names and
-labels that they look like, and `02139` keeps its zero. `true` and `false` are handed on as text, too: where a
-boolean is expected they are read as one, and where a number is, they are refused, not taken for 1 and 0.
+Only numbers as in JSON and `null` are not text. So `no`, `on` and `12:30` are column names and labels, and
+`02139` keeps its zero. `true` and `false` are text, too: they are read as a boolean where one is expected,
+and refused where a number is expected, instead of becoming 1 and 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _LONGEST = 60
 _WIDE = 90
-"""Letters that a mapping may have, as Python writes it, to stand in one line of a recipe."""
+"""Largest length of a mapping, as Python writes it, that is written in one line."""
 
 
 def scalar(text: str) -> int | float | str | None:
@@ -50,47 +50,47 @@ def scalar(text: str) -> int | float | str | None:
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says, and where it says it."""
+    """The contents of a file, with the line of each value."""
 
     name: str
     data: Any
     lines: dict[Place, int] = field(default_factory=dict)
 
     def at(self, place: Place) -> str:
-        """Return the file and the line of a value, or of the closest thing around it, to begin a message."""
+        """Return the file and line of a value, or of the closest parent with one, to begin a message."""
         for end in range(len(place), -1, -1):
             if place[:end] in self.lines:
                 return f"{self.name}, line {self.lines[place[:end]]}: "
         return f"{self.name}: " if self.name else ""
 
     def explain(self, error: pydantic.ValidationError, fields: Mapping[str, Sequence[str]]) -> str:
-        """Say what is wrong, one line a place. `fields` lists what is known in a mapping of each kind, and at
-        the top under no name, for hints.
+        """Describe the problems, one line for each place. `fields` lists the names in a mapping of each kind,
+        and those at the top under an empty name, for hints.
         """
-        told: dict[Place, list[str]] = {}
+        rules_by_place: dict[Place, list[str]] = {}
         ends: dict[Place, str] = {}
         for problem in problems(error):
             kind = problem["type"]
             place, owner = follow_location(problem["loc"], self.data)
             if kind == "missing":
-                place, said = (*place, problem["loc"][-1]), "is required"
+                place, text = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-                known = fields.get(owner, ())
+                names = fields.get(owner, ())
                 name = str(place[-1])
-                said = "is not known here." + (did_you_mean(name, known) if owner else hint(name, known))
+                text = "is not known here." + (did_you_mean(name, names) if owner else hint(name, names))
             elif kind == "value_error":
-                said = f": {problem['ctx']['error']}"
+                text = f": {problem['ctx']['error']}"
             elif kind in ("too_short", "too_long"):
-                said = f": the list {rule(problem)}"
+                text = f": the list {rule(problem)}"
             elif kind in ("union_tag_invalid", "union_tag_not_found"):
-                said = f": {rule(problem)}"
+                text = f": {rule(problem)}"
             else:
-                said = rule(problem) if kind != "dataclass_type" else "should be a mapping of names to values"
+                text = rule(problem) if kind != "dataclass_type" else "should be a mapping of names to values"
                 ends[place] = f", not {_write_value(problem['input'], kind)}"
-            told.setdefault(place, []).append(said if said.startswith(":") else f" {said}")
+            rules_by_place.setdefault(place, []).append(text if text.startswith(":") else f" {text}")
         return "\n".join(
             f"{self.at(place)}{_show_place(place)}{either(rules)}{ends.get(place, '')}"
-            for place, rules in told.items()
+            for place, rules in rules_by_place.items()
         )
 
 
@@ -122,9 +122,9 @@ def parse(text: str, name: str) -> Document:
     except yaml.YAMLError as error:
         raise PlanError(f"{name}: not a YAML file: {' '.join(str(error).split())}") from None
     if not isinstance(root, yaml.MappingNode):
-        found = "it is empty" if root is None else "it begins with something else"
+        problem = "it is empty" if root is None else "it begins with something else"
         raise PlanError(
-            f"{name}: a recipe is a list of names with values, such as `input: data.csv`; {found}"
+            f"{name}: a recipe is a list of names with values, such as `input: data.csv`; {problem}"
         )
     document = Document(name, {})
     document.data.update(_value(root, (), document, ()))
@@ -140,7 +140,7 @@ def document_text(data: dict[str, Any]) -> str:
 
 
 def write_document(path: Path, data: dict[str, Any]) -> None:
-    """Write a recipe file: whole, or not at all. What could not be read again is refused."""
+    """Write a recipe file: whole, or not at all. Refuse one that could not be read again."""
     if _has_nul(data):
         raise PlanError(
             f"{path}: a text of the plan contains a NUL character, which a recipe cannot hold. Remove it"
@@ -158,20 +158,20 @@ def _has_nul(data: Any) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes all text that `scalar` or any other reader of YAML might take for something else."""
+    """A writer that quotes all text which `scalar` or any other reader of YAML might not read as text."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
-        """Write a mapping in one line if it fits there, and otherwise a line for each name."""
+        """Write a mapping in one line if it fits, otherwise with a line for each name."""
         node = super().represent_mapping(tag, mapping, flow_style)
         if node.flow_style and len(str(mapping)) > _WIDE:
             node.flow_style = False
         return node
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
-        # Only between double quotes are unusual line ends and signs that cannot be printed escaped.
+        # Unusual line ends and unprintable characters are escaped only in double quotes.
         return self.represent_scalar(_TEXT_TAG, data, style=None if data.isprintable() else '"')
 
 
@@ -203,44 +203,44 @@ def _value(node: yaml.Node, place: Place, document: Document, above: tuple[int, 
 def _mapping(
     node: yaml.MappingNode, place: Place, document: Document, above: tuple[int, ...]
 ) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = f"{document.name}, line {key_node.start_mark.line + 1}: "
         if not isinstance(key_node, yaml.ScalarNode):
             raise PlanError(f"{line}a name should be a word, not a list or mapping")
         key = key_node.value if key_node.style else scalar(key_node.value)
-        # The values of a column, which stand in its hierarchy, may be numbers; its name is always text.
+        # The values of a column, in its hierarchy, may be numbers; its name is always text.
         if not isinstance(key, str) and (len(place) < 2 or key is None):
             raise PlanError(
                 f"{line}the name {key_node.value!r} is read as {'nothing' if key is None else 'a number'}: "
                 f"put it in quotes, '{key_node.value}'"
             )
         name = str(key)
-        if name in made:
+        if name in result:
             raise PlanError(
                 f"{line}{name!r} appears again here; it is first in line {document.lines[(*place, name)]}"
             )
-        made[name] = _value(value_node, (*place, name), document, above)
+        result[name] = _value(value_node, (*place, name), document, above)
         document.lines[(*place, name)] = key_node.start_mark.line + 1
-    return made
+    return result
 
 
 def _syntax(error: yaml.MarkedYAMLError, name: str, text: str) -> str:
     mark = error.problem_mark or error.context_mark
     where = f"{name}, line {mark.line + 1}, column {mark.column + 1}" if mark else name
-    told = ", ".join(each for each in (error.context, error.problem) if each)
+    problem = ", ".join(each for each in (error.context, error.problem) if each)
     hint = ""
     if mark and text.splitlines()[mark.line : mark.line + 1] and "\t" in text.splitlines()[mark.line]:
         hint = ". Indent with spaces, not tabs"
-    elif "mapping values are not allowed" in told:
+    elif "mapping values are not allowed" in problem:
         hint = ". Put text that holds a colon in quotes, and indent names of one mapping alike"
-    elif "alias" in told:
+    elif "alias" in problem:
         hint = ". Put text that begins with * in quotes"
-    return f"{where}: not YAML: {told}{hint}"
+    return f"{where}: not YAML: {problem}{hint}"
 
 
 def _show_place(place: Place) -> str:
-    """Write a place the way a reader would point at it.
+    """Write a place as an expression.
 
     >>> _show_place(("models", 0, "k"))
     '`models[0].k`'
@@ -253,6 +253,6 @@ def _show_place(place: Place) -> str:
 
 def _write_value(value: Any, kind: str) -> str:
     text = repr(value)
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    excerpt = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     is_number = kind == "string_type" and isinstance(value, int | float)
-    return f"{shown}; put it in quotes: '{value}'" if is_number else shown
+    return f"{excerpt}; put it in quotes: '{value}'" if is_number else excerpt

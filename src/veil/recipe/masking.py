@@ -1,4 +1,4 @@
-"""Masking recipes: masking methods and their files, written down in YAML.
+"""Masking recipes: masking methods and their files, in YAML.
 
     input: patients.csv
     output: masked.csv
@@ -78,10 +78,10 @@ class MaskingRecipe(Located):
     ] = ASK
     steps: Annotated[list[StepSpec], Field(min_length=1, description="masking methods, in this order")]
 
-    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
+    kinds: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
 
     def methods(self) -> list[Method]:
-        """Return the steps; files that they name are found from the folder of the recipe."""
+        """Return the steps, with files relative to the folder of the recipe."""
         return [relocate(each, lambda path: str(self.locate(path))) for each in self.steps]
 
     @property
@@ -91,7 +91,7 @@ class MaskingRecipe(Located):
 
 
 def read_recipe(path: str | PathLike[str]) -> Recipe | MaskingRecipe | PolicyRecipe:
-    """Read a recipe of any kind: a plan, or masking methods, which it calls `steps`, or policies, which it calls `policy`."""
+    """Read a recipe of any kind: a plan, masking methods (`steps`), or policies (`policy`)."""
     file = Path(path)
     data = read_document(file).data
     kind: type[Recipe] | type[MaskingRecipe] | type[PolicyRecipe] = (

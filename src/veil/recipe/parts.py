@@ -1,6 +1,4 @@
-"""The parts of a recipe: what may stand for a hierarchy, a model and a quality model, and how each is written down
-again.
-"""
+"""The parts of a recipe: how hierarchies, models and quality models are read and written."""
 
 from __future__ import annotations
 
@@ -37,30 +35,30 @@ def members(union: Any) -> dict[str, type[Any]]:
 # Hierarchies, models, quality models
 
 MODELS = models.MODELS.plus(SafePub)
-"""What a plan may ask for: a model by which a search judges, or SafePub, which is a way of its own."""
+"""The models of a plan: those that a search checks, and SafePub, which has its own search."""
 
 RECODINGS = members(LocalRecoding)
 
 
-def with_kind(value: Any, known: Mapping[str, Any], expected: str) -> Any:
-    """Refuse a mapping whose `kind` is absent or unknown, in words that help more than pydantic's."""
+def with_kind(value: Any, kinds: Mapping[str, Any], expected: str) -> Any:
+    """Refuse a mapping whose `kind` is absent or unknown, with a better message than that of pydantic."""
     if isinstance(value, Mapping):
         kind = value.get("kind")
         if kind is None:
-            raise ValueError(f"`kind` is required, one of {', '.join(known)}")
+            raise ValueError(f"`kind` is required, one of {', '.join(kinds)}")
         if not isinstance(kind, str):
-            raise ValueError(f"`kind` should be a word, one of {', '.join(known)}, not {kind!r}")
-        if kind not in known and (found := find(known, kind)) is not None:
-            return {**value, "kind": next(name for name, each in known.items() if each is found)}
-        if kind not in known:
-            raise ValueError(f"there is no kind {kind!r}.{did_you_mean(str(kind), known)}")
-    elif getattr(value, "kind", None) not in known:
+            raise ValueError(f"`kind` should be a word, one of {', '.join(kinds)}, not {kind!r}")
+        if kind not in kinds and (cls := find(kinds, kind)) is not None:
+            return {**value, "kind": next(name for name, each in kinds.items() if each is cls)}
+        if kind not in kinds:
+            raise ValueError(f"there is no kind {kind!r}.{did_you_mean(str(kind), kinds)}")
+    elif getattr(value, "kind", None) not in kinds:
         raise ValueError(f"{expected} is needed, not {value!r}")
     return value
 
 
 def is_path(text: str) -> bool:
-    """Whether a word names a file rather than a kind of hierarchy.
+    """Return whether a word names a file rather than a kind of hierarchy.
 
     >>> is_path("job.csv"), is_path("hierarchies/job"), is_path("redaction")
     (True, True, False)
@@ -97,12 +95,12 @@ def _strategy(value: Any) -> Any:
 
 
 def _recoding(value: Any) -> Any:
-    known = "a mode of local recoding, such as {kind: FastIterative},"
-    return with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, known)
+    expected = "a mode of local recoding, such as {kind: FastIterative},"
+    return with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, expected)
 
 
 def _is_complete(cls: type[Any]) -> bool:
-    """Whether a kind needs no parameters, so that its name is enough."""
+    """Return whether a kind needs no parameters, so that its name is enough."""
     try:
         cls()
     except VeilError:
@@ -120,7 +118,7 @@ _FilePath = Annotated[str, Field(pattern=r"[./\\]", description="path of a hiera
 HierarchySpec = Annotated[
     AnyBuilder, BeforeValidator(_hierarchy, json_schema_input_type=_Word | _FilePath | AnyBuilder)
 ]
-"""A kind of hierarchy with its parameters, its mere name, or the path of a hierarchy file."""
+"""A kind of hierarchy with its parameters, its name alone, or the path of a hierarchy file."""
 
 ModelSpec = Annotated[PrivacyModel, MODELS, BeforeValidator(_model)]
 
@@ -135,15 +133,15 @@ RecodingSpec = Annotated[
 
 
 def builder_of(hierarchy: Any, column: str) -> Any:
-    """Return something that can be written down and builds the same hierarchy."""
+    """Return a builder of the same hierarchy that a recipe can contain."""
     if isinstance(hierarchy, Hierarchy):
-        made = Table(tuple(hierarchy.to_rows()))
-        if Hierarchy.from_rows(made.rows) != hierarchy:
+        table = Table(tuple(hierarchy.to_rows()))
+        if Hierarchy.from_rows(table.rows) != hierarchy:
             raise PlanError(
                 f"the hierarchy of column {column!r} has its own shares, or the text 'NULL' as a value, "
                 "which rows alone cannot express: use the builder that made it in the plan instead"
             )
-        return made
+        return table
     if getattr(hierarchy, "kind", None) not in BUILDERS:
         raise PlanError(
             f"the hierarchy of column {column!r} is a {type(hierarchy).__name__}, which a recipe cannot "
@@ -153,5 +151,5 @@ def builder_of(hierarchy: Any, column: str) -> Any:
 
 
 def shorten(spec: dict[str, Any]) -> Any:
-    """Return the kind alone if there is nothing else to say."""
+    """Return the kind alone if there are no parameters."""
     return spec["kind"] if len(spec) == 1 else spec

@@ -1,4 +1,4 @@
-"""The places in a recipe: the table to read, where the release and what goes with it are written, and who reads files."""
+"""The places in a recipe: the table to read, the release and the files beside it, and the engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VARIABLE = Reference("an environment variable", _INSTEAD, is_file=False)
 
 @declared
 class CsvInput(Csv):
-    """A CSV file; what is not said about it is detected."""
+    """A CSV file; unspecified properties are detected."""
 
     path: _Path = Field(kw_only=True)
 
@@ -64,7 +64,7 @@ class ExcelInput(Excel):
 
 @declared
 class FilesInput:
-    """A folder, or a pattern with * and **, of CSV or Parquet files; their names tell which."""
+    """A folder, or a pattern with * and **, of CSV or Parquet files; their names show which."""
 
     path: _Path = Field(kw_only=True)
     kind: Literal["files"] = Field(default="files", repr=False, kw_only=True)
@@ -79,15 +79,15 @@ FORMATS = members(Format)
 
 def input_of(path: str, format: Format | None) -> Input:
     """Describe a file; without a format, by its name."""
-    chosen = format if format is not None else format_of(Path(path))
-    made: Input = INPUTS[chosen.kind](path=path, **_fields(chosen))
-    return made
+    format = format_of(Path(path)) if format is None else format
+    result: Input = INPUTS[format.kind](path=path, **_fields(format))
+    return result
 
 
 def source_of(place: str | Path | Database, format: Format | None) -> AnySource:
-    """Describe a table that a recipe can read: a file, a folder or pattern of files, or a table of a database.
+    """Describe a table that a recipe can read: a file, a folder or pattern of files, or a database table.
 
-    A password is left out, as it does not belong into a recipe.
+    A password is left out, as it does not belong in a recipe.
     """
     if isinstance(place, str) and is_url(place):
         place = Database(place)
@@ -108,7 +108,7 @@ def without_password(database: Database) -> Database:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a path says by itself that it is a folder.
+    """Return whether a path ends as a folder does.
 
     >>> is_folder("releases/"), is_folder("release.csv")
     (True, False)
@@ -117,20 +117,20 @@ def is_folder(path: str) -> bool:
 
 
 def kind_of_name(path: str) -> str | None:
-    """Return the format that the name of a file or a pattern tells, if it does."""
+    """Return the format that the name of a file or a pattern shows, if any."""
     try:
         return format_of(Path(path)).kind
     except VeilError:
         return None
 
 
-def format_of_input(given: AnySource) -> Format | None:
+def format_of_input(source: AnySource) -> Format | None:
     """Return the format alone, if it is known."""
-    if isinstance(given, FilesInput | Database):
+    if isinstance(source, FilesInput | Database):
         return None
-    cls = FORMATS[given.kind]
-    made: Format = cls(**{each.name: getattr(given, each.name) for each in dataclasses.fields(cls)})
-    return made
+    cls = FORMATS[source.kind]
+    result: Format = cls(**{each.name: getattr(source, each.name) for each in dataclasses.fields(cls)})
+    return result
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -158,7 +158,7 @@ InputSpec = Annotated[
     BeforeValidator(_input, json_schema_input_type=str | Input),
     PLACE,
 ]
-"""The path of a table, or a mapping with the path and what there is to know about the format."""
+"""The path of a table, or a mapping with the path and the properties of the format."""
 
 
 def _source(value: Any) -> Any:
@@ -176,8 +176,7 @@ def _source(value: Any) -> Any:
             return {**value, "kind": "files"}
         raise ValueError(
             f"the name {path!r} does not show the file format; add `kind`, one of {', '.join(INPUTS)}, or "
-            "end it "
-            "with / if it is a folder"
+            "end it with / if it is a folder"
         )
     return _input(value)
 
@@ -197,7 +196,7 @@ SourceSpec = Annotated[
     AfterValidator(_refuse_password),
     PLACE,
 ]
-"""What `InputSpec` is, or a folder or pattern of files, or a table of a database as URL or mapping."""
+"""An `InputSpec`, a folder or pattern of files, or a table of a database as URL or mapping."""
 
 
 def _target(value: Any) -> Any:
@@ -205,7 +204,7 @@ def _target(value: Any) -> Any:
 
 
 def _text_or(kind: str) -> Discriminator:
-    """Tell a word from a mapping, so that a mistake in a mapping is told as one, and nothing else of it is."""
+    """Distinguish a word from a mapping, so that errors in a mapping are reported for its kind only."""
     return Discriminator(lambda value: "text" if isinstance(value, str) else kind)
 
 
@@ -230,9 +229,9 @@ def _engine(value: Any) -> Any:
     if isinstance(value, Settings):
         return value
     if isinstance(value, str | Mapping):
-        named = value if isinstance(value, str) else value.get("kind", "Settings")
+        kind = value if isinstance(value, str) else value.get("kind", "Settings")
         limits = {} if isinstance(value, str) else {name: value[name] for name in value if name != "kind"}
-        name = str(named).lower()
+        name = str(kind).lower()
         if name in get_args(Engine) and not limits:
             return name
         if name in (*_WITH_LIMITS, "settings") and not isinstance(value, str):
@@ -248,7 +247,7 @@ EngineSpec = Annotated[
     _text_or("Settings"),
     BeforeValidator(_engine),
 ]
-"""Who reads files, or DuckDB with limits."""
+"""The engine that reads files, or DuckDB with limits."""
 
 
 def url_with_table(database: Database) -> str:
@@ -262,7 +261,7 @@ def url_with_table(database: Database) -> str:
 
 
 def spell_database(database: Database) -> Any:
-    """Write a database as a URL if that says everything, and as a mapping otherwise."""
+    """Write a database as a URL if that is complete, otherwise as a mapping."""
     text = url_with_table(database)
     if Database(text) == database:
         return text
@@ -271,7 +270,7 @@ def spell_database(database: Database) -> Any:
     return spec
 
 
-# What is written beside the release
+# Files beside the release
 
 REPORTS = (".html", ".pdf", ".json")
 CERTIFICATES = (".json",)

@@ -1,4 +1,4 @@
-"""Recipes of policies: what is released is what the policies of the people in the table ask for.
+"""Recipes of policies: the release follows the policies of the people in the table.
 
     input: patients.csv
     output: release.csv
@@ -129,17 +129,17 @@ class PolicyRecipe(Located):
 
     @property
     def processing_record_path(self) -> Path | None:
-        """Where the statement for the record of processing activities is written to."""
+        """The path of the statement for the record of processing activities."""
         return None if self.processing_record is None else self.locate(self.processing_record)
 
     @property
     def population_path(self) -> Path | None:
-        """The file with everybody that the table was chosen from."""
+        """The path of the population."""
         return None if self.policy.population is None else self.locate(self.policy.population)
 
     @property
     def keys(self) -> dict[str, str]:
-        """Where keys are, as `veil.policy.apply` takes them."""
+        """The places of keys, as `veil.policy.apply` takes them."""
         return {
             name: f"env:{each.key_variable}" if each.key_file is None else str(self.locate(each.key_file))
             for name, each in self.policy.keys.items()

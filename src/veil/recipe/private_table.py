@@ -1,4 +1,4 @@
-"""Recipes of private tables: what is declared of a table, how it is made private and where it goes, in YAML.
+"""Recipes of private tables: declarations about a table, the mechanism and the files, in YAML.
 
     input: patients.csv
     output: private.csv
@@ -34,8 +34,8 @@ from veil.recipe.places import INPUTS, FilePath
 
 
 def _method(value: Any) -> Any:
-    given = {"kind": value} if isinstance(value, str) else value
-    return with_kind(given, METHODS, "a method, such as {kind: IndividualRanking, k: 100},")
+    spec = {"kind": value} if isinstance(value, str) else value
+    return with_kind(spec, METHODS, "a method, such as {kind: IndividualRanking, k: 100},")
 
 
 MethodSpec = Annotated[AnyMethod, BeforeValidator(_method, json_schema_input_type=str | AnyMethod)]
@@ -84,29 +84,29 @@ class PrivateTableRecipe(OverNeighbours):
     delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
     rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
 
-    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
+    kinds: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (METHODS, BUILDERS, INPUTS)
 
     @property
     def budget_path(self) -> Path | None:
-        """Where the budget is kept, seen from here."""
+        """The path of the budget, seen from here."""
         return None if self.budget is None else self.locate(self.budget)
 
     def known_domains(self) -> dict[str, list[Any] | Hierarchy]:
-        """Return the domains; files that they name are found from the folder of the recipe."""
-        return {name: self._domain(name, given) for name, given in self.domains.items()}
+        """Return the domains, with files relative to the folder of the recipe."""
+        return {name: self._domain(name, domain) for name, domain in self.domains.items()}
 
-    def _domain(self, name: str, given: Any) -> list[Any] | Hierarchy:
-        if isinstance(given, list):
-            return given
-        if isinstance(given, File):
+    def _domain(self, name: str, domain: Any) -> list[Any] | Hierarchy:
+        if isinstance(domain, list):
+            return domain
+        if isinstance(domain, File):
             return Hierarchy.read(
-                self.locate(given.path),
-                separator=given.separator,
-                header=given.header,
-                encoding=given.encoding,
+                self.locate(domain.path),
+                separator=domain.separator,
+                header=domain.header,
+                encoding=domain.encoding,
             )
-        if isinstance(given, Table):
-            return Hierarchy.from_rows(given.rows)
+        if isinstance(domain, Table):
+            return Hierarchy.from_rows(domain.rows)
         raise PlanError(
             f"the domain of {name!r} is a hierarchy made from the data, but a domain must be known without "
             "the data: give a list of values, a hierarchy file or a table"

@@ -1,9 +1,9 @@
 """Projects: a plan with everything that belongs to it, in one file that others can open.
 
-A `.veil` file is a ZIP archive of texts: `project.json`, `recipe.yaml`, a hierarchy in each `hierarchies/*.csv`,
-`certificate.json` of the last release, and the table itself only if somebody asked for it. Parts are stored as they are, so
-that a file which is written here is never larger unpacked than packed. Projects of ARX (`.deid`) are read as far as they are
-text: see `veil.recipe.deid`.
+A `.veil` file is a ZIP archive of texts: `project.json`, `recipe.yaml`, a hierarchy in each
+`hierarchies/*.csv`, `certificate.json` of the last release, and on request the table. Parts are not
+compressed, so that a file written here is never larger unpacked than packed. Texts of ARX projects (`.deid`)
+are read, too: see `veil.recipe.deid`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HIERARCHIES, _TABLE = "hierarchies/", "table/"
 
 
 class Attached(NamedTuple):
-    """A table that a project brings along: the file as it is, under its name."""
+    """A table inside a project: the contents and the name of its file."""
 
     name: str
     content: bytes
@@ -50,27 +50,27 @@ class Attached(NamedTuple):
 
 @dataclass(frozen=True)
 class Project:
-    """A plan, finished or not, with what belongs to it.
+    """A plan, complete or not, with everything that belongs to it.
 
     Attributes
     ----------
     recipe : dict
-        What has been chosen, as a recipe spells it, without places. It may be unfinished.
+        The fields of the recipe, without places. It may be incomplete.
     notes : str
-        What somebody wrote down.
+        Notes of the user.
     changes : tuple of str
-        What was changed, in words, the oldest first.
+        Descriptions of changes, the oldest first.
     certificate : dict or None
         The certificate of the last release.
     table : Attached or None
-        The table, if it was to be part of it.
+        The table, if the project includes it.
     page : dict
-        What the workbench knows beside the recipe.
+        The state of the workbench besides the recipe.
     left_out : tuple of str
-        What another program's project says and could not be taken over, in words.
+        Descriptions of the parts of another program's project that could not be read.
 
-    >>> project = Project({"quasi_identifiers": {"sex": "suppression"}, "models": [{"kind": "KAnonymity", "k": 2}]})
-    >>> project.plan().models
+    >>> models = [{"kind": "KAnonymity", "k": 2}]
+    >>> Project({"quasi_identifiers": {"sex": "suppression"}, "models": models}).plan().models
     (KAnonymity(k=2),)
     """
 
@@ -84,22 +84,22 @@ class Project:
 
     @classmethod
     def of(cls, recipe: Recipe, **further: Any) -> Project:
-        """Make a project of a recipe; hierarchy files are taken in, places are left out."""
-        spelled = {name: value for name, value in recipe.spell().items() if name not in _PLACES}
+        """Make a project of a recipe; hierarchy files are included, places are left out."""
+        spec = {name: value for name, value in recipe.spell().items() if name not in _PLACES}
         plan = recipe.plan()
         for fields in ("quasi_identifiers", "items"):
             for name, builder in getattr(plan, fields).items():
                 if getattr(builder, "kind", None) == "file":
                     rows = [list(row) for row in builder.read().to_rows()]
-                    spelled[fields] = {**spelled[fields], name: {"kind": "table", "rows": rows}}
-        return cls(spelled, **further)
+                    spec[fields] = {**spec[fields], name: {"kind": "table", "rows": rows}}
+        return cls(spec, **further)
 
     def plan(self) -> Plan:
         """Return the plan, if it is complete."""
         return self.as_recipe().plan()
 
     def as_recipe(self) -> Recipe:
-        """Return the recipe, if it is complete. Files of this machine that somebody wrote into the project are refused."""
+        """Return the recipe, if it is complete; refuse references to files of this machine."""
         with untrusted():
             return Recipe(**self.recipe)
 
@@ -117,14 +117,14 @@ class Project:
             return _read(archive)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the project: whole, or not at all. Only you may read the file, for recipes name values of the table."""
+        """Write the project: whole, or not at all. Only its owner may read it, as recipes name values."""
         path = usable(path, OutputError)
         if path.suffix.lower() != SUFFIX:
             raise OutputError(f"{path}: the name of a project should end in {SUFFIX}: {path.stem}{SUFFIX}")
         if path.exists() and not overwrite:
             raise OutputError(f"{path} already exists: choose another name, or allow it to be replaced")
         with atomic(path) as temporary:
-            temporary.touch(0o600)  # nobody else reads it, not even while it is written
+            temporary.touch(0o600)  # readable by the owner only, even while it is written
             with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
                 for name, content in self._parts().items():
                     archive.writestr(zipfile.ZipInfo(name), content)
@@ -134,7 +134,7 @@ class Project:
         """Write recipe, hierarchies, certificate and table into a new folder, ready for `veil anonymize`."""
         folder = Path(folder)
         with untrusted() as refused, contextlib.suppress(VeilError):
-            Recipe(**{**self.recipe, "pseudonym_key": None})  # whose file `veil anonymize` asks for
+            Recipe(**{**self.recipe, "pseudonym_key": None})  # `veil anonymize` asks for its file
         if refused:
             raise PlanError(refused[0])
         try:
@@ -143,17 +143,17 @@ class Project:
             raise OutputError(f"{folder} already exists: choose another name") from None
         except OSError as error:
             raise OutputError(f"{folder} cannot be created: {error.strerror}") from None
-        made = []
+        paths = []
         for name, content in self._parts(located=True).items():
             path = folder / name
             path.parent.mkdir(mode=0o700, exist_ok=True)
             path.write_bytes(content)
-            made.append(path)
-        return made
+            paths.append(path)
+        return paths
 
     def _parts(self, *, located: bool = False) -> dict[str, bytes]:
-        """The parts of the archive by name. With places, the recipe says where its table is and where to write."""
-        recipe, hierarchies = _apart(self.recipe)
+        """Return the parts of the archive by name; if located, the recipe names its input and output."""
+        recipe, hierarchies = _separate_hierarchies(self.recipe)
         if located:
             source = f"{_TABLE}{self.table.name}" if self.table else "table.csv"
             recipe = {"input": source, "output": "release.csv", **recipe}
@@ -175,15 +175,7 @@ class Project:
 
 
 _PLACES = {
-    "input",
-    "tables",
-    "output",
-    "report",
-    "key",
-    "certificate",
-    "sign",
-    "overwrite",
-    "engine",
+    *("input", "tables", "output", "report", "key", "certificate", "sign", "overwrite", "engine"),
     "acknowledge",
 }
 
@@ -193,26 +185,26 @@ def _json(value: Any) -> bytes:
 
 
 def _safe(name: str) -> str:
-    """Check the name of a table, which becomes the name of a file."""
+    """Return the name of a table, which becomes the name of a file; refuse an unsafe one."""
     if Path(name).name != name or name in ("", ".", "..") or any(sign in name for sign in "\\:\0"):
         raise OutputError(f"{name!r} cannot be the name of a table in a project")
     return name
 
 
-# --- hierarchies that are tables are files of their own
+# --- hierarchies as separate files
 
 
-def _apart(recipe: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _separate_hierarchies(recipe: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
     files: dict[str, bytes] = {}
-    made = dict(recipe)
+    result = dict(recipe)
     for fields in ("quasi_identifiers", "items"):
-        if fields in made:
-            made[fields] = {name: _file(builder, files) for name, builder in made[fields].items()}
-    return made, files
+        if fields in result:
+            result[fields] = {name: _file(builder, files) for name, builder in result[fields].items()}
+    return result, files
 
 
 def _file(builder: Any, files: dict[str, bytes]) -> Any:
-    """Put the rows of a table into a file, unless a file would not give back the same."""
+    """Move the rows of a hierarchy to a file, unless the file would be read differently."""
     if not isinstance(builder, Mapping) or builder.get("kind") != "table" or set(builder) != {"kind", "rows"}:
         return builder
     text = io.StringIO(newline="")
@@ -223,7 +215,7 @@ def _file(builder: Any, files: dict[str, bytes]) -> Any:
     if _rows(content) != [
         [None if label is None else str(label) for label in row] for row in builder["rows"]
     ]:
-        return builder  # such as a label that is called NULL
+        return builder  # for example, a label is NULL
     name = f"{_HIERARCHIES}{len(files) + 1}.csv"
     files[name] = content
     return name
@@ -250,10 +242,10 @@ def _read(archive: Archive) -> Project:
     text = _text(archive, _RECIPE)
     recipe = dict(parse(text, f"{archive.path}: {_RECIPE}").data) if text.strip() not in ("", "{}") else {}
     for fields in ("quasi_identifiers", "items"):
-        given = recipe.get(fields)
-        if isinstance(given, dict):
-            recipe[fields] = {name: _with_rows(each, archive, names) for name, each in given.items()}
-    made = Project(
+        builders = recipe.get(fields)
+        if isinstance(builders, dict):
+            recipe[fields] = {name: _with_rows(each, archive, names) for name, each in builders.items()}
+    project = Project(
         recipe,
         _words(about, "notes", archive.path),
         tuple(_list(about, "changes", archive.path)),
@@ -262,20 +254,20 @@ def _read(archive: Archive) -> Project:
     page = about.get("page", {})
     if not isinstance(page, dict):
         raise InputError(f"{archive.path}: `page` of {_PROJECT} should be a mapping")
-    made = replace(made, page=page)
+    project = replace(project, page=page)
     if _CERTIFICATE in names:
         certificate = parse_json(archive.read(_CERTIFICATE), f"{archive.path}: {_CERTIFICATE}")
         if not isinstance(certificate, dict):
             raise InputError(f"{archive.path}: the certificate is invalid")
-        made = replace(made, certificate=certificate)
+        project = replace(project, certificate=certificate)
     tables = [name for name in names if name.startswith(_TABLE)]
     if len(tables) > 1:
         raise InputError(f"{archive.path}: has {len(tables)} tables, but may have only one")
     for name in tables:
         short = name.removeprefix(_TABLE)
         format_of(Path(short))
-        made = replace(made, table=Attached(short, archive.read(name)))
-    return made
+        project = replace(project, table=Attached(short, archive.read(name)))
+    return project
 
 
 def _with_rows(builder: Any, archive: Archive, names: set[str]) -> Any:

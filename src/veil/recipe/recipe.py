@@ -1,4 +1,4 @@
-"""The recipe itself: its fields, reading, writing, and the plan it stands for."""
+"""The recipe of a plan: its fields, reading, writing, and the plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from veil.plan.linked_tables import for_several
 from veil.plan.plan import ASK, Plan, Treatment
 from veil.quality import QUALITIES
 from veil.recipe.about import NOTHING, About, AboutSpec, spell_about
-from veil.recipe.base import Located, schema_of, with_file
+from veil.recipe.base import Located, Names, one_or_more, schema_of, with_file
 from veil.recipe.document import write_document
 from veil.recipe.parts import (
     MODELS,
@@ -53,16 +53,11 @@ from veil.tables import Format
 from veil.tables.spelling import spell_person
 
 
-def _one_or_more(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _treatments(value: Any) -> Any:
-    value = _one_or_more(value)
+    value = one_or_more(value)
     return {str(name): "remove" for name in value} if isinstance(value, list | tuple) else value
 
 
-Names = Annotated[list[str], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])]
 Treatments = Annotated[
     dict[str, Treatment],
     BeforeValidator(_treatments, json_schema_input_type=str | list[str] | dict[str, Treatment]),
@@ -78,30 +73,30 @@ _AS_TEXT: dict[str, Any] = {
     "quality": QualitySpec,
     "strategy": StrategySpec,
 }
-"""Fields of a plan whose values a file has to spell out. The others are in a file as they are in Python."""
+"""Fields of a plan whose values are spelled differently in a file. The others are as in Python."""
 
 
 def _plan_fields() -> dict[str, Any]:
-    """The fields of a plan, with what it says about them, in the types that a file can hold."""
+    """Return the fields of a plan with their descriptions, in types that a file can hold."""
     types = get_type_hints(Plan, include_extras=True)
-    made: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for field in dataclasses.fields(Plan):
         declared = Plan.__pydantic_fields__[field.name]  # type: ignore[attr-defined]
         default = declared.get_default(call_default_factory=True)
-        given: dict[str, Any] = {"description": declared.description}
+        options: dict[str, Any] = {"description": declared.description}
         if hasattr(default, "kind"):
-            given["default_factory"] = declared.default_factory
+            options["default_factory"] = declared.default_factory
         elif not declared.is_required():
-            given["default"] = list(default) if isinstance(default, tuple) else default
-        made[field.name] = (_AS_TEXT.get(field.name, types[field.name]), Field(**given))
-    return made
+            options["default"] = list(default) if isinstance(default, tuple) else default
+        fields[field.name] = (_AS_TEXT.get(field.name, types[field.name]), Field(**options))
+    return fields
 
 
 PLAN_FIELDS = _plan_fields()
 
 
 class _Places(Located):
-    """Where a table is, and where what is made of it goes."""
+    """The places of a table and of its release."""
 
     input: Annotated[
         SourceSpec | None,
@@ -154,7 +149,7 @@ class Recipe(_WithPlan):
     model_config = ConfigDict(title="Veil recipe")
 
     own: ClassVar[Collection[str]] = tuple(PLAN_FIELDS)
-    known: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (
+    kinds: ClassVar[tuple[Mapping[str, type[Any]], ...]] = (
         BUILDERS,
         MODELS,
         QUALITIES,
@@ -183,9 +178,9 @@ class Recipe(_WithPlan):
         about: About | None = None,
         acknowledge: Sequence[str] = (),
     ) -> Recipe:
-        """Write down a plan that was made in Python. Hierarchies given as tables are written out in full.
+        """Return the recipe of a plan made in Python. Hierarchies given as tables are written out in full.
 
-        A password of a database is not written down.
+        A password of a database is left out.
 
         >>> from veil import KAnonymity, Plan
         >>> recipe = Recipe.of(Plan({"sex": "suppression"}, KAnonymity(2)), input="patients.csv")
@@ -212,22 +207,22 @@ class Recipe(_WithPlan):
             "about": None if about == NOTHING else about,
             "acknowledge": tuple(acknowledge),
         }
-        with trusted():  # whoever has the plan says where its table is
+        with trusted():  # places come from the caller, who has the plan
             return cls(overwrite=overwrite, engine=engine, **fields)
 
     def plan(self) -> Plan:
-        """Return the plan, checked as a whole; hierarchy files are found from the folder of the recipe."""
+        """Return the plan, checked as a whole, with hierarchy files relative to the folder of the recipe."""
         several = self.tables is not None and self.person not in (None, ASK)
         return self._plan(for_several(self.person, self.identifying) if several else {})
 
     @property
     def table_places(self) -> dict[str, Path | Database]:
-        """Where several tables are, by name, seen from here."""
+        """The places of several tables by name, seen from here."""
         return {name: self.place_of(each) for name, each in (self.tables or {}).items()}
 
     @property
     def table_formats(self) -> dict[str, Format]:
-        """How to read those of several tables of which that is known."""
+        """The formats of several tables by name, if known."""
         formats = {name: format_of_input(each) for name, each in (self.tables or {}).items()}
         return {name: each for name, each in formats.items() if each is not None}
 
@@ -245,7 +240,7 @@ class Recipe(_WithPlan):
 
     @property
     def reading(self) -> Engine | Settings:
-        """Who reads files, with the folder for temporary ones seen from here."""
+        """The engine that reads files, with the folder for temporary ones seen from here."""
         if isinstance(self.engine, Settings) and self.engine.temporary is not None:
             return dataclasses.replace(self.engine, temporary=self.locate(str(self.engine.temporary)))
         return self.engine
@@ -255,9 +250,9 @@ class Recipe(_WithPlan):
         write_document(Path(path), self.spell(Path(path).parent))
 
     def spell(self, folder: str | Path | None = None) -> dict[str, Any]:
-        """Return the recipe as plain data, for a file in the given folder; without what is as by default."""
+        """Return the recipe as plain data for a file in a folder, without defaults."""
         start = self._folder if folder is None else Path(folder)
-        made: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for name in type(self).model_fields:
             value = getattr(self, name)
             if name not in ("quasi_identifiers", "models") and value == _DEFAULTS.get(name):
@@ -290,8 +285,8 @@ class Recipe(_WithPlan):
                 value = spell_about(value)
             elif name == "acknowledge" or (name == "identifying" and set(value.values()) == {"remove"}):
                 value = list(value)
-            made[name] = value
-        return made
+            result[name] = value
+        return result
 
     def _spell_source(self, value: AnySource, start: Path) -> Any:
         if isinstance(value, Database):
@@ -317,8 +312,8 @@ class Recipe(_WithPlan):
 def _spell_input(value: Input | FilesInput, path: str) -> Any:
     spec = spell_value(value)
     spec["path"] = path
-    told = kind_of_name(path) or ("files" if isinstance(value, FilesInput) else None)
-    if told == value.kind:
+    kind = kind_of_name(path) or ("files" if isinstance(value, FilesInput) else None)
+    if kind == value.kind:
         del spec["kind"]
     return path if set(spec) == {"path"} else {"path": spec.pop("path"), **spec}
 

@@ -39,7 +39,7 @@ from veil import (
 from veil.models import PrivacyModel
 from veil.models.subset import Where
 from veil.policy.substitution import ValueFrequencies, consequences, implied, weakest
-from veil.policy.substitution.known import RULES, Known
+from veil.policy.substitution.rules import RULES, RuleContext
 from veil.policy.substitution.weaker import follows
 
 SUBSET_OF = Where("released = 'yes'")
@@ -267,10 +267,10 @@ def test_no_rule_has_a_counterexample() -> None:
     fired: dict[str, int] = {}
     for _ in range(tables(150)):
         table = random_table(chance)
-        known = Known({"ill": table.distribution}, tuple(wishes()))
+        context = RuleContext({"ill": table.distribution}, tuple(wishes()))
         facts = true_models(table, chance)
         for rule in RULES:
-            for conclusion in rule(facts, known):
+            for conclusion in rule(facts, context):
                 fired[rule.__name__] = fired.get(rule.__name__, 0) + 1
                 assert holds(conclusion.model, table), (rule.__name__, conclusion, table)
     assert set(fired) == {rule.__name__ for rule in RULES}
@@ -299,9 +299,9 @@ def test_no_rule_has_a_counterexample_among_the_fillings() -> None:
             table = table._replace(blanks=(*[0] * (len(table.classes) - 1), 1))
             table = table._replace(population=tuple(table.sizes))
         facts = [each for each in WORST if holds(each, table)]
-        known = Known({"ill": table.distribution}, tuple(each for each in WORST if each not in facts))
+        context = RuleContext({"ill": table.distribution}, tuple(each for each in WORST if each not in facts))
         for rule in RULES:
-            for conclusion in rule(facts, known):
+            for conclusion in rule(facts, context):
                 fired.add(rule.__name__)
                 assert holds(conclusion.model, table), (rule.__name__, conclusion, table)
     assert len(fired) >= 15

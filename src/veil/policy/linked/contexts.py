@@ -1,4 +1,4 @@
-"""Contexts of JSON-LD that documents name: shipped, as nothing is fetched. Derived from ODRL 2.2, see LICENSE-W3C.txt."""
+"""Contexts of JSON-LD, shipped because nothing is fetched. Derived from ODRL 2.2, see LICENSE-W3C.txt."""
 
 from __future__ import annotations
 
@@ -8,29 +8,14 @@ from veil.errors import InputError
 from veil.policy.linked.terms import PREFIXES
 
 UNKNOWN = "urn:unknown:"
-"""What keys become that no context knows: JSON-LD would drop them without a word."""
+"""The prefix of keys that no context knows, which JSON-LD would drop silently."""
 
 _ODRL = PREFIXES["odrl"]
 _NODES = (
     *("assignee", "assigner", "attributedParty", "attributingParty", "compensatedParty", "compensatingParty"),
-    *(
-        "consentedParty",
-        "consentingParty",
-        "consequence",
-        "constraint",
-        "contractedParty",
-        "contractingParty",
-    ),
-    *(
-        "dataType",
-        "duty",
-        "failure",
-        "hasPolicy",
-        "informedParty",
-        "informingParty",
-        "inheritFrom",
-        "obligation",
-    ),
+    *("consentedParty", "consentingParty", "consequence", "constraint", "contractedParty"),
+    *("contractingParty", "dataType", "duty", "failure", "hasPolicy", "informedParty", "informingParty"),
+    *("inheritFrom", "obligation"),
     *("output", "partOf", "permission", "profile", "prohibition", "refinement", "relation", "remedy"),
     *("rightOperandReference", "source", "target", "trackedParty", "trackingParty", "unit"),
 )
@@ -56,32 +41,32 @@ _SHIPPED = {
 }
 
 
-def resolved(tree: Any, name: str) -> Any:
-    """Return a document of JSON-LD in which every context is written out; refuse one that would have to be fetched.
+def resolve(tree: Any, name: str) -> Any:
+    """Write out every context in a document of JSON-LD; refuse one that would have to be fetched.
 
-    >>> resolved({"@context": "https://example.org/context.jsonld"}, "policy.jsonld")
+    >>> resolve({"@context": "https://example.org/context.jsonld"}, "policy.jsonld")
     Traceback (most recent call last):
     ...
-    veil.errors.InputError: policy.jsonld: the context 'https://example.org/context.jsonld' would have to be fetched, ...
+    veil.errors.InputError: policy.jsonld: the context 'https://example.org/context.jsonld' would have to ...
     """
     if isinstance(tree, list):
-        return [resolved(each, name) for each in tree]
+        return [resolve(each, name) for each in tree]
     if not isinstance(tree, dict):
         return tree
     if "@import" in tree:
         _refuse(tree["@import"], name)
     return {
-        key: _context(each, name) if key == "@context" else resolved(each, name) for key, each in tree.items()
+        key: _context(each, name) if key == "@context" else resolve(each, name) for key, each in tree.items()
     }
 
 
-def _context(given: Any, name: str) -> Any:
-    if isinstance(given, list):
-        return [_context(each, name) for each in given]
-    if isinstance(given, str):
-        shipped = _SHIPPED.get(given.removeprefix("http://").removeprefix("https://").rstrip("#/"))
-        return _refuse(given, name) if shipped is None else shipped
-    return resolved(given, name)
+def _context(context: Any, name: str) -> Any:
+    if isinstance(context, list):
+        return [_context(each, name) for each in context]
+    if isinstance(context, str):
+        shipped = _SHIPPED.get(context.removeprefix("http://").removeprefix("https://").rstrip("#/"))
+        return _refuse(context, name) if shipped is None else shipped
+    return resolve(context, name)
 
 
 def _refuse(address: object, name: str) -> Any:

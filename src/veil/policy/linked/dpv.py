@@ -1,7 +1,7 @@
 """Policies in W3C's Data Privacy Vocabulary (DPV): processes and consent records.
 
-A process becomes one purpose for each that it has. A process that lies in another one, or in a consent record, is under what
-that says, too.
+Each purpose of a process becomes a purpose of the policy. A process inside another one, or inside a consent
+record, is also under the conditions of that one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from veil.policy.linked.terms import (
     PERSONAL_DATA,
     PURPOSES,
     ancestors,
+    broader_in,
     category_of_purpose,
-    known_above,
 )
-from veil.policy.unmapped_parts import Unmapped, with_unmapped
+from veil.policy.unmapped_parts import with_unmapped
 
 _RECIPIENTS = (
     *("dpv:hasRecipient", "dpv:hasRecipientDataController", "dpv:hasRecipientThirdParty"),
@@ -39,26 +39,19 @@ _NARROWING = (
     *("dpv:hasScope", "dpv:hasFrequency", "dpv:isBefore", "dpv:isAfter", "dpv:hasStorageCondition"),
 )
 _RELEASING = (
-    "Disclose",
-    "Disseminate",
-    "MakeAvailable",
-    "Processing",
-    "Share",
-    "Transfer",
-    "Transmit",
-    "Use",
+    *("Disclose", "Disseminate", "MakeAvailable", "Processing", "Share", "Transfer", "Transmit", "Use"),
 )
-"""Processing that handing out a table is."""
+"""Kinds of processing that include the release of a table."""
 
 
 def is_dpv(graph: Graph) -> bool:
-    """Whether a document describes processes in DPV."""
+    """Return whether a document describes processes in DPV."""
     return any(each.predicate in ("dpv:hasPurpose", "dpv:hasProcess") for each in graph.statements)
 
 
 @dataclass
-class _Said:
-    """What a process says, and what those around it say."""
+class _Conditions:
+    """The conditions of a process, including those of the processes around it."""
 
     accepted: bool | None = None
     since: date | None = None
@@ -72,8 +65,8 @@ class _Said:
     path: str = ""
 
 
-class _Found(NamedTuple):
-    """A purpose, the process that it is one of, and the category that it falls under."""
+class _CategorizedPurpose(NamedTuple):
+    """A purpose with the name of its process and its category."""
 
     purpose: Purpose
     process: str
@@ -91,7 +84,7 @@ class _Document:
         self.controllers: list[Term] = []
         self.officers: list[Term] = []
         self.subjects: list[Term] = []
-        self.purposes: list[_Found] = []
+        self.purposes: list[_CategorizedPurpose] = []
 
     def policy(self) -> Policy:
         records = self.graph.of_type("dpv:ConsentRecord")
@@ -102,10 +95,10 @@ class _Document:
             )
         roots = self._roots()
         for each in roots:
-            self._process(each, _Said(), frozenset())
+            self._process(each, _Conditions(), frozenset())
         root = next(iter([*records, *roots]), None)
         source = self.reading.entities(self.subjects, "DataSource")
-        purposes = self._named()
+        purposes = self._distinct_purposes()
         return Policy(
             None if root is None else self.graph.name(root) or None,
             uri=root.text if root is not None and root.kind == "name" else None,
@@ -114,11 +107,11 @@ class _Document:
             officers=self.reading.entities(self.officers, "DataProtectionOfficer"),
             purposes=tuple(each.purpose for each in purposes),
             hierarchy=tuple(SubPurpose(each.category, each.purpose.name) for each in purposes),
-            extra=with_unmapped(self.reading.list_left(_NARROWING)),
+            extra=with_unmapped(self.reading.list_unread(_NARROWING)),
         )
 
     def _roots(self) -> list[Term]:
-        """Return the processes and records that lie in no other."""
+        """Return the processes and records that are inside no other."""
         inner = {each.object for each in self.graph.statements if each.predicate == "dpv:hasProcess"}
         about = dict.fromkeys(
             each.subject
@@ -127,31 +120,30 @@ class _Document:
         )
         return [each for each in about if each not in inner]
 
-    def _process(self, node: Term, around: _Said, above: frozenset[Term]) -> None:
+    def _process(self, node: Term, around: _Conditions, above: frozenset[Term]) -> None:
         if node in above:
             raise InputError(
                 f"the process {self.graph.name(node)!r} contains itself. Remove it from one of the two"
             )
-        said = self._said(node, around)
+        conditions = self._read_conditions(node, around)
         purposes, inside = self.graph.take(node, "dpv:hasPurpose"), self.graph.take(node, "dpv:hasProcess")
         if not purposes and not inside:
-            self.reading.found.append(
-                Unmapped(said.path, "the process has no purpose, so that it allows nothing", False)
-            )
+            text = "the process has no purpose, so that it allows nothing"
+            self.reading.add_unmapped(conditions.path, text, narrows=False)
         for purpose in purposes:
-            self._purpose(purpose, said, self.graph.name(node))
+            self._purpose(purpose, conditions, self.graph.name(node))
         for inner in inside:
-            self._process(inner, said, above | {node})
+            self._process(inner, conditions, above | {node})
 
-    def _said(self, node: Term, around: _Said) -> _Said:
-        """Read what a process says: it adds to limits, and replaces what is listed."""
+    def _read_conditions(self, node: Term, around: _Conditions) -> _Conditions:
+        """Read the conditions of a process: its limits are added, its lists replace those around it."""
         graph, reading = self.graph, self.reading
         path = f"{around.path} {graph.name(node)}".strip()
         graph.take(node, "rdf:type")
         self.controllers += graph.take(node, "dpv:hasDataController")
         self.officers += graph.take(node, "dpv:hasDataProtectionOfficer")
         self.subjects += graph.take(node, "dpv:hasDataSubject")
-        said = dataclasses.replace(
+        conditions = dataclasses.replace(
             around,
             path=path,
             recipients=graph.take(node, *_RECIPIENTS) or around.recipients,
@@ -161,22 +153,22 @@ class _Document:
             processing=list(around.processing),
         )
         bases = [reading.legal_basis(each, path) for each in graph.take(node, "dpv:hasLegalBasis")]
-        said.bases = list(dict.fromkeys(each for each in bases if each is not None)) or around.bases
-        self._consent(node, said)
+        conditions.bases = list(dict.fromkeys(each for each in bases if each is not None)) or around.bases
+        self._consent(node, conditions)
         for each in graph.take(node, "dpv:hasProcessing"):
             if reading.is_measure(each):
-                reading.measure(each, path, said.measures)
-            said.processing.append(reading.kinds(each)[0])
+                reading.measure(each, path, conditions.measures)
+            conditions.processing.append(reading.kinds(each)[0])
         for predicate in _MEASURES:
             for each in graph.peek(node, predicate):
                 if reading.is_measure(each):
                     graph.take_one(node, predicate, each)
-                    reading.measure(each, path, said.measures)
-        self._storage(node, said)
-        return said
+                    reading.measure(each, path, conditions.measures)
+        self._storage(node, conditions)
+        return conditions
 
-    def _consent(self, node: Term, said: _Said) -> None:
-        """Read whether somebody has agreed, and since when."""
+    def _consent(self, node: Term, conditions: _Conditions) -> None:
+        """Read whether consent was given, and since when."""
         for about in (node, *self.graph.peek(node, "dct:hasPart", "dpv:hasLegalBasis")):
             status = [self.reading.kinds(each)[0] for each in self.graph.take(about, "dpv:hasConsentStatus")]
             if about != node:
@@ -185,65 +177,74 @@ class _Document:
                 ]
             rules = [self.reading.kinds(each)[0] for each in self.graph.take(about, "dpv:hasRule")]
             if any(each not in CONSENT_GIVEN for each in status) or "Prohibition" in rules:
-                said.accepted = False
-            elif (status or "Permission" in rules) and said.accepted is None:
-                said.accepted = True
+                conditions.accepted = False
+            elif (status or "Permission" in rules) and conditions.accepted is None:
+                conditions.accepted = True
             if "Obligation" in rules:
-                self.reading.cannot(said.path, "the rule dpv:Obligation does not say what has to be done")
+                self.reading.add_unmapped(
+                    conditions.path, "the rule dpv:Obligation does not say what has to be done"
+                )
             for each in self.graph.take(about, "dpv:isIndicatedAtTime"):
-                moment = self.reading.day(each, said.path)
-                said.since = moment if said.since is None or moment is None else max(said.since, moment)
+                moment = self.reading.day(each, conditions.path)
+                conditions.since = (
+                    moment if conditions.since is None or moment is None else max(conditions.since, moment)
+                )
             if about != node:
                 self.graph.take(node, "dct:hasPart")
                 ends = self.graph.take(about, "dpv:hasDuration")
-                said.ends += tuple(self.reading.end(each, said.since, said.path) for each in ends)
+                conditions.ends += tuple(
+                    self.reading.end(each, conditions.since, conditions.path) for each in ends
+                )
 
-    def _storage(self, node: Term, said: _Said) -> None:
+    def _storage(self, node: Term, conditions: _Conditions) -> None:
         own = self.graph.take(node, "dpv:hasStorageCondition")
         lengths = [each for condition in own for each in self.graph.take(condition, "dpv:hasDuration")]
         for condition in own:
             self.graph.take(condition, "rdf:type")
-        said.ends += tuple(self.reading.end(each, said.since, said.path) for each in lengths)
+        conditions.ends += tuple(
+            self.reading.end(each, conditions.since, conditions.path) for each in lengths
+        )
 
-    def _purpose(self, node: Term, said: _Said, process: str) -> None:
+    def _purpose(self, node: Term, conditions: _Conditions, process: str) -> None:
         kinds = self.reading.kinds(node)
-        data = [self.reading.data(each) for each in said.data]
-        accepted = said.accepted
-        allowed = {str(each.name): each for each in data}
-        for prohibited in said.prohibited:
-            which = names_below(data, prohibited[0])
-            if prohibited[0] in ancestors(kinds, known_above(PURPOSES)) or prohibited[0] in _RELEASING:
+        all_data = [self.reading.data(each) for each in conditions.data]
+        accepted, since = conditions.accepted, conditions.since
+        processing = [{"name": each} for each in conditions.processing]
+        allowed = {str(each.name): each for each in all_data}
+        for prohibited in conditions.prohibited:
+            which = names_below(all_data, prohibited[0])
+            if prohibited[0] in ancestors(kinds, broader_in(PURPOSES)) or prohibited[0] in _RELEASING:
                 accepted = False
             elif prohibited[0] in PERSONAL_DATA or which:
                 allowed = {name: each for name, each in allowed.items() if name not in which}
             else:
-                self.reading.cannot(
-                    said.path, f"the prohibition of {prohibited[0]!r} has no place in a policy"
+                self.reading.add_unmapped(
+                    conditions.path, f"the prohibition of {prohibited[0]!r} has no place in a policy"
                 )
         name = self.reading.name(node)
-        chosen = tuple(allowed[each] for each in sorted(allowed))
-        made = Purpose(
+        data = tuple(allowed[each] for each in sorted(allowed))
+        purpose = Purpose(
             name,
             accepted=accepted,
-            point_of_acceptance=said.since.isoformat() if said.since is not None and accepted else None,
-            recipients=self.reading.entities(said.recipients, "DataRecipient"),
-            retention=earliest(*said.ends),
-            legal_bases=tuple(said.bases),
-            models=self.reading.models(said.measures, said.path),
-            pseudonymization=self.reading.pseudonymization(said.measures, chosen, said.path),
-            data=chosen,
+            point_of_acceptance=since.isoformat() if since is not None and accepted else None,
+            recipients=self.reading.entities(conditions.recipients, "DataRecipient"),
+            retention=earliest(*conditions.ends),
+            legal_bases=tuple(conditions.bases),
+            models=self.reading.models(conditions.measures, conditions.path),
+            pseudonymization=self.reading.pseudonymization(conditions.measures, data, conditions.path),
+            data=data,
             header=(Label("en", process),) if process not in (name, "") else (),
-            extra={"processing": [{"name": each} for each in said.processing]} if said.processing else {},
+            extra={"processing": processing} if processing else {},
         )
-        self.purposes.append(_Found(made, process, category_of_purpose(kinds)))
+        self.purposes.append(_CategorizedPurpose(purpose, process, category_of_purpose(kinds)))
 
-    def _named(self) -> list[_Found]:
-        """Return the purposes; those of one name are told apart by their process, as none may borrow from another."""
+    def _distinct_purposes(self) -> list[_CategorizedPurpose]:
+        """Return the purposes; add their process to repeated names, so none uses conditions of another."""
         names = [each.purpose.name for each in self.purposes]
-        made = []
+        purposes = []
         for at, each in enumerate(self.purposes, start=1):
             purpose = each.purpose
             if names.count(purpose.name) > 1:
                 purpose = dataclasses.replace(purpose, name=f"{purpose.name} ({each.process or at})")
-            made.append(each._replace(purpose=purpose))
-        return sorted(made, key=lambda each: str(each.purpose.name))
+            purposes.append(each._replace(purpose=purpose))
+        return sorted(purposes, key=lambda each: str(each.purpose.name))

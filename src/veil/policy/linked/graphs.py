@@ -1,7 +1,7 @@
 """Documents of linked data (Turtle, JSON-LD) as plain statements, of which none is lost.
 
-rdflib reads them, and is installed on demand. It would fetch contexts, and work out values of literals however large they
-become; so contexts are written out before, values are left as they are written, and what is nested too deeply is refused.
+They are read by rdflib, an optional dependency. It would fetch contexts and evaluate literals of any size. So
+contexts are written out before, literals are kept as written, and deeply nested documents are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from veil.base.untrusted import DEEPEST, check_size, too_deep
 from veil.errors import InputError, MissingDependencyError
-from veil.policy.linked.contexts import UNKNOWN, resolved
+from veil.policy.linked.contexts import UNKNOWN, resolve
 from veil.policy.linked.terms import local, short
 
 _TURTLE = re.compile(
@@ -33,7 +33,7 @@ _NOT_NESTING = re.compile(
 
 
 class Term(NamedTuple):
-    """What a statement is about or says: a name, a nameless thing, or a text with its data type."""
+    """The subject or object of a statement: a name, a blank node, or a literal with its data type."""
 
     text: str
     kind: str
@@ -55,7 +55,7 @@ class Statement(NamedTuple):
 
 TYPE = "rdf:type"
 _HERE = "https://here.invalid/"
-"""Where names without an address lie."""
+"""The base of relative names."""
 _NAMES = (
     *("dct:title", "rdfs:label", "skos:prefLabel", "dpv:hasName", "foaf:name", "vcard:fn", "dct:identifier"),
     "dpv:hasIdentifier",
@@ -67,58 +67,58 @@ class Graph:
 
     def __init__(self, statements: list[Statement]) -> None:
         self.statements = sorted(set(statements))
-        self.read: set[Statement] = set()
+        self._unread = set(self.statements)
         self._about: dict[Term, list[Statement]] = {}
         for each in self.statements:
             self._about.setdefault(each.subject, []).append(each)
 
     def peek(self, subject: Term, *predicates: str) -> list[Term]:
-        """Return what is said of a thing, without counting it as read."""
+        """Return the objects of statements about a node, without marking them as read."""
         return [each.object for each in self._about.get(subject, ()) if each.predicate in predicates]
 
     def take(self, subject: Term, *predicates: str) -> list[Term]:
-        """Return what is said of a thing, and count it as read."""
-        found = [each for each in self._about.get(subject, ()) if each.predicate in predicates]
-        self.read.update(found)
-        return [each.object for each in found]
+        """Return the objects of statements about a node, and mark these as read."""
+        statements = [each for each in self._about.get(subject, ()) if each.predicate in predicates]
+        self._unread.difference_update(statements)
+        return [each.object for each in statements]
 
-    def take_one(self, subject: Term, predicate: str, said: Term) -> None:
-        """Count one statement as read."""
-        self.read.add(Statement(subject, predicate, said))
+    def take_one(self, subject: Term, predicate: str, value: Term) -> None:
+        """Mark one statement as read."""
+        self._unread.discard(Statement(subject, predicate, value))
 
     def members(self, node: Term) -> list[Term]:
-        """Return the members of a list; of anything else, itself."""
-        made = []
-        seen: set[Term] = set()
-        while self.peek(node, "rdf:first") and node not in seen:
-            seen.add(node)
-            made += self.take(node, "rdf:first")
+        """Return the members of a list; any other node is its only member."""
+        terms = []
+        nodes: set[Term] = set()
+        while self.peek(node, "rdf:first") and node not in nodes:
+            nodes.add(node)
+            terms += self.take(node, "rdf:first")
             node = next(iter(self.take(node, "rdf:rest")), node)
-        return made if seen else [node]
+        return terms if nodes else [node]
 
     def of_type(self, *types: str) -> list[Term]:
-        """Return the things of a type, in order."""
+        """Return the nodes of some types, in order."""
         return [
             each.subject for each in self.statements if each.predicate == TYPE and each.object.text in types
         ]
 
     def name(self, node: Term) -> str:
-        """Return what a thing is called: by the document, or the last part of its name. Nothing, if it has none."""
+        """Return the title of a node, or the last part of its name; empty if it has neither."""
         if node.is_text:
             return node.text
         for predicate in _NAMES:
-            found = self.take(node, predicate)
-            if found:
-                return found[0].text
+            names = self.take(node, predicate)
+            if names:
+                return names[0].text
         return "" if node.kind == "blank" else local(node.text)
 
-    def left(self) -> list[Statement]:
-        """Return the statements that nobody has read."""
-        return [each for each in self.statements if each not in self.read]
+    def unread(self) -> list[Statement]:
+        """Return the statements that have not been read."""
+        return [each for each in self.statements if each in self._unread]
 
 
 def is_turtle(content: bytes) -> bool:
-    """Whether a text begins as Turtle does.
+    """Return whether a text begins as Turtle does.
 
     >>> is_turtle(b"@prefix dpv: <https://w3id.org/dpv#> ."), is_turtle(b"<layeredPrivacyPolicy/>")
     (True, False)
@@ -127,7 +127,7 @@ def is_turtle(content: bytes) -> bool:
 
 
 def is_linked(tree: Any) -> bool:
-    """Whether a tree of JSON is one of JSON-LD."""
+    """Return whether a tree of JSON is one of JSON-LD."""
     if isinstance(tree, list):
         return any(is_linked(each) for each in tree)
     return isinstance(tree, dict) and any(key in tree for key in ("@context", "@graph", "@id", "@type"))
@@ -149,8 +149,8 @@ def parse_turtle(content: bytes, name: str) -> Graph:
 
 
 def parse_json_ld(tree: Any, name: str) -> Graph:
-    """Read JSON-LD from a tree that `veil.base.untrusted` has made."""
-    return _graph(json.dumps(resolved(tree, name)), "json-ld", name, context={"@vocab": UNKNOWN})
+    """Read JSON-LD from a tree that `veil.base.untrusted` has parsed."""
+    return _graph(json.dumps(resolve(tree, name)), "json-ld", name, context={"@vocab": UNKNOWN})
 
 
 def _graph(text: str, form: str, name: str, **options: Any) -> Graph:
@@ -162,10 +162,12 @@ def _graph(text: str, form: str, name: str, **options: Any) -> Graph:
             triples = list(dataset.triples((None, None, None)))
     except RecursionError:
         too_deep(name)
-    except Exception as error:  # rdflib raises whatever it happens to meet
-        # Without the piece of the document that follows: rdflib cuts it in two, and a password in it would not be known as one.
-        told = " ".join(str(error).split()).partition(" at ^ in:")[0]
-        raise InputError(f"{name}: cannot be read as {form}: {told[:200] or type(error).__name__}") from None
+    except Exception as error:  # rdflib raises errors of any kind
+        # Without the excerpt of the document, which may show part of a password that is no longer recognized.
+        message = " ".join(str(error).split()).partition(" at ^ in:")[0]
+        raise InputError(
+            f"{name}: cannot be read as {form}: {message[:200] or type(error).__name__}"
+        ) from None
     return Graph(
         [Statement(_node(rdflib, one), short(str(by)), _node(rdflib, other)) for one, by, other in triples]
     )
@@ -182,12 +184,12 @@ def to_turtle(tree: dict[str, Any]) -> str:
     return str(graph.serialize(format="turtle"))
 
 
-def _node(rdflib: Any, given: Any) -> Term:
-    if isinstance(given, rdflib.Literal):
-        return Term(str(given), "literal", short(str(given.datatype or "")))
-    if isinstance(given, rdflib.BNode):
-        return Term(str(given), "blank")
-    return Term(short(str(given)), "name")
+def _node(rdflib: Any, node: Any) -> Term:
+    if isinstance(node, rdflib.Literal):
+        return Term(str(node), "literal", short(str(node.datatype or "")))
+    if isinstance(node, rdflib.BNode):
+        return Term(str(node), "blank")
+    return Term(short(str(node)), "name")
 
 
 def _rdflib() -> Any:
@@ -205,8 +207,8 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def _values_as_written(rdflib: Any) -> Iterator[None]:
-    """Let literals stay as they are written: written out, 1e99999999 has as many digits. Nor is anybody told of bad ones, or
-    of old ways that rdflib goes itself.
+    """Keep literals as written, as 1e99999999 has that many digits in full; silence warnings about literals
+    and about deprecated calls inside rdflib.
     """
     logger = logging.getLogger("rdflib.term")
     with _one_at_a_time, warnings.catch_warnings():

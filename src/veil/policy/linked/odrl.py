@@ -1,8 +1,8 @@
 """Policies in ODRL 2.2 with terms of DPV: permissions, prohibitions and duties.
 
-A permission to use, read, distribute, derive or anonymize becomes one purpose for each that its constraints name. A duty to
-anonymize is a guarantee, one to delete is the end of retention. A prohibition wins over a permission. What a constraint says
-and Veil cannot carry out is listed, and such a policy is not carried out as it stands.
+A permission to use, read, distribute, derive or anonymize becomes one purpose for each that its constraints
+name. A duty to anonymize is a guarantee, one to delete is the end of retention. A prohibition wins over a
+permission. Constraints that Veil cannot carry out are listed, and a policy with such constraints is refused.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from veil.policy.linked.terms import (
     PERSONAL_DATA,
     PURPOSES,
     ancestors,
+    broader_in,
     category_of_purpose,
-    known_above,
     short,
 )
 from veil.policy.names import needed_parameters, title_of
-from veil.policy.unmapped_parts import Unmapped, with_unmapped
+from veil.policy.unmapped_parts import with_unmapped
 
 _POLICIES = tuple(
     f"odrl:{each}"
@@ -34,57 +34,42 @@ _POLICIES = tuple(
 )
 _NOT_AGREED = ("odrl:Offer", "odrl:Request")
 _RELEASING = (
-    "use",
-    "Use",
-    "distribute",
-    "read",
-    "transfer",
-    "Share",
-    "Disclose",
-    "Transfer",
-    "derive",
-    "Derive",
-    "anonymize",
-    "Anonymise",
+    *("use", "Use", "distribute", "read", "transfer", "Share", "Disclose", "Transfer", "derive", "Derive"),
+    *("anonymize", "Anonymise"),
 )
-"""Actions that handing out a table is."""
+"""Actions that include the release of a table."""
 _NAMING = ("eq", "isA", "isAnyOf", "isPartOf")
 _HARMLESS = (
-    "odrl:profile",
-    "odrl:uid",
-    "odrl:assigner",
-    "odrl:dataType",
-    "odrl:unit",
-    "odrl:relation",
+    *("odrl:profile", "odrl:uid", "odrl:assigner", "odrl:dataType", "odrl:unit", "odrl:relation"),
     "odrl:conflict",
 )
 _RULES = ("odrl:permission", "odrl:prohibition", "odrl:obligation", "odrl:duty")
 
 
 def is_odrl(graph: Graph) -> bool:
-    """Whether a document holds rules of ODRL."""
+    """Return whether a document has rules of ODRL."""
     return any(each.predicate in _RULES for each in graph.statements)
 
 
 def from_odrl(graph: Graph) -> Policy:
     """Return the policy that an ODRL document holds."""
-    found = list(dict.fromkeys([*graph.of_type(*_POLICIES), *_holders(graph)]))
-    if len(found) != 1:
+    policies = list(dict.fromkeys([*graph.of_type(*_POLICIES), *_holders(graph)]))
+    if len(policies) != 1:
         raise InputError(
-            f"the document holds {len(found)} ODRL policies, but a policy is what one person allows. Put "
+            f"the document holds {len(policies)} ODRL policies, but a policy is what one person allows. Put "
             "each into a separate file"
         )
-    return _Document(Reading(graph), found[0]).policy()
+    return _Document(Reading(graph), policies[0]).policy()
 
 
 def _holders(graph: Graph) -> list[Term]:
-    """Return whatever has a permission, a prohibition or an obligation."""
+    """Return the nodes with a permission, a prohibition or an obligation."""
     return [each.subject for each in graph.statements if each.predicate in _RULES[:3]]
 
 
 @dataclass
 class _Limits:
-    """What the constraints of a rule say."""
+    """The limits that the constraints of a rule set."""
 
     purposes: list[Term] = field(default_factory=list)
     recipients: list[Term] | None = None
@@ -93,12 +78,12 @@ class _Limits:
     since: date | None = None
     end: Retention | None = None
     others: int = 0
-    """How many constraints have no place in a policy."""
+    """The number of constraints that have no place in a policy."""
 
 
 @dataclass
 class _Allowed:
-    """A purpose, and by which actions it was allowed."""
+    """A purpose with the actions by which it was allowed."""
 
     purpose: Purpose
     kinds: list[str]
@@ -119,49 +104,48 @@ class _Document:
 
     def policy(self) -> Policy:
         duties = self._rules("odrl:obligation")
-        allowed = [made for each in self._rules("odrl:permission") for made in self._permission(each, duties)]
+        allowed = [each for rule in self._rules("odrl:permission") for each in self._permission(rule, duties)]
         for each in self._rules("odrl:prohibition"):
             allowed = self._prohibit(each, allowed)
         if not allowed and duties:
-            self.reading.found.append(
-                Unmapped("odrl:obligation", "nothing is permitted that it could be a condition of", False)
-            )
-        source = self.reading.entities(self._of(self.node, "odrl:assigner"), "DataSource")
-        made = _merged(allowed)
+            text = "nothing is permitted that it could be a condition of"
+            self.reading.add_unmapped("odrl:obligation", text, narrows=False)
+        source = self.reading.entities(self._objects(self.node, "odrl:assigner"), "DataSource")
+        purposes = _with_distinct_names(allowed)
         return Policy(
             self.graph.name(self.node) or None,
             uri=self.node.text if self.node.kind == "name" else None,
             source=source[0] if len(source) == 1 else None,
-            purposes=tuple(each.purpose for each in made),
+            purposes=tuple(each.purpose for each in purposes),
             hierarchy=tuple(
-                SubPurpose(category_of_purpose(each.kinds), str(each.purpose.name)) for each in made
+                SubPurpose(category_of_purpose(each.kinds), str(each.purpose.name)) for each in purposes
             ),
-            extra=with_unmapped(self.reading.list_left(self._narrowing())),
+            extra=with_unmapped(self.reading.list_unread(self._narrowing())),
         )
 
     def _narrowing(self) -> list[str]:
-        said = {each.predicate for each in self.graph.statements}
-        return [each for each in said if each.startswith("odrl:") and each not in _HARMLESS]
+        predicates = {each.predicate for each in self.graph.statements}
+        return [each for each in predicates if each.startswith("odrl:") and each not in _HARMLESS]
 
     def _rules(self, kind: str) -> list[Term]:
         return self.graph.take(self.node, kind)
 
-    def _of(self, rule: Term, *predicates: str) -> list[Term]:
-        """Return what a rule says; what it does not say, the policy says for all of its rules."""
+    def _objects(self, rule: Term, *predicates: str) -> list[Term]:
+        """Return the objects of a rule, or those of the policy, which hold for all of its rules."""
         return self.graph.take(rule, *predicates) or self.graph.take(self.node, *predicates)
 
     # Actions
 
     def _actions(self, rule: Term, path: str) -> list[tuple[str, Term]]:
-        """Return the actions of a rule, each with the thing that refines it."""
+        """Return the actions of a rule, each with the node that refines it."""
         self.graph.take(rule, "rdf:type")
-        made = []
-        for each in self._of(rule, "odrl:action"):
+        actions = []
+        for each in self._objects(rule, "odrl:action"):
             inner = self.graph.take(each, "rdf:value", "odrl:action") if each.kind == "blank" else []
-            made.append((self.reading.kinds(inner[0] if inner else each)[0], each))
-        if not made:
-            self.reading.cannot(path, "the rule has no action")
-        return made
+            actions.append((self.reading.kinds(inner[0] if inner else each)[0], each))
+        if not actions:
+            self.reading.add_unmapped(path, "the rule has no action")
+        return actions
 
     # Permissions
 
@@ -172,7 +156,7 @@ class _Document:
         for name, node in actions:
             if name not in _RELEASING:
                 text = f"the permission to {name} has no place in a policy"
-                self.reading.found.append(Unmapped(path, text, False))
+                self.reading.add_unmapped(path, text, narrows=False)
             elif self.graph.peek(node, "odrl:refinement"):
                 self._refined_permission(node, name, path)
         if not any(name in _RELEASING for name in names):
@@ -190,7 +174,7 @@ class _Document:
     def _refined_permission(self, node: Term, name: str, path: str) -> None:
         if name not in DEIDENTIFICATION:
             self.graph.take(node, "odrl:refinement")
-            self.reading.cannot(path, f"how the action {name!r} is refined has no place in a policy")
+            self.reading.add_unmapped(path, f"how the action {name!r} is refined has no place in a policy")
 
     def _purpose(
         self, rule: Term, node: Term | None, names: list[str], limits: _Limits, measures: Measures, path: str
@@ -198,20 +182,19 @@ class _Document:
         kinds = [] if node is None else self.reading.kinds(node)
         name = next(each for each in names if each in _RELEASING) if node is None else self.reading.name(node)
         data = self._data(rule, limits)
-        recipients = self._of(rule, "odrl:assignee") if limits.recipients is None else limits.recipients
+        recipients = self._objects(rule, "odrl:assignee") if limits.recipients is None else limits.recipients
         if limits.recipients is not None:
-            self._of(rule, "odrl:assignee")
+            self._objects(rule, "odrl:assignee")
         if not recipients:
-            self.reading.found.append(
-                Unmapped(path, "no recipient is named, so that nobody gets anything", False)
-            )
+            text = "no recipient is named, so that nobody gets anything"
+            self.reading.add_unmapped(path, text, narrows=False)
         agreed = not self.types & set(_NOT_AGREED)
         since = limits.since
-        made = Purpose(
+        purpose = Purpose(
             name,
             accepted=True if agreed and since is None else None,
             point_of_acceptance=since.isoformat() if agreed and since is not None else None,
-            recipients=self.reading.entities(map(_named, recipients), "DataRecipient"),
+            recipients=self.reading.entities(map(_as_name, recipients), "DataRecipient"),
             retention=limits.end or Retention("indefinite"),
             legal_bases=tuple(limits.bases),
             models=self.reading.models(measures, path),
@@ -219,22 +202,22 @@ class _Document:
             data=data,
             extra={"processing": [{"name": each} for each in names]},
         )
-        return _Allowed(made, kinds, names)
+        return _Allowed(purpose, kinds, names)
 
     def _data(self, rule: Term, limits: _Limits) -> tuple[Data, ...]:
-        """Return the data of a rule: those that its constraints name, or those of its targets."""
+        """Return the data that the constraints of a rule name, or those of its targets."""
         nodes = list(limits.data)
         if not nodes:
-            for target in self._of(rule, "odrl:target"):
+            for target in self._objects(rule, "odrl:target"):
                 inside = self.graph.take(target, "dpv:hasPersonalData", "dpv:hasData")
                 is_datum = any(
                     each in PERSONAL_DATA or each == "PersonalData" for each in self.reading.kinds(target)
                 )
                 nodes += inside or ([target] if is_datum else [])
         else:
-            self._of(rule, "odrl:target")
-        made = {str(each.name): each for each in map(self.reading.data, nodes)}
-        return tuple(made[name] for name in sorted(made))
+            self._objects(rule, "odrl:target")
+        data = {str(each.name): each for each in map(self.reading.data, nodes)}
+        return tuple(data[name] for name in sorted(data))
 
     # Duties
 
@@ -244,25 +227,27 @@ class _Document:
             if name in DEIDENTIFICATION:
                 self._anonymize(node, name, path, measures)
                 if self.graph.peek(duty, "odrl:constraint"):
-                    self.reading.cannot(path, f"when to {name} has no place in a policy")
+                    self.reading.add_unmapped(path, f"when to {name} has no place in a policy")
                     self.graph.take(duty, "odrl:constraint")
             elif name in ("delete", "Delete", "Erase"):
-                found = self._limits(duty, path)
-                if found.end is None and not found.others:
-                    self.reading.cannot(path, "when data have to be deleted is not said. Say a dateTime")
-                limits.end = earliest(limits.end, found.end)
+                own_limits = self._limits(duty, path)
+                if own_limits.end is None and not own_limits.others:
+                    self.reading.add_unmapped(
+                        path, "when data have to be deleted is not said. Say a dateTime"
+                    )
+                limits.end = earliest(limits.end, own_limits.end)
             else:
-                self.reading.cannot(path, f"the duty to {name} has no place in a policy")
+                self.reading.add_unmapped(path, f"the duty to {name} has no place in a policy")
 
     def _actions_of_duty(self, duty: Term, path: str) -> list[tuple[str, Term]]:
-        """Return the actions of a duty; never those that the policy says for its rules."""
+        """Return the actions of a duty itself; those of the policy are for its rules."""
         if self.graph.peek(duty, "odrl:action"):
             return self._actions(duty, path)
-        self.reading.cannot(path, "the duty has no action")
+        self.reading.add_unmapped(path, "the duty has no action")
         return []
 
     def _anonymize(self, node: Term, name: str, path: str, measures: Measures) -> None:
-        """Read how far to anonymize: from refinements that name a model, or from a title."""
+        """Read how far to anonymize, from refinements that name a model or from a title."""
         refined = self.graph.take(node, "odrl:refinement") if not node.is_text else []
         models = [self._model(each, path) for each in refined]
         if not refined and node.kind == "blank":
@@ -279,7 +264,7 @@ class _Document:
         needed = () if title is None else needed_parameters(title)
         rising = bool(needed) and needed[0] in ("k", "l")
         if len(needed) != 1 or operator not in ("eq", "gteq" if rising else "lteq") or len(right) != 1:
-            self.reading.cannot(
+            self.reading.add_unmapped(
                 path, f"the refinement by {left!r} names no model with one parameter, such as k-Anonymity"
             )
             return None
@@ -290,27 +275,27 @@ class _Document:
     def _parts(self, constraint: Term) -> tuple[str | None, str | None, list[Term]]:
         left = self.graph.take(constraint, "odrl:leftOperand")
         operator = self.graph.take(constraint, "odrl:operator")
-        given = self.graph.take(constraint, "odrl:rightOperand", "odrl:rightOperandReference")
-        right = [each for inner in given for each in self.graph.members(inner)]
+        operands = self.graph.take(constraint, "odrl:rightOperand", "odrl:rightOperandReference")
+        right = [each for inner in operands for each in self.graph.members(inner)]
         self.graph.take(constraint, "rdf:type")
         first = [None if len(each) != 1 else self.reading.kinds(each[0])[0] for each in (left, operator)]
         return first[0], first[1], right
 
     def _limits(self, rule: Term, path: str) -> _Limits:
         limits = _Limits()
-        given = list(self.graph.take(rule, "odrl:constraint"))
-        while given:
-            constraint = given.pop(0)
+        constraints = list(self.graph.take(rule, "odrl:constraint"))
+        while constraints:
+            constraint = constraints.pop(0)
             together = self.graph.take(constraint, "odrl:and")
             if together:
-                given += [each for inner in together for each in self.graph.members(inner)]
+                constraints += [each for inner in together for each in self.graph.members(inner)]
             else:
                 self._limit(constraint, limits, path)
         return limits
 
     def _limit(self, constraint: Term, limits: _Limits, path: str) -> None:
         left, operator, right = self._parts(constraint)
-        names = [_named(each) for each in right]
+        names = [_as_name(each) for each in right]
         if left in ("purpose", "Purpose", "hasPurpose") and operator in _NAMING and not limits.purposes:
             limits.purposes = names
         elif (
@@ -334,52 +319,53 @@ class _Document:
             limits.others += limits.end is None
         else:
             limits.others += 1
-            told = " ".join(each.text for each in right if each.kind != "blank")
-            self.reading.cannot(
-                path, f"the constraint {left or '…'} {operator or '…'} {told or '…'} has no place in a policy"
+            operand = " ".join(each.text for each in right if each.kind != "blank")
+            self.reading.add_unmapped(
+                path,
+                f"the constraint {left or '…'} {operator or '…'} {operand or '…'} has no place in a policy",
             )
 
     def _moment(self, node: Term, operator: str, limits: _Limits, path: str) -> None:
-        """Read until or from when: a day that is allowed in part is not allowed."""
-        found = self.reading.day(node, path)
-        if found is None:
+        """Read the first or last day; a day that is allowed in part is not allowed."""
+        day = self.reading.day(node, path)
+        if day is None:
             limits.others += 1
         elif operator in ("lt", "lteq"):
-            limits.end = earliest(limits.end, Retention("fixedDate", found.isoformat()))
+            limits.end = earliest(limits.end, Retention("fixedDate", day.isoformat()))
         else:
             is_whole = "T" not in node.text or "T00:00:00" in node.text
-            start = found if operator == "gteq" and is_whole else day_after(found)
+            start = day if operator == "gteq" and is_whole else day_after(day)
             limits.since = start if limits.since is None else max(limits.since, start)
 
     # Prohibitions
 
     def _prohibit(self, rule: Term, allowed: list[_Allowed]) -> list[_Allowed]:
-        """Take away what a prohibition speaks of; where it cannot be told what that is, it is listed."""
+        """Remove what a prohibition forbids; list prohibitions that cannot be mapped."""
         path = "odrl:prohibition"
         actions = [name for name, _ in self._actions(rule, path)]
         limits = self._limits(rule, path)
         whom = limits.recipients if limits.recipients is not None else self.graph.take(rule, "odrl:assignee")
         self.graph.take(rule, "odrl:target")
-        forbidden = {str(each.name) for each in self.reading.entities(map(_named, whom), "")}
+        forbidden = {str(each.name) for each in self.reading.entities(map(_as_name, whom), "")}
         which = [self.reading.kinds(each)[0] for each in limits.purposes]
-        made = []
+        result = []
         for each in allowed:
             speaks = "use" in actions or any(name in each.actions for name in actions)
             about = not which or any(
                 name in which
-                for name in ancestors([*each.kinds, str(each.purpose.name)], known_above(PURPOSES))
+                for name in ancestors([*each.kinds, str(each.purpose.name)], broader_in(PURPOSES))
             )
             if speaks and about:
                 each = dataclasses.replace(each, purpose=self._without(each.purpose, forbidden, limits, path))
-            made.append(each)
+            result.append(each)
         if not any("use" in actions or any(name in each.actions for name in actions) for each in allowed):
             text = f"the prohibition to {', '.join(actions)} binds the recipient: nothing that Veil does"
-            self.reading.found.append(Unmapped(path, text, False))
-        return made
+            self.reading.add_unmapped(path, text, narrows=False)
+        return result
 
     def _without(self, purpose: Purpose, forbidden: set[str], limits: _Limits, path: str) -> Purpose:
         if limits.since is not None or limits.end is not None or limits.others:
-            self.reading.cannot(path, f"when {purpose.name!r} is prohibited has no place in a policy")
+            self.reading.add_unmapped(path, f"when {purpose.name!r} is prohibited has no place in a policy")
             return purpose
         if limits.data:
             gone = {
@@ -396,24 +382,24 @@ class _Document:
         return dataclasses.replace(purpose, accepted=False)
 
 
-def _named(node: Term) -> Term:
-    """Return the thing that a text names, where it is an address or has a prefix, as in "dpv:Marketing"."""
+def _as_name(node: Term) -> Term:
+    """Return a text that is an address or has a prefix, such as "dpv:Marketing", as a name."""
     is_name = node.is_text and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:\S+", node.text)
     return Term(short(node.text), "name") if is_name else node
 
 
-def _merged(allowed: list[_Allowed]) -> list[_Allowed]:
-    """Tell purposes of one name apart by a number, as none may borrow from another."""
-    seen: dict[str, int] = {}
-    made = []
+def _with_distinct_names(allowed: list[_Allowed]) -> list[_Allowed]:
+    """Number purposes of the same name, so that none uses conditions of another."""
+    counts: dict[str, int] = {}
+    result = []
     for each in sorted(allowed, key=lambda one: repr(one.purpose)):
         name = str(each.purpose.name)
-        seen[name] = seen.get(name, 0) + 1
-        made.append(
+        counts[name] = counts.get(name, 0) + 1
+        result.append(
             each
-            if seen[name] == 1
+            if counts[name] == 1
             else dataclasses.replace(
-                each, purpose=dataclasses.replace(each.purpose, name=f"{name} ({seen[name]})")
+                each, purpose=dataclasses.replace(each.purpose, name=f"{name} ({counts[name]})")
             )
         )
-    return made
+    return result

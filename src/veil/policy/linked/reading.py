@@ -1,7 +1,7 @@
-"""What DPV and ODRL documents have in common: people, data, legal bases, measures and times, as elements of a policy.
+"""The common parts of DPV and ODRL: people, data, legal bases, measures and times, as elements of a policy.
 
-A term may stand for itself (`pd:Age`), or for something of the document's own that lies below it (`ex:age skos:broader
-pd:Age`). Where two readings are possible, the one that allows less is taken.
+A term may be used itself (`pd:Age`), or by a narrower term of the document (`ex:age skos:broader pd:Age`). Of
+two possible readings, the one that allows less is chosen.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from veil.policy.linked.terms import (
     OTHER_PSEUDONYMS,
     PERSONAL_DATA,
     ancestors,
+    broader_in,
     group_of_category,
-    known_above,
     local,
 )
 from veil.policy.names import title_of
@@ -50,53 +50,53 @@ _UNITS = {"unitYear": "Y", "unitMonth": "M", "unitWeek": "W", "unitDay": "D"}
 
 @dataclass
 class Measures:
-    """What has to be done to data before they are used."""
+    """Measures that data need before they are used."""
 
     models: list[PrivacyModel] = field(default_factory=list)
     pseudonyms: bool = False
     vague: list[str] = field(default_factory=list)
-    """Measures that do not say which guarantee is meant."""
+    """Measures that name no guarantee."""
 
     def copy(self) -> Measures:
-        """Return the same, to be added to."""
+        """Return an independent copy."""
         return Measures(list(self.models), self.pseudonyms, list(self.vague))
 
 
 @dataclass
 class Reading:
-    """A document while it is read: its statements, and what could not be mapped."""
+    """A document while it is read: its statements, and those that have no place in a policy."""
 
     graph: Graph
-    found: list[Unmapped] = field(default_factory=list)
+    unmapped: list[Unmapped] = field(default_factory=list)
 
-    def cannot(self, path: str, text: str) -> None:
-        """List what would make the policy narrower and has no place in it."""
-        self.found.append(Unmapped(path, text, True))
+    def add_unmapped(self, path: str, text: str, *, narrows: bool = True) -> None:
+        """List a statement that has no place in a policy, which most often narrows it."""
+        self.unmapped.append(Unmapped(path, text, narrows))
 
     # Terms
 
     def kinds(self, node: Term) -> list[str]:
-        """Return the names of a thing and of all that the document puts above it, the nearest first."""
+        """Return the name of a node and of all broader terms in the document, the nearest first."""
         if node.is_text:
             return [_without_prefix(node.text)]
         nodes = {node.text: node}
 
         def above(name: str) -> list[str]:
-            found = self.graph.take(nodes[name], *BROADER) if name in nodes else []
-            nodes.update({each.text: each for each in found if not each.is_text})
-            return [each.text for each in found]
+            broader = self.graph.take(nodes[name], *BROADER) if name in nodes else []
+            nodes.update({each.text: each for each in broader if not each.is_text})
+            return [each.text for each in broader]
 
-        found = [local(name) for name in ancestors([node.text], above)]
-        return found if node.kind != "blank" else found[1:] or [""]
+        broader = [local(name) for name in ancestors([node.text], above)]
+        return broader if node.kind != "blank" else broader[1:] or [""]
 
     def name(self, node: Term) -> str:
-        """Return what a thing is called; a nameless one is called by what it is."""
+        """Return the name of a node; for a blank node, that of its type."""
         return self.graph.name(node) or self.kinds(node)[0]
 
     # People
 
     def entity(self, node: Term, role: str) -> Entity:
-        """Return somebody."""
+        """Return a person or body."""
         kinds = self.kinds(node)
         kind = next((_KINDS_OF_ENTITY[each] for each in kinds if each in _KINDS_OF_ENTITY), None)
         places = (
@@ -106,16 +106,16 @@ class Reading:
         if country is not None and len(places) == 1:
             self.graph.take(node, "dpv:hasLocation")
         elif places and role == "DataRecipient":
-            self.cannot(
+            self.add_unmapped(
                 self.name(node),
                 f"whether {', '.join(places)} is a third country cannot be told. Name one country",
             )
         return Entity(self.graph.name(node), kind, type=role, country=country)
 
     def entities(self, nodes: Iterable[Term], role: str) -> tuple[Entity, ...]:
-        """Return people, each name once, in order."""
-        made = {str(each.name): each for each in (self.entity(node, role) for node in nodes) if each.name}
-        return tuple(made[name] for name in sorted(made))
+        """Return people and bodies in order, each name once."""
+        by_name = {str(each.name): each for each in (self.entity(node, role) for node in nodes) if each.name}
+        return tuple(by_name[name] for name in sorted(by_name))
 
     # Data
 
@@ -133,25 +133,25 @@ class Reading:
     # Legal bases
 
     def legal_basis(self, node: Term, path: str) -> str | None:
-        """Return a legal basis as LPL names it."""
+        """Return the name of a legal basis in LPL."""
         kinds = self.kinds(node)
-        found = next((LEGAL_BASES[each] for each in kinds if each in LEGAL_BASES), None)
-        if found is None:
-            self.found.append(Unmapped(path, f"the legal basis {kinds[0]!r} has no name in LPL", False))
-        return found
+        basis = next((LEGAL_BASES[each] for each in kinds if each in LEGAL_BASES), None)
+        if basis is None:
+            self.add_unmapped(path, f"the legal basis {kinds[0]!r} has no name in LPL", narrows=False)
+        return basis
 
     # Measures
 
     def is_measure(self, node: Term) -> bool:
-        """Whether something is a measure that Veil carries out."""
+        """Return whether a node is a measure that Veil carries out."""
         return any(each in DEIDENTIFICATION for each in self.kinds(node))
 
     def measure(self, node: Term, path: str, into: Measures) -> None:
-        """Add what a measure asks for."""
+        """Add a measure to others."""
         kinds = self.kinds(node)
         kind = next(each for each in kinds if each in DEIDENTIFICATION)
         if kind in OTHER_PSEUDONYMS:
-            self.cannot(
+            self.add_unmapped(
                 path,
                 f"{kind} is not what Veil makes: ask for dpv:Pseudonymisation (random), or use LPL and keyRef",
             )
@@ -165,29 +165,30 @@ class Reading:
             into.pseudonyms = True
 
     def models(self, measures: Measures, path: str) -> tuple[PrivacyModel, ...]:
-        """Return the models that measures ask for. If none of them says which guarantee is meant, nobody else can know."""
-        found = tuple(dict.fromkeys(measures.models))
-        private = [each for each in found if title_of(str(each.name)) == title_of("Differential Privacy")]
+        """Return the models of measures; measures without a guarantee are listed, if there is no model."""
+        result = tuple(dict.fromkeys(measures.models))
+        private = [each for each in result if title_of(str(each.name)) == title_of("Differential Privacy")]
         for kind in dict.fromkeys(measures.vague):
             is_private = kind in DIFFERENTIAL_PRIVACY
-            if not (private if is_private else found):
+            if not (private if is_private else result):
                 example = (
                     "(e,d)-Differential Privacy (e = 1, d = 1e-6)" if is_private else "k-Anonymity (k = 5)"
                 )
-                self.cannot(
+                self.add_unmapped(
                     path, f"{kind} does not say which guarantee is meant: give it a title such as {example!r}"
                 )
-        return found
+        return result
 
     def pseudonymization(
         self, measures: Measures, data: Iterable[Data], path: str
     ) -> tuple[PseudonymizationMethod, ...]:
-        """Return pseudonyms of whatever names people among the data."""
+        """Return pseudonyms of the identifying data."""
         if not measures.pseudonyms:
             return ()
         names = tuple(str(each.name) for each in data if each.privacy_group == "EI")
         if not names:
-            self.found.append(Unmapped(path, "pseudonyms are asked for, and no datum names people", False))
+            text = "pseudonyms are asked for, and no datum names people"
+            self.add_unmapped(path, text, narrows=False)
         return tuple(PseudonymizationMethod("PID", None, (), (name,)) for name in names)
 
     # Times
@@ -197,11 +198,11 @@ class Reading:
         try:
             return day(node.text)
         except VeilError as error:
-            self.cannot(path, str(error))
+            self.add_unmapped(path, str(error))
             return None
 
     def end(self, node: Term, start: date | None, path: str) -> Retention | None:
-        """Return until when something lasts: a duration counts from its start, which somebody has to say."""
+        """Return the end of a duration, as a retention; it counts from a start that must be known."""
         kinds = self.kinds(node) if not node.is_text else []
         if any(each in ("EndlessDuration", "IndeterminateDuration") for each in kinds):
             return Retention("indefinite")
@@ -214,23 +215,23 @@ class Reading:
                 return Retention("fixedDate", last.isoformat())
         length = self._length(node)
         if length is None:
-            self.cannot(
-                path, f"how long {self._shown(node)!r} lasts cannot be told. Say a duration (P2Y) or a date"
+            self.add_unmapped(
+                path, f"how long {self._text_of(node)!r} lasts cannot be told. Say a duration (P2Y) or a date"
             )
             return None
         if start is None:
-            self.cannot(
+            self.add_unmapped(
                 path,
                 f"{length} counts from a day that is not said. Say it (dpv:isIndicatedAtTime, dct:issued)",
             )
             return None
         return Retention("fixedDate", duration(length).after(start).isoformat())
 
-    def _shown(self, node: Term) -> str:
+    def _text_of(self, node: Term) -> str:
         return node.text if node.kind != "blank" else "the duration"
 
     def _length(self, node: Term) -> str | None:
-        """Return a duration in the form P2Y, in whole days where it is told in seconds."""
+        """Return a duration in the form P2Y; seconds become whole days."""
         if not node.is_text:
             number = next(iter(self.graph.take(node, "time:numericDuration")), None)
             unit = next((local(each.text) for each in self.graph.take(node, "time:unitType")), "")
@@ -252,26 +253,26 @@ class Reading:
             return None
         return node.text
 
-    # What is left
+    # Unread statements
 
-    def list_left(self, narrowing: Iterable[str]) -> list[Unmapped]:
-        """List every statement that nobody has read; narrowing predicates, and names that sound so, narrow the policy."""
+    def list_unread(self, narrowing: Iterable[str]) -> list[Unmapped]:
+        """List all unread statements; those with a narrowing predicate or limiting name narrow the policy."""
         above: dict[Term, tuple[Term, str]] = {}
         for each in self.graph.statements:
             above.setdefault(each.object, (each.subject, each.predicate))
 
-        def path(node: Term, seen: frozenset[Term] = frozenset()) -> str:
-            if node.kind != "blank" or node not in above or node in seen:
+        def path(node: Term, path_nodes: frozenset[Term] = frozenset()) -> str:
+            if node.kind != "blank" or node not in above or node in path_nodes:
                 return node.text if node.kind != "blank" else "(no name)"
             parent, predicate = above[node]
-            return f"{path(parent, seen | {node})} {predicate}"
+            return f"{path(parent, path_nodes | {node})} {predicate}"
 
         narrow = tuple(narrowing)
-        for subject, predicate, said in self.graph.left():
-            text = f"{predicate} {said.text if said.kind != 'blank' else '…'} has no place in a policy"
+        for subject, predicate, value in self.graph.unread():
+            text = f"{predicate} {value.text if value.kind != 'blank' else '…'} has no place in a policy"
             narrows = predicate in narrow or is_limiting(local(predicate))
-            self.found.append(Unmapped(path(subject), text, narrows))
-        return self.found
+            self.add_unmapped(path(subject), text, narrows=narrows)
+        return self.unmapped
 
 
 def names_below(data: Iterable[Data], category: str) -> set[str]:
@@ -279,20 +280,20 @@ def names_below(data: Iterable[Data], category: str) -> set[str]:
     return {
         str(each.name)
         for each in data
-        if category in ancestors([str(each.name), *each.categories], known_above(PERSONAL_DATA))
+        if category in ancestors([str(each.name), *each.categories], broader_in(PERSONAL_DATA))
     }
 
 
-def earliest(*given: Retention | None) -> Retention | None:
+def earliest(*retentions: Retention | None) -> Retention | None:
     """Return the retention that ends first."""
-    known = [each for each in given if each is not None]
-    dated = [each for each in known if each.point_in_time is not None]
-    return min(dated, key=lambda each: str(each.point_in_time)) if dated else next(iter(known), None)
+    ends = [each for each in retentions if each is not None]
+    dated = [each for each in ends if each.point_in_time is not None]
+    return min(dated, key=lambda each: str(each.point_in_time)) if dated else next(iter(ends), None)
 
 
-def day_after(given: date) -> date:
+def day_after(day: date) -> date:
     """Return the next day."""
-    return given + timedelta(days=1)
+    return day + timedelta(days=1)
 
 
 def _without_prefix(text: str) -> str:
@@ -303,9 +304,9 @@ def _without_prefix(text: str) -> str:
     )
 
 
-# Models as text, as titles of measures have them
+# Models as titles of measures
 
-_MODEL = re.compile(r"(?P<name>.+?)(?: of (?P<columns>.+))? \((?P<given>[^()]*=[^()]*)\)")
+_MODEL = re.compile(r"(?P<name>.+?)(?: of (?P<columns>.+))? \((?P<parameters>[^()]*=[^()]*)\)")
 
 
 def text_of_model(model: PrivacyModel) -> str:
@@ -315,8 +316,8 @@ def text_of_model(model: PrivacyModel) -> str:
     'l-Diversity of disease (l = 3)'
     """
     of = f" of {'; '.join(map(str, model.data))}" if model.data else ""
-    given = ", ".join(f"{each.key} = {each.value}" for each in model.attributes)
-    return f"{model.name}{of} ({given})"
+    parameters = ", ".join(f"{each.key} = {each.value}" for each in model.attributes)
+    return f"{model.name}{of} ({parameters})"
 
 
 def model_of_text(text: str) -> PrivacyModel | None:
@@ -326,10 +327,10 @@ def model_of_text(text: str) -> PrivacyModel | None:
     (Attribute(key='k', value='5'),)
     >>> model_of_text("Anonymisation")
     """
-    found = _MODEL.fullmatch(text.strip())
-    if found is None or title_of(found["name"]) is None:
+    match = _MODEL.fullmatch(text.strip())
+    if match is None or title_of(match["name"]) is None:
         return None
-    pairs = [each.partition("=") for each in found["given"].split(",")]
+    pairs = [each.partition("=") for each in match["parameters"].split(",")]
     attributes = tuple(Attribute(key.strip(), value.strip()) for key, _, value in pairs)
-    columns = tuple(each.strip() for each in (found["columns"] or "").split(";") if each.strip())
-    return PrivacyModel(found["name"], attributes, columns)
+    columns = tuple(each.strip() for each in (match["columns"] or "").split(";") if each.strip())
+    return PrivacyModel(match["name"], attributes, columns)

@@ -1,6 +1,6 @@
-"""The terms of W3C's Data Privacy Vocabulary (DPV 2.1) that Veil knows: names, what lies above them, and what they map to.
+"""Terms of W3C's Data Privacy Vocabulary (DPV 2.1): their names, broader terms, and counterparts in LPL.
 
-Names and order are derived from the vocabularies, see LICENSE-W3C.txt beside this file. A line is a term and those below it.
+Names and order are derived from the vocabularies, see LICENSE-W3C.txt. A line is a term and narrower ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFIXES = {
 }
 
 _OTHER_PLACES = (
-    # Earlier versions of a vocabulary had other places, and each version has one of its own.
+    # Earlier versions of a vocabulary had other addresses, and each version has its own.
     ("dpv", r"https?://(?:www\.)?w3(?:id)?\.org/(?:ns/)?dpv(?:/[0-9.]+)?(?:/(?:dpv-)?owl|/dpv)?#"),
     ("pd", r"https?://(?:www\.)?w3(?:id)?\.org/(?:ns/)?dpv(?:/[0-9.]+)?[-/](?:dpv-)?pd(?:/owl)?#"),
     ("gdpr", r"https?://(?:www\.)?w3(?:id)?\.org/(?:ns/)?dpv(?:/[0-9.]+)?[-/](?:legal/eu/|dpv-)?gdpr#"),
@@ -42,21 +42,21 @@ _PLACES = [
 
 
 def short(iri: str) -> str:
-    """Return an IRI with the prefix of its vocabulary, whichever version it is from; any other IRI as it is.
+    """Return an IRI with the prefix of its vocabulary, of any version; any other IRI unchanged.
 
-    >>> short("https://w3id.org/dpv/2.0#Marketing"), short("https://w3id.org/dpv/pd#Age"), short("https://example.org/x")
-    ('dpv:Marketing', 'pd:Age', 'https://example.org/x')
+    >>> [short(f"https://w3id.org/{each}") for each in ("dpv/2.0#Marketing", "dpv/pd#Age", "x")]
+    ['dpv:Marketing', 'pd:Age', 'https://w3id.org/x']
     """
     for prefix, place in _PLACES:
-        found = place.match(iri)
-        if found is not None:
-            name = f"{prefix}:{iri[found.end() :]}"
+        match = place.match(iri)
+        if match is not None:
+            name = f"{prefix}:{iri[match.end() :]}"
             return _FORMER.get(name, name)
     return iri
 
 
 _FORMER = {"dpv:hasPersonalDataHandling": "dpv:hasProcess", "dpv:PersonalDataHandling": "dpv:Process"}
-"""What the first version of DPV called what the second calls otherwise."""
+"""Terms of the first version of DPV, with their names in the second."""
 
 
 def local(name: str) -> str:
@@ -68,17 +68,17 @@ def local(name: str) -> str:
     return re.split(r"[#/:]", name.rstrip("#/:"))[-1] or name
 
 
-def _above(text: str) -> dict[str, tuple[str, ...]]:
-    """Read lines of a term and those below it: what lies above each."""
-    made: dict[str, tuple[str, ...]] = {}
+def _broader_terms(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the broader terms of each term, from lines of a term and its narrower terms."""
+    parents: dict[str, tuple[str, ...]] = {}
     for line in text.strip().splitlines():
         parent, _, children = line.partition(":")
         for child in children.split():
-            made[child] = (*made.get(child, ()), parent.strip())
-    return made
+            parents[child] = (*parents.get(child, ()), parent.strip())
+    return parents
 
 
-PURPOSES = _above("""
+PURPOSES = _broader_terms("""
     Purpose: AccountManagement CommercialPurpose CommunicationManagement CustomerManagement EnforceSecurity
     Purpose: EstablishContractualAgreement FulfilmentOfObligation HumanResourceManagement Marketing NonCommercialPurpose
     Purpose: OrganisationGovernance Personalisation PublicBenefit RecordManagement ResearchAndDevelopment
@@ -133,7 +133,7 @@ PURPOSES = _above("""
     Verification: AgeVerification IdentityVerification
 """)
 
-PERSONAL_DATA = _above("""
+PERSONAL_DATA = _broader_terms("""
     AccountIdentifier: FinancialAccountNumber PaymentCardNumber
     Age: AgeRange BirthDate
     AgeRange: AgeExact
@@ -210,7 +210,7 @@ GROUPS = {
     " TradeUnionMembership",
     "NSD": "AnonymisedData NonPersonalData SyntheticData",
 }
-"""Which privacy group a category and what lies below it is proposed for. What no line knows, a person has to say."""
+"""Categories with the privacy group proposed for them and narrower ones. On others a person decides."""
 
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names.split()}
 
@@ -247,7 +247,7 @@ OTHER_PSEUDONYMS = (
     *("DeterministicPseudonymisation", "DocumentRandomisedPseudonymisation"),
     *("FullyRandomisedPseudonymisation", "MonotonicCounterPseudonymisation"),
 )
-"""Pseudonyms of a kind that a policy of Veil has no name for, or that need a key that nobody names."""
+"""Pseudonyms that a policy of Veil has no name for, or that need a key without naming it."""
 DEIDENTIFICATION = (*ANONYMISATION, *DIFFERENTIAL_PRIVACY, *RANDOM_PSEUDONYMS, *OTHER_PSEUDONYMS)
 
 CONSENT_GIVEN = ("ConsentGiven", "RenewedConsentGiven")
@@ -258,31 +258,31 @@ CONSENT_MISSING = (
 
 
 def ancestors(start: Iterable[str], above: Callable[[str], Iterable[str]]) -> Iterator[str]:
-    """Return terms and all that lies above them, the nearest first, each once."""
+    """Return terms and all broader ones, the nearest first, each once."""
     queue = list(dict.fromkeys(start))
-    seen = set(queue)
+    names = set(queue)
     while queue:
         name = queue.pop(0)
         yield name
         for each in above(name):
-            if each not in seen:
-                seen.add(each)
+            if each not in names:
+                names.add(each)
                 queue.append(each)
 
 
-def known_above(vocabulary: Mapping[str, tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that tells what lies directly above a term."""
+def broader_in(vocabulary: Mapping[str, tuple[str, ...]]) -> Callable[[str], tuple[str, ...]]:
+    """Return a function from a term to its directly broader terms."""
     return lambda name: vocabulary.get(name, ())
 
 
 def group_of_category(names: Iterable[str]) -> str | None:
-    """Return the privacy group that categories propose: that of the nearest one with a group; None if no rule knows them.
+    """Return the privacy group of the nearest category that has one; None if there is none.
 
-    >>> group_of_category(["EmailAddressPersonal"]), group_of_category(["PostalCode"]), group_of_category(["Health"])
-    ('EI', 'QID', 'SD')
+    >>> [group_of_category([each]) for each in ("EmailAddressPersonal", "PostalCode", "Health")]
+    ['EI', 'QID', 'SD']
     >>> group_of_category(["FavouriteIceCream"])
     """
-    for name in ancestors(names, known_above(PERSONAL_DATA)):
+    for name in ancestors(names, broader_in(PERSONAL_DATA)):
         if name in _GROUP_OF:
             return _GROUP_OF[name]
     return None
@@ -297,7 +297,7 @@ def category_of_purpose(names: Iterable[str]) -> str:
     >>> category_of_purpose(["AcademicResearch"]), category_of_purpose(["ImproveHealthcare"])
     ('researchAndDevelopment', 'other')
     """
-    for name in ancestors(names, known_above(PURPOSES)):
+    for name in ancestors(names, broader_in(PURPOSES)):
         if plain(name) in _CATEGORIES:
             return _CATEGORIES[plain(name)]
     return "other"

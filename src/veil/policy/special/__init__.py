@@ -1,4 +1,4 @@
-"""Usage policies of SPECIAL: read, and compared."""
+"""Usage policies of SPECIAL: reading and comparison."""
 
 from veil.policy.special.compliance import complies as complies
 from veil.policy.special.concepts import Concept as Concept

@@ -1,20 +1,22 @@
-"""Compliance: whether every operation that one usage policy allows, another one allows too.
+"""Compliance: whether one usage policy allows every operation that another one allows.
 
 Structural subsumption for the language PL (Bonatti, Kirrane, Petrova and Sauro 2020):
 
-1. Unions are drawn outwards. Each disjunct on the left is normalized: what one functional role leads to is joined, intervals
-   of one number are cut, ranges are added, and what nothing can be is dropped.
-2. Intervals on the left are split at the ends of those on the right, so that each piece lies inside or outside of every one
-   of them: `[0, 30]` is within `[0, 10] ⊔ [11, 30]` only so.
-3. Every piece has to be within one disjunct of the right side. That is complete, as there are no axioms by which a class is
-   covered by others: a piece within a union is within one of its parts.
+1. Unions are moved outwards. Each disjunct on the left is normalized: fillers of a functional role are
+   joined, intervals of one number are intersected, ranges are added, and unsatisfiable disjuncts are dropped.
+2. Intervals on the left are split at the ends of those on the right, so that each piece is inside or outside
+   of each of them: only then `[0, 30]` is found within `[0, 10] ⊔ [11, 30]`.
+3. Every piece has to be within one disjunct of the right side. That is complete, as no axiom covers a class
+   by others: a piece within a union is within one of its parts.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from veil.errors import InputError
 from veil.policy.special.concepts import (
@@ -29,8 +31,10 @@ from veil.policy.special.concepts import (
     Within,
 )
 
+_Choice = TypeVar("_Choice")
+
 MOST_PIECES = 100_000
-"""Intervals are split at most into so many pieces: the problem is hard where policies have very many of them."""
+"""Largest number of pieces: the problem is hard for policies with very many intervals."""
 
 
 @dataclass
@@ -44,7 +48,7 @@ class Normal:
 
 
 def complies(policy: Concept, consent: Concept, knowledge: Ontology = VOCABULARY) -> bool:
-    """Whether everything that a policy allows, the consent allows.
+    """Return whether the consent allows everything that a policy allows.
 
     >>> complies(Within("days", 0, 30), Or((Within("days", 0, 10), Within("days", 11, 30))))
     True
@@ -55,7 +59,7 @@ def complies(policy: Concept, consent: Concept, knowledge: Ontology = VOCABULARY
 
 
 def counterexamples(policy: Concept, consent: Concept, knowledge: Ontology = VOCABULARY) -> Iterator[Normal]:
-    """Return what the policy allows and the consent does not."""
+    """Yield operations that the policy allows and the consent does not."""
     right = [_conjunct(each) for each in disjuncts(consent)]
     ends: dict[str, set[float]] = {}
     for one in right:
@@ -65,12 +69,12 @@ def counterexamples(policy: Concept, consent: Concept, knowledge: Ontology = VOC
         if normal.is_empty:
             continue
         for piece in _pieces(normal, ends):
-            if not any(_within(piece, other, knowledge) for other in right):
+            if not any(_within(piece, other) for other in right):
                 yield piece
 
 
 def disjuncts(concept: Concept) -> list[Concept]:
-    """Draw unions outwards.
+    """Move unions outwards.
 
     >>> len(disjuncts(SomeValuesFrom("hasData", Or((NamedClass("A"), NamedClass("B"))))))
     2
@@ -79,41 +83,32 @@ def disjuncts(concept: Concept) -> list[Concept]:
         case Or(parts):
             return [inner for each in parts for inner in disjuncts(each)]
         case And(parts):
-            made: list[Concept] = []
-            for combination in _product([disjuncts(each) for each in parts]):
-                made.append(And(combination))
-            return made
+            return [And(each) for each in _product([disjuncts(each) for each in parts])]
         case SomeValuesFrom(role, of):
             return [SomeValuesFrom(role, each) for each in disjuncts(of)]
     return [concept]
 
 
-def _product(choices: list[list[Concept]]) -> Iterator[tuple[Concept, ...]]:
-    size = 1
-    for each in choices:
-        size *= len(each)
-    _check_size(size)
-    return itertools.product(*choices)
-
-
-def _check_size(size: int) -> None:
+def _product(choices: list[list[_Choice]]) -> Iterator[tuple[_Choice, ...]]:
+    size = math.prod(map(len, choices))
     if size > MOST_PIECES:
         raise InputError(
             f"the unions or intervals of the usage policies make {size} cases, and at most {MOST_PIECES} "
             "are supported. Simplify them"
         )
+    return itertools.product(*choices)
 
 
 def normalize(concept: Concept, knowledge: Ontology) -> Normal:
-    """Return an intersection with everything joined that must be one."""
+    """Return the normal form of an intersection."""
     return _close(_conjunct(concept), knowledge)
 
 
 def _conjunct(concept: Concept) -> Normal:
-    """Return an intersection without unions, joined where roles and numbers are functional."""
-    made = Normal()
-    _enter(concept, made)
-    return made
+    """Return an intersection without unions, with the fillers of functional roles and numbers joined."""
+    normal = Normal()
+    _enter(concept, normal)
+    return normal
 
 
 def _enter(concept: Concept, into: Normal) -> None:
@@ -131,11 +126,11 @@ def _enter(concept: Concept, into: Normal) -> None:
             before = into.numbers.get(feature, (low, high))
             into.numbers[feature] = (max(low, before[0]), min(high, before[1]))
         case Or(_):
-            raise AssertionError("unions are drawn outwards before")
+            raise AssertionError("unions are moved outwards before")
 
 
 def _close(normal: Normal, knowledge: Ontology) -> Normal:
-    """Add ranges and superclasses, and find out whether anything can be like that."""
+    """Add ranges and superclasses, and find out whether the intersection is satisfiable."""
     atoms = set(itertools.chain.from_iterable(knowledge.all_above(each) for each in normal.atoms))
     empty = normal.is_empty or any(pair <= atoms for pair in knowledge.disjoint)
     empty = empty or any(low > high for low, high in normal.numbers.values())
@@ -152,7 +147,7 @@ def _close(normal: Normal, knowledge: Ontology) -> Normal:
 
 
 def _collect_ends(normal: Normal, ends: dict[str, set[float]]) -> None:
-    """Collect where a piece has to end: before each interval of the right side begins, and where it ends."""
+    """Collect the ends of pieces: before the start of each interval of the right side, and at its end."""
     for feature, (low, high) in normal.numbers.items():
         ends.setdefault(feature, set()).update((low - 1, high))
     for of in normal.roles.values():
@@ -164,31 +159,25 @@ def _pieces(normal: Normal, ends: dict[str, set[float]]) -> Iterator[Normal]:
     for feature, (low, high) in normal.numbers.items():
         cuts = sorted(each for each in ends.get(feature, ()) if low <= each < high)
         starts, stops = [low, *(each + 1 for each in cuts)], [*cuts, high]
-        choices.append([(feature, piece) for piece in zip(starts, stops, strict=True)])
+        choices.append([(feature, part) for part in zip(starts, stops, strict=True)])
     for role, of in normal.roles.items():
-        choices.append([(role, piece) for piece in _pieces(of, ends)])
-    size = 1
-    for each in choices:
-        size *= len(each)
-    _check_size(size)
-    for combination in itertools.product(*choices):
-        made = Normal(normal.atoms)
-        for name, piece in combination:
-            if isinstance(piece, Normal):
-                made.roles[name] = piece
+        choices.append([(role, part) for part in _pieces(of, ends)])
+    for combination in _product(choices):
+        piece = Normal(normal.atoms)
+        for name, part in combination:
+            if isinstance(part, Normal):
+                piece.roles[name] = part
             else:
-                made.numbers[name] = piece  # type: ignore[assignment]
-        yield made
+                piece.numbers[name] = part  # type: ignore[assignment]
+        yield piece
 
 
-def _within(left: Normal, right: Normal, knowledge: Ontology) -> bool:
-    """Whether one intersection is within another, part by part."""
+def _within(left: Normal, right: Normal) -> bool:
+    """Return whether one intersection is within another, part by part."""
     if right.is_empty or not right.atoms <= left.atoms:
         return False
     for feature, (low, high) in right.numbers.items():
-        held = left.numbers.get(feature)
-        if held is None or held[0] < low or held[1] > high:
+        interval = left.numbers.get(feature)
+        if interval is None or interval[0] < low or interval[1] > high:
             return False
-    return all(
-        role in left.roles and _within(left.roles[role], of, knowledge) for role, of in right.roles.items()
-    )
+    return all(role in left.roles and _within(left.roles[role], of) for role, of in right.roles.items())

@@ -1,12 +1,11 @@
-"""Usage policies of SPECIAL as concepts: what a class of operations is made of.
+"""Usage policies of SPECIAL as concepts: classes of operations.
 
-A policy is a union of authorizations, each an intersection of what the data, the purpose, the processing, the storage and
-the recipient are: `∃hasData.Location ⊓ ∃hasStorage.(∃hasLocation.EU ⊓ ∃durationInDays.[0, 30])`.
+A policy is a union of authorizations, each an intersection of classes of data, purposes, processing, storage
+and recipients: `∃hasData.Location ⊓ ∃hasStorage.(∃hasLocation.EU ⊓ ∃durationInDays.[0, 30])`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
@@ -22,26 +21,26 @@ class EmptyClass(NamedTuple):
 
 
 class And(NamedTuple):
-    """What is in all of some classes; of none, everything."""
+    """The intersection of classes; without any, the class of everything."""
 
     parts: tuple[Concept, ...]
 
 
 class Or(NamedTuple):
-    """What is in one of some classes."""
+    """The union of classes."""
 
     parts: tuple[Concept, ...]
 
 
 class SomeValuesFrom(NamedTuple):
-    """What is related to a member of a class."""
+    """The class of all things whose role is filled by a member of a class."""
 
     role: str
     of: Concept
 
 
 class Within(NamedTuple):
-    """What has a whole number in an interval."""
+    """The class of all things whose feature is a whole number in an interval."""
 
     feature: str
     low: float
@@ -50,15 +49,13 @@ class Within(NamedTuple):
 
 Concept = Union[NamedClass, EmptyClass, And, Or, SomeValuesFrom, Within]  # noqa: UP007 (it refers to itself)
 
-EVERYTHING = And(())
-
 
 @dataclass(frozen=True)
 class Ontology:
-    """What is known of names: subclasses, classes without common members, and where roles lead to.
+    """Axioms about names: subclasses, disjoint classes, and the ranges of roles.
 
-    Every role and every number is functional: an operation has one purpose, one recipient and so on, each described by
-    as many classes as one likes.
+    Every role and every number is functional: an operation has one purpose, one recipient and so on, each of
+    which may belong to any number of classes.
     """
 
     above: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -68,52 +65,26 @@ class Ontology:
 
     def all_above(self, name: str) -> frozenset[str]:
         """Return a class and all its superclasses."""
-        found, open_ = {name}, [name]
+        classes, open_ = {name}, [name]
         while open_:
             for each in self.above.get(open_.pop(), ()):
-                if each not in found:
-                    found.add(each)
+                if each not in classes:
+                    classes.add(each)
                     open_.append(each)
-        return frozenset(found)
+        return frozenset(classes)
 
 
 _PURPOSES = (
-    "Account",
-    "Admin",
-    "AnyContact",
-    "Arts",
-    "AuxPurpose",
-    "Browsing",
-    "Charity",
-    "Communicate",
-    "Custom",
+    *("Account", "Admin", "AnyContact", "Arts", "AuxPurpose", "Browsing", "Charity", "Communicate", "Custom"),
 )
 _PROCESSING = ("Aggregate", "Anonymize", "Collect", "Copy", "Derive", "Move", "Query", "Transfer")
 _DURATIONS = ("BusinessPractices", "Indefinitely", "LegalRequirement", "StatedPurpose")
 _RECIPIENTS = ("Delivery", "OtherRecipient", "Ours", "Public", "Same", "Unrelated")
 _DATA = (
-    *(
-        "Activity",
-        "Anonymized",
-        "AudiovisualActivity",
-        "Computer",
-        "Content",
-        "Demographic",
-        "Derived",
-        "Financial",
-    ),
-    *(
-        "Government",
-        "Health",
-        "Interactive",
-        "Judicial",
-        "Location",
-        "Navigation",
-        "Online",
-        "OnlineActivity",
-    ),
-    *("Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase", "Social", "State"),
-    *("Statistical", "TelecomActivity", "UniqueId"),
+    *("Activity", "Anonymized", "AudiovisualActivity", "Computer", "Content", "Demographic", "Derived"),
+    *("Financial", "Government", "Health", "Interactive", "Judicial", "Location", "Navigation", "Online"),
+    *("OnlineActivity", "Physical", "PhysicalActivity", "Political", "Preference", "Profile", "Purchase"),
+    *("Social", "State", "Statistical", "TelecomActivity", "UniqueId"),
 )
 
 VOCABULARY = Ontology(
@@ -140,5 +111,3 @@ VOCABULARY = Ontology(
     },
 )
 """The names of SPECIAL's vocabularies, as far as policies need them."""
-
-INFINITE = math.inf

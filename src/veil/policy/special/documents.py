@@ -1,7 +1,7 @@
 """Usage policies as documents: OWL functional syntax and RDF/XML.
 
-Published policies differ in spelling: http and https, a `#` that is missing, `Analyse`, `has_data`, the location and the
-duration in `hasStorage` or directly on the policy. All are read as one.
+Published policies differ in spelling: http and https, a `#` that is missing, `Analyse`, `has_data`, the
+location and the duration in `hasStorage` or directly in the policy. All are read alike.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def parse(content: str | bytes, name: str = "usage policy") -> Concept:
 
 
 def local_name(text: str) -> str:
-    """Return the name that an IRI stands for.
+    """Return the local name of an IRI.
 
     >>> local_name("https://www.specialprivacy.eu/vocabs/data#AnyData"), local_name("spl:has_data")
     ('AnyData', 'hasData')
@@ -75,23 +75,23 @@ class _Functional:
     def _split(self, text: str) -> Iterator[str]:
         at, text = 0, text.rstrip()
         while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 line = text.count("\n", 0, at) + 1
                 column = at - text.rfind("\n", 0, at)
                 raise InputError(f"{self.name}: cannot be read from line {line}, column {column}, on")
-            at = found.end()
-            token = next((each for each in found.groups()[1:] if each is not None), None)
+            at = match.end()
+            token = next((each for each in match.groups()[1:] if each is not None), None)
             if token is not None:
                 yield token
 
     def read(self) -> Concept:
-        """Read the first class expression; declarations and prefixes before it are passed over."""
+        """Read the first class expression; skip declarations and prefixes before it."""
         skipped = ("Prefix", "Ontology", "EquivalentClasses", "SubClassOf")
         while self.at < len(self.tokens):
             word = local_name(self.tokens[self.at])
             if word == "Prefix" or word == "Declaration":
-                self._pass_over()
+                self._skip()
             elif word in skipped or self.tokens[self.at] in ("(", ")") or word not in _WORDS:
                 self.at += 1
             else:
@@ -102,7 +102,7 @@ class _Functional:
             raise InputError(f"{self.name}: has no class expression, such as ObjectIntersectionOf(…)")
         return self._expression(0)
 
-    def _pass_over(self) -> None:
+    def _skip(self) -> None:
         depth = 0
         self.at += 1
         while self.at < len(self.tokens):
@@ -122,7 +122,7 @@ class _Functional:
             too_deep(self.name)
         word = local_name(self._next())
         if self.at >= len(self.tokens) or self.tokens[self.at] != "(":
-            return _named(word)
+            return _class_of_name(word)
         self._next()
         if word in ("ObjectIntersectionOf", "ObjectUnionOf"):
             parts = []
@@ -132,14 +132,14 @@ class _Functional:
             return And(tuple(parts)) if word == "ObjectIntersectionOf" else Or(tuple(parts))
         role = local_name(self._next())
         if word == "ObjectSomeValuesFrom":
-            made: Concept = SomeValuesFrom(role, self._expression(depth + 1))
+            concept: Concept = SomeValuesFrom(role, self._expression(depth + 1))
         elif word in ("DataSomeValuesFrom", "DataSomeValueFrom", "DataHasValue"):
-            made = Within(role, *self._interval())
+            concept = Within(role, *self._interval())
         else:
             raise InputError(f"{self.name}: {word!r} is not part of usage policies")
         if self._next() != ")":
             raise InputError(f"{self.name}: {word} has too many parts")
-        return made
+        return concept
 
     def _interval(self) -> tuple[float, float]:
         word = self._next()
@@ -158,18 +158,12 @@ class _Functional:
 
 
 _WORDS = (
-    *(
-        "ObjectIntersectionOf",
-        "ObjectUnionOf",
-        "ObjectSomeValuesFrom",
-        "DataSomeValuesFrom",
-        "DataSomeValueFrom",
-    ),
-    *("DataHasValue",),
+    *("ObjectIntersectionOf", "ObjectUnionOf", "ObjectSomeValuesFrom", "DataSomeValuesFrom"),
+    *("DataSomeValueFrom", "DataHasValue"),
 )
 
 
-def _named(word: str) -> Concept:
+def _class_of_name(word: str) -> Concept:
     return EmptyClass() if word == "Nothing" else And(()) if word == "Thing" else NamedClass(word)
 
 
@@ -179,36 +173,36 @@ def _bound(bounds: list[float], kind: str, number: float) -> None:
 
 
 def _number(text: str, name: str) -> float:
-    found = re.fullmatch(r'"?(-?[0-9]{1,15})"?(?:(?:\^\^|/).*)?', text.strip())
-    if found is None:
+    match = re.fullmatch(r'"?(-?[0-9]{1,15})"?(?:(?:\^\^|/).*)?', text.strip())
+    if match is None:
         raise InputError(f"{name}: {text!r} is not a whole number")
-    return float(found[1])
+    return float(match[1])
 
 
 # RDF/XML
 
 
 def _from_rdf(tree: dict[str, Any], name: str) -> Concept:
-    """Read the first class that is described by a union, an intersection or a restriction."""
-    found = _find(tree, name)
-    if found is None:
+    """Read the first class that is a union, an intersection or a restriction."""
+    concept = _find(tree, name)
+    if concept is None:
         raise InputError(f"{name}: has no class with owl:unionOf, owl:intersectionOf or owl:Restriction")
-    return found
+    return concept
 
 
 def _find(tree: Any, name: str) -> Concept | None:
     if isinstance(tree, list):
-        return next((found for each in tree if (found := _find(each, name)) is not None), None)
+        return next((concept for each in tree if (concept := _find(each, name)) is not None), None)
     if not isinstance(tree, dict):
         return None
     if {"unionOf", "intersectionOf", "onProperty"} & set(tree):
         return _class(tree, name)
-    return next((found for each in tree.values() if (found := _find(each, name)) is not None), None)
+    return next((concept for each in tree.values() if (concept := _find(each, name)) is not None), None)
 
 
 def _class(tree: Any, name: str) -> Concept:
     if isinstance(tree, str):
-        return _named(local_name(tree))
+        return _class_of_name(local_name(tree))
     if "onProperty" in tree:
         return _restriction(tree, name)
     for key, kind in (("unionOf", Or), ("intersectionOf", And)):
@@ -220,7 +214,7 @@ def _class(tree: Any, name: str) -> Concept:
             return _class(inner[0] if isinstance(inner, list) else inner, name)
     for key in ("resource", "about"):
         if key in tree:
-            return _named(local_name(str(tree[key])))
+            return _class_of_name(local_name(str(tree[key])))
     raise InputError(f"{name}: a class is neither named nor described")
 
 
@@ -256,12 +250,12 @@ def _reference(tree: Any) -> Any:
 
 
 def _facets(tree: Any, name: str) -> tuple[float, float] | None:
-    """Return the bounds of a restricted data type, if it is one."""
-    found = _look_for(tree, "withRestrictions")
-    if found is None:
+    """Return the bounds of a restricted data type; None for any other."""
+    facets = _find_key(tree, "withRestrictions")
+    if facets is None:
         return None
     bounds = [-math.inf, math.inf]
-    open_ = [found]
+    open_ = [facets]
     while open_:
         here = open_.pop()
         if isinstance(here, list):
@@ -279,22 +273,22 @@ def _facets(tree: Any, name: str) -> tuple[float, float] | None:
     return bounds[0], bounds[1]
 
 
-def _look_for(tree: Any, key: str) -> Any:
-    """Find a key below data types only: a class below is another matter."""
+def _find_key(tree: Any, key: str) -> Any:
+    """Find a key inside data types only, not inside classes."""
     if isinstance(tree, dict):
         if key in tree:
             return tree[key]
         for inner in ("Datatype", "DataRange", "Description"):
             if inner in tree:
-                return _look_for(tree[inner], key)
+                return _find_key(tree[inner], key)
     return None
 
 
-# One shape
+# The canonical shape
 
 
 def usage_policy(concept: Concept) -> Concept:
-    """Return a policy in one shape: location and duration in the storage, days as a number of it.
+    """Return a policy in the canonical shape: location and duration in the storage, days as a number of it.
 
     >>> usage_policy(SomeValuesFrom("hasLocation", NamedClass("EU")))
     SomeValuesFrom(role='hasStorage', of=SomeValuesFrom(role='hasLocation', of=NamedClass(name='EU')))
@@ -327,7 +321,7 @@ def _storage(concept: Concept) -> Concept:
 
 
 def _days(of: Concept) -> Concept:
-    """Draw a number of days out of the duration; what else is said of it stays there."""
+    """Move a number of days out of the duration; its other classes stay there."""
     match of:
         case Within():
             return Within("durationInDays", of.low, of.high)

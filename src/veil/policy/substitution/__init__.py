@@ -1,6 +1,6 @@
 """Privacy models that follow from others, with proofs."""
 
-from veil.policy.substitution.known import ValueFrequencies as ValueFrequencies
+from veil.policy.substitution.rules import ValueFrequencies as ValueFrequencies
 from veil.policy.substitution.search import RuleApplication as RuleApplication
 from veil.policy.substitution.search import Substitution as Substitution
 from veil.policy.substitution.search import consequences as consequences

@@ -1,7 +1,7 @@
-"""Rules about how many values a class has, and how dominant one may be.
+"""Rules about the number of values in a class, and the share of the largest.
 
-Where cells without a value are left out, a class is its records with a value, and one without any fulfils all of these
-models: premise and conclusion treat such cells alike.
+If cells without a value are left out, a class consists of its records with a value, and one without any
+fulfils all of these models: premise and conclusion treat such cells alike.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from veil.models import (
     PrivacyModel,
     RecursiveCLDiversity,
 )
-from veil.policy.substitution.known import Conclusion, Known, at_most, rule
+from veil.policy.substitution.rules import Conclusion, RuleContext, at_most, rule
 
 Facts = Sequence[PrivacyModel]
 
 
 @rule
-def distinct_gives_k_anonymity(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def distinct_gives_k_anonymity(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Distinct l-diversity ⇒ l-anonymity: l values need l records. Not of classes that show no value."""
     for each in facts:
-        if isinstance(each, DistinctLDiversity) and known.shows_values(each):
+        if isinstance(each, DistinctLDiversity) and context.shows_values(each):
             yield Conclusion((each,), KAnonymity(each.l))
 
 
 @rule
-def entropy_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def entropy_gives_distinct(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Entropy l-diversity ⇒ distinct ⌈l⌉-diversity: d values have at most the entropy ln d, and d is whole."""
     for each in facts:
         if isinstance(each, EntropyLDiversity):
@@ -42,7 +42,7 @@ def entropy_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]:
 
 
 @rule
-def recursive_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def recursive_gives_distinct(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Recursive (c, l)-diversity ⇒ distinct l-diversity.
 
     0 < r_1 < c (r_l + … + r_m), so that the sum on the right is not empty of records: there is an l-th value.
@@ -53,7 +53,7 @@ def recursive_gives_distinct(facts: Facts, known: Known) -> Iterator[Conclusion]
 
 
 @rule
-def recursive_bounds_the_largest_share(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def recursive_bounds_the_largest_share(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Recursive (c, l)-diversity with l ≥ 2 ⇒ no value has more than c/(1 + c) of a class.
 
     r_l + … + r_m ≤ n − r_1, so that r_1 < c (n − r_1), which is r_1/n < c/(1 + c).
@@ -67,7 +67,7 @@ def recursive_bounds_the_largest_share(facts: Facts, known: Known) -> Iterator[C
 
 
 @rule
-def alpha_gives_k_anonymity(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def alpha_gives_k_anonymity(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """(α, k)-anonymity ⇒ k-anonymity, by definition."""
     for each in facts:
         if isinstance(each, AlphaKAnonymity) and each.k > 1:
@@ -75,7 +75,7 @@ def alpha_gives_k_anonymity(facts: Facts, known: Known) -> Iterator[Conclusion]:
 
 
 @rule
-def largest_share_gives_entropy(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def largest_share_gives_entropy(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """(α, k)-anonymity where all values count ⇒ entropy 1/α-diversity.
 
     With q_max ≤ α: H = Σ q ln(1/q) ≥ Σ q ln(1/q_max) = −ln q_max ≥ ln(1/α).
@@ -87,19 +87,19 @@ def largest_share_gives_entropy(facts: Facts, known: Known) -> Iterator[Conclusi
 
 
 @rule
-def entropy_gives_recursive(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def entropy_gives_recursive(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Entropy l-diversity with l > 1 ⇒ recursive (c, 2)-diversity for every c > x/(1 − x).
 
-    Here x ≥ 1/m solves h(x) + (1 − x) ln(m − 1) = ln l, with the binary entropy h and m values in the table. If the most
-    frequent value has the share q ≥ 1/m, the entropy is at most h(q) + (1 − q) ln(m − 1), as the rest is spread over m − 1
-    values at best; that bound decreases in q from 1/m on. So an entropy of at least ln l means q ≤ x, and
-    r_1/(n − r_1) = q/(1 − q) ≤ x/(1 − x) < c. Data-dependent: m is that of the input.
+    Here x ≥ 1/m solves h(x) + (1 − x) ln(m − 1) = ln l, with the binary entropy h and m values in the table.
+    If the most frequent value has the share q ≥ 1/m, the entropy is at most h(q) + (1 − q) ln(m − 1), as the
+    rest is spread over m − 1 values at best; that bound decreases in q from 1/m on. So an entropy of at least
+    ln l means q ≤ x, and r_1/(n − r_1) = q/(1 − q) ≤ x/(1 − x) < c. Data-dependent: m is that of the input.
     """
     for each in facts:
         if isinstance(each, EntropyLDiversity) and each.estimator == "shannon" and each.l > 1:
-            found = known.of(each)
-            if found is not None and found.m >= decimal_fraction(each.l):
-                x = _above_root(found.m, decimal_fraction(each.l))
+            distribution = context.distribution_of(each)
+            if distribution is not None and distribution.m >= decimal_fraction(each.l):
+                x = _above_root(distribution.m, decimal_fraction(each.l))
                 if x is not None:
                     c = float_at_least(x / (1 - x))
                     yield Conclusion(
@@ -108,7 +108,7 @@ def entropy_gives_recursive(facts: Facts, known: Known) -> Iterator[Conclusion]:
 
 
 def _above_root(m: int, l: Fraction) -> Fraction | None:
-    """Return a rational number above x, proven to be so: the bound is below ln l there."""
+    """Return a rational number that is proven to be above x: the bound is below ln l there."""
     low, high = 1 / m, 1.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,6 +1,6 @@
-"""What follows from what: rules chained by search, with every step.
+"""Models that follow from others: a search that chains rules, with every step.
 
-That one model defends against the same attacks as another proves nothing and is never used. What is not proven stays.
+A defence against the same attacks proves nothing and is never used. Models that are not proven stay required.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from veil.models import PrivacyModel
 from veil.policy.substitution import diversity, frequencies, sizes  # noqa: F401  (they enter their rules)
-from veil.policy.substitution.known import RULES, Conclusion, Known, ValueFrequencies
+from veil.policy.substitution.rules import RULES, Conclusion, RuleContext, ValueFrequencies
 from veil.policy.substitution.weaker import follows
 
 _ROUNDS = 8
 _ALL_SUBSETS = 12
-"""Up to so many requirements, every subset is looked at."""
+"""Largest number of requirements of which every subset is examined."""
 _TRIALS = 4
-"""So many sets of one size are tried out."""
+"""Largest number of sets of one size that are tried out."""
 
 
 class RuleApplication(NamedTuple):
@@ -45,40 +45,40 @@ def implied(
     """Return the steps by which a model follows from others; None if that is not proven.
 
     >>> from veil import DistinctLDiversity, KAnonymity
-    >>> known = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # everybody has a value
-    >>> for step in implied([DistinctLDiversity("ill", 5)], KAnonymity(3), known) or ():
+    >>> distributions = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # all records have a value
+    >>> for step in implied([DistinctLDiversity("ill", 5)], KAnonymity(3), distributions) or ():
     ...     print(step.premises, "⇒", step.conclusion)
     (DistinctLDiversity(attribute='ill', l=5),) ⇒ KAnonymity(k=5)
     (KAnonymity(k=5),) ⇒ KAnonymity(k=3)
     >>> implied([KAnonymity(5)], DistinctLDiversity("ill", 2)) is None
     True
     """
-    proofs = _closure(premises, Known(distributions or {}, (goal,)))
+    proofs = _closure(premises, RuleContext(distributions or {}, (goal,)))
     return _steps(proofs, premises, goal)
 
 
 def consequences(
     premises: Sequence[PrivacyModel], distributions: Mapping[str, ValueFrequencies] | None = None
 ) -> list[PrivacyModel]:
-    """Return what is proven to follow from some models, the strongest parameters only."""
-    found = list(_closure(premises, Known(distributions or {}, tuple(premises))))
+    """Return the models proven to follow from others, with the strongest parameters only."""
+    facts = list(_closure(premises, RuleContext(distributions or {}, tuple(premises))))
     return [
         each
-        for each in found
-        if each not in premises and not any(other != each and follows(other, each) for other in found)
+        for each in facts
+        if each not in premises and not any(other != each and follows(other, each) for other in facts)
     ]
 
 
 Proofs = dict[PrivacyModel, tuple[str, Conclusion] | None]
 
 
-def _closure(premises: Sequence[PrivacyModel], known: Known) -> Proofs:
-    """Apply all rules until nothing new follows; each fact remembers where it comes from."""
+def _closure(premises: Sequence[PrivacyModel], context: RuleContext) -> Proofs:
+    """Apply all rules until nothing new follows; each fact keeps its proof."""
     proofs: Proofs = dict.fromkeys(premises)
     for _ in range(_ROUNDS):
         facts = list(proofs)
         for each in RULES:
-            for conclusion in each(facts, known):
+            for conclusion in each(facts, context):
                 if not any(follows(fact, conclusion.model) for fact in proofs):
                     proofs[conclusion.model] = (_claim(each), conclusion)
         if len(proofs) == len(facts):
@@ -98,18 +98,18 @@ def _steps(
         return None
     steps: list[RuleApplication] = []
 
-    def tell(model: PrivacyModel) -> None:
+    def add(model: PrivacyModel) -> None:
         proof = proofs[model]
         if proof is None:
             return
         why, conclusion = proof
         for each in conclusion.premises:
-            tell(each)
+            add(each)
         step = RuleApplication(why, conclusion.premises, model, why)
         if step not in steps:
             steps.append(step)
 
-    tell(strict)
+    add(strict)
     if strict != goal:
         steps.append(RuleApplication(LAXER, (strict,), goal, LAXER))
     return tuple(steps)
@@ -122,11 +122,11 @@ class Substitution:
     Attributes
     ----------
     models
-        What has to be asked for.
+        The models to require.
     proofs
         How each of the other requirements follows.
     others
-        Sets that are as small and do it as well.
+        Further sets of the same size from which all requirements follow.
     """
 
     models: tuple[PrivacyModel, ...]
@@ -154,47 +154,52 @@ def weakest(
     requirements
         Models that must hold.
     distributions
-        How often each value of a sensitive column occurs in the input, fixed before anything is suppressed. Without it,
+        How often each value of a sensitive column occurs in the input, fixed before suppression. Without it,
         rules that depend on the data are not used.
     trial
-        Among sets of the same size: what a release with these models loses, less is better. By default the first is taken.
+        The loss of a release with some models, to choose among sets of one size; by default the first one.
 
     >>> from veil import DistinctLDiversity, EntropyLDiversity, KAnonymity
-    >>> known = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # everybody has a value
-    >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)], known).models
+    >>> counts = {"ill": ValueFrequencies((9, 8, 7, 6, 5))}  # all records have a value
+    >>> weakest([KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)], counts).models
     (DistinctLDiversity(attribute='ill', l=5), EntropyLDiversity(attribute='ill', l=2.5, estimator='shannon'))
     """
-    asked = list(dict.fromkeys(requirements))
-    known = distributions or {}
-    if len(asked) > _ALL_SUBSETS:
-        sufficient = [_greedy(asked, known)]
+    models = list(dict.fromkeys(requirements))
+    if len(models) > _ALL_SUBSETS:
+        sufficient = [_greedy(models, distributions or {})]
     else:
         sufficient = []
-        for size in range(1, len(asked) + 1):
-            subsets = itertools.combinations(asked, size)
-            sufficient = [each for each in subsets if _suffices(each, asked, known)]
+        for size in range(1, len(models) + 1):
+            subsets = itertools.combinations(models, size)
+            sufficient = [each for each in subsets if _suffices(each, models, distributions or {})]
             if sufficient:
                 break
     if not sufficient:
         return Substitution(())
-    chosen = sufficient[0] if trial is None or len(sufficient) == 1 else min(sufficient[:_TRIALS], key=trial)
-    proofs = tuple((each, implied(chosen, each, known) or ()) for each in asked if each not in chosen)
-    return Substitution(chosen, proofs, tuple(each for each in sufficient if each != chosen))
+    smallest = (
+        sufficient[0] if trial is None or len(sufficient) == 1 else min(sufficient[:_TRIALS], key=trial)
+    )
+    proofs = tuple(
+        (each, implied(smallest, each, distributions) or ()) for each in models if each not in smallest
+    )
+    return Substitution(smallest, proofs, tuple(each for each in sufficient if each != smallest))
 
 
 def _suffices(
-    few: tuple[PrivacyModel, ...], asked: list[PrivacyModel], known: Mapping[str, ValueFrequencies]
+    few: tuple[PrivacyModel, ...], models: list[PrivacyModel], distributions: Mapping[str, ValueFrequencies]
 ) -> bool:
-    rest = [each for each in asked if each not in few]
-    proofs = _closure(few, Known(known, tuple(rest)))
+    rest = [each for each in models if each not in few]
+    proofs = _closure(few, RuleContext(distributions, tuple(rest)))
     return all(any(follows(fact, each) for fact in proofs) for each in rest)
 
 
-def _greedy(asked: list[PrivacyModel], known: Mapping[str, ValueFrequencies]) -> tuple[PrivacyModel, ...]:
-    """Leave out what follows from the rest, one after the other."""
-    left = list(asked)
-    for each in asked:
+def _greedy(
+    models: list[PrivacyModel], distributions: Mapping[str, ValueFrequencies]
+) -> tuple[PrivacyModel, ...]:
+    """Leave out models that follow from the rest, one after the other."""
+    left = list(models)
+    for each in models:
         rest = tuple(other for other in left if other != each)
-        if rest and _suffices(rest, [*rest, each], known):
+        if rest and _suffices(rest, [*rest, each], distributions):
             left.remove(each)
     return tuple(left)

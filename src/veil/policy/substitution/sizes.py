@@ -1,4 +1,4 @@
-"""Rules about the sizes of classes: in the release, in the population, and what an attack is worth."""
+"""Rules about the sizes of classes in the release and in the population, and about the profit of attacks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from veil.models import (
     SampleUniqueness,
     SubsetKAnonymity,
 )
-from veil.policy.substitution.known import Conclusion, Known, rule
+from veil.policy.substitution.rules import Conclusion, RuleContext, rule
 
 Facts = Sequence[PrivacyModel]
 
 
-def _subsets(facts: Facts, known: Known) -> list[object]:
-    """The research subsets that are spoken of: each is one population."""
-    found: list[object] = []
-    for each in (*facts, *known.wanted):
-        if each.subset is not None and each.subset not in found:
-            found.append(each.subset)
-    return found
+def _subsets(facts: Facts, context: RuleContext) -> list[object]:
+    """Return the research subsets of facts and goals: each is one population."""
+    subsets: list[object] = []
+    for each in (*facts, *context.goals):
+        if each.subset is not None and each.subset not in subsets:
+            subsets.append(each.subset)
+    return subsets
 
 
 def _map(k: int, subset: object) -> KMap:
@@ -37,22 +37,22 @@ def _map(k: int, subset: object) -> KMap:
 
 
 @rule
-def k_anonymity_gives_k_map(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def k_anonymity_gives_k_map(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """k-anonymity ⇒ k-map.
 
-    The released records are part of the population and generalized alike, so a class of n records has at least n people.
+    Released records are part of the population and generalized alike: a class of n records has ≥ n people.
     """
     for each in facts:
         if isinstance(each, KAnonymity):
-            for subset in _subsets(facts, known):
+            for subset in _subsets(facts, context):
                 yield Conclusion((each,), _map(each.k, subset))
 
 
 @rule
-def presence_gives_k_map(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def presence_gives_k_map(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """δ-presence ⇒ ⌈1/δmax⌉-map; together with k-anonymity ⌈k/δmax⌉-map.
 
-    Of the N people of a class, n ≥ 1 are released and n/N ≤ δmax, so that N ≥ n/δmax, with n ≥ k if that is known.
+    If n ≥ 1 of the N people of a class are released, n/N ≤ δmax, so that N ≥ n/δmax, with n ≥ k if known.
     """
     for each in facts:
         if not isinstance(each, DeltaPresence) or each.subset is None:
@@ -65,10 +65,10 @@ def presence_gives_k_map(facts: Facts, known: Known) -> Iterator[Conclusion]:
 
 
 @rule
-def k_map_and_presence_give_k_anonymity(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def k_map_and_presence_give_k_anonymity(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """K-map and δ-presence with δmin > 0 ⇒ k-anonymity with k = ⌈δmin·K⌉.
 
-    Of the N ≥ K people of a class, n ≥ δmin·N are released.
+    A class has N ≥ K people, of which n ≥ δmin·N are released.
     """
     for each in facts:
         if isinstance(each, DeltaPresence) and each.minimum > 0 and each.empty_classes == "forbid":
@@ -79,23 +79,23 @@ def k_map_and_presence_give_k_anonymity(facts: Facts, known: Known) -> Iterator[
 
 
 @rule
-def k_anonymity_gives_average_risk(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def k_anonymity_gives_average_risk(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """k-anonymity ⇒ an average risk of 1/k.
 
-    The average is the number of classes for each record, and N records have at most N/k classes. No record has a risk
-    above 1/k, either.
+    The average is the number of classes for each record, and N records have at most N/k classes. No record
+    has a risk above 1/k, either.
     """
     for each in facts:
         if isinstance(each, KAnonymity):
             risk = float_at_least(Fraction(1, each.k))
             yield Conclusion((each,), AverageReidentificationRisk(risk))
-            for wish in known.wishes(AverageReidentificationRisk):
-                if wish.highest is not None and decimal_fraction(wish.highest) >= Fraction(1, each.k):
-                    yield Conclusion((each,), dataclasses.replace(wish, average=risk))
+            for goal in context.goals_of(AverageReidentificationRisk):
+                if goal.highest is not None and decimal_fraction(goal.highest) >= Fraction(1, each.k):
+                    yield Conclusion((each,), dataclasses.replace(goal, average=risk))
 
 
 @rule
-def k_anonymity_gives_sample_uniqueness(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def k_anonymity_gives_sample_uniqueness(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """k-anonymity with k ≥ 2 ⇒ a sample uniqueness of 0: nobody is alone."""
     for each in facts:
         if isinstance(each, KAnonymity) and each.k >= 2:
@@ -103,19 +103,19 @@ def k_anonymity_gives_sample_uniqueness(facts: Facts, known: Known) -> Iterator[
 
 
 @rule
-def k_anonymity_gives_that_of_fewer_columns(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def k_anonymity_gives_that_of_fewer_columns(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """k-anonymity ⇒ the same k for every subset of the quasi-identifiers.
 
-    Whoever agrees in all quasi-identifiers agrees in some: classes of fewer columns are unions of classes.
+    Records that agree in all quasi-identifiers agree in some: classes of fewer columns are unions of classes.
     """
     for each in facts:
         if isinstance(each, KAnonymity):
-            for wish in known.wishes(SubsetKAnonymity):
-                yield Conclusion((each,), dataclasses.replace(wish, k=each.k))
+            for goal in context.goals_of(SubsetKAnonymity):
+                yield Conclusion((each,), dataclasses.replace(goal, k=each.k))
 
 
 @rule
-def no_profitable_attack_gives_sizes(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def no_profitable_attack_gives_sizes(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """Profitability without attacks, gain g and cost c ⇒ k-anonymity (prosecutor) or k-map (journalist), k = ⌊g/c⌋ + 1.
 
     An attack on a class of n people does not pay iff g/n < c, which is n > g/c, and n is whole.
@@ -130,28 +130,28 @@ def no_profitable_attack_gives_sizes(facts: Facts, known: Known) -> Iterator[Con
 
 
 @rule
-def sizes_give_no_profitable_attack(facts: Facts, known: Known) -> Iterator[Conclusion]:
+def sizes_give_no_profitable_attack(facts: Facts, context: RuleContext) -> Iterator[Conclusion]:
     """k-anonymity (prosecutor) or k-map (journalist) with k = ⌊g/c⌋ + 1 ⇒ Profitability without attacks.
 
-    The converse of the same: n ≥ k > g/c, so that g/n < c.
+    The converse: n ≥ k > g/c, so that g/n < c.
     """
-    for wish in known.wishes(Profitability):
-        if not _counts(wish):
+    for goal in context.goals_of(Profitability):
+        if not _counts(goal):
             continue
-        k = wish.unattacked_class_size()
+        k = goal.unattacked_class_size()
         for each in facts:
             in_release = isinstance(each, KAnonymity) and (
-                wish.attacker == "prosecutor" or wish.subset is None
+                goal.attacker == "prosecutor" or goal.subset is None
             )
             in_population = (
                 isinstance(each, KMap)
                 and each.population is None
-                and wish.attacker == "journalist"
-                and wish.subset is not None
-                and each.subset == wish.subset
+                and goal.attacker == "journalist"
+                and goal.subset is not None
+                and each.subset == goal.subset
             )
             if (in_release or in_population) and getattr(each, "k", 0) >= k:
-                yield Conclusion((each,), wish)
+                yield Conclusion((each,), goal)
 
 
 def _counts(model: Profitability) -> bool:

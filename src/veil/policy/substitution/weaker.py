@@ -1,4 +1,4 @@
-"""The same model with a laxer parameter: what follows from the definitions alone."""
+"""The same model with a weaker parameter: implications by definition alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from veil.models import (
 
 
 def covers(strict: PrivacyModel, lax: PrivacyModel) -> bool:
-    """Whether a model promises all that another of its kind does, by definition.
+    """Return whether a model promises all that another of its kind does, by definition.
 
     >>> covers(KAnonymity(5), KAnonymity(3)), covers(KAnonymity(3), KAnonymity(5))
     (True, False)
@@ -52,12 +52,12 @@ def _less(strict: Any, lax: Any) -> bool:
 
 
 def _limit(strict: Any, lax: Any) -> bool:
-    """A limit that may be missing: none at all is the laxest."""
+    """Compare limits that may be missing: none is the weakest."""
     return lax is None or (strict is not None and _less(strict, lax))
 
 
 def _values(strict: Any, lax: Any) -> bool:
-    """The values that matter: without a list all do."""
+    """Compare the values that are protected: without a list, all are."""
     return strict is None or (lax is not None and set(map(str, lax)) <= set(map(str, strict)))
 
 
@@ -79,7 +79,7 @@ _PARAMETERS: dict[type[Any], dict[str, Callable[[Any, Any], bool]]] = {
 
 
 def covers_in_population(strict: PrivacyModel, lax: PrivacyModel) -> bool:
-    """The same of k-map where people are counted; where they are estimated, nothing is proven."""
+    """Compare k-maps whose population is counted; if it is estimated, nothing is proven."""
     return (
         isinstance(strict, KMap)
         and isinstance(lax, KMap)
@@ -91,5 +91,5 @@ def covers_in_population(strict: PrivacyModel, lax: PrivacyModel) -> bool:
 
 
 def follows(strict: PrivacyModel, lax: PrivacyModel) -> bool:
-    """Whether one model is the other with a laxer parameter."""
+    """Return whether one model is the other with a weaker parameter."""
     return covers(strict, lax) or covers_in_population(strict, lax)

@@ -1,4 +1,4 @@
-"""What rules may know beside the models: the distributions of sensitive columns, and what somebody wants to have proven."""
+"""Rules by which models follow from others, and their context: distributions of columns, and goals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from veil.models.sensitive import SensitiveModel
 
 @dataclass(frozen=True)
 class ValueFrequencies:
-    """How often each value of a sensitive column occurs in the input, before anything is suppressed; a blank is none.
+    """How often each value of a sensitive column occurs in the input, before suppression, without blanks.
 
-    It has to be fixed before the release is made: rules that use it speak of that table and of no other.
+    It has to be fixed before the release is made: rules that use it hold for that table only.
 
     >>> ValueFrequencies((2, 1, 1)).p
     [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
@@ -55,7 +55,7 @@ class ValueFrequencies:
 
     @property
     def m(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.counts)
 
     def values_for(self, share: Fraction) -> int:
@@ -69,25 +69,27 @@ class ValueFrequencies:
 
 
 @dataclass(frozen=True)
-class Known:
-    """What rules may use."""
+class RuleContext:
+    """The context of rules: known distributions, and the models to prove."""
 
     distributions: Mapping[str, ValueFrequencies] = field(default_factory=dict)
-    wanted: Sequence[PrivacyModel] = ()
+    goals: Sequence[PrivacyModel] = ()
 
-    def of(self, model: SensitiveModel) -> ValueFrequencies | None:
+    def distribution_of(self, model: SensitiveModel) -> ValueFrequencies | None:
         """Return the distribution of a model's column as the model sees it, if it is known."""
-        found = self.distributions.get(model.attribute)
-        return found if found is None or found.complete or model.missing != "a value" else None
+        distribution = self.distributions.get(model.attribute)
+        if distribution is not None and not distribution.complete and model.missing == "a value":
+            return None
+        return distribution
 
     def shows_values(self, model: SensitiveModel) -> bool:
-        """Whether every class shows a value, as the model sees it: else nothing follows about sizes."""
-        found = self.of(model)
-        return model.missing != "left out" or (found is not None and found.complete)
+        """Return whether every class shows a value, as the model sees it: else nothing follows for sizes."""
+        distribution = self.distribution_of(model)
+        return model.missing != "left out" or (distribution is not None and distribution.complete)
 
-    def wishes(self, kind: type[Any]) -> Iterator[Any]:
-        """Return what somebody wants to have proven of one kind."""
-        return (each for each in self.wanted if isinstance(each, kind))
+    def goals_of(self, kind: type[Any]) -> Iterator[Any]:
+        """Return the goals of one kind."""
+        return (each for each in self.goals if isinstance(each, kind))
 
 
 class Conclusion(NamedTuple):
@@ -97,18 +99,18 @@ class Conclusion(NamedTuple):
     model: PrivacyModel
 
 
-Rule = Callable[[Sequence[PrivacyModel], Known], Iterable[Conclusion]]
+Rule = Callable[[Sequence[PrivacyModel], RuleContext], Iterable[Conclusion]]
 RULES: list[Rule] = []
 
 
 def rule(function: Rule) -> Rule:
-    """Enter a rule. Its docstring is its proof."""
+    """Register a rule. Its docstring is its proof."""
     RULES.append(function)
     return function
 
 
 def at_most(bound: Fraction) -> float:
-    """Return a double next to a number, whose decimal text is not above it: for parameters of which more is stricter.
+    """Return a double near a number, with a decimal text not above it: for parameters where more is stricter.
 
     >>> decimal_fraction(at_most(Fraction(1, 3))) <= Fraction(1, 3)
     True

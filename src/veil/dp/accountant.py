@@ -237,7 +237,7 @@ class Accountant:
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
             )
         held = self.neighbours if neighbours is None else check_neighbours(neighbours)
-        dearer = convert_price(*price, concentrated, held=held, wanted=self.neighbours)
+        dearer = convert_price(*price, concentrated, promise_relation=held, budget_relation=self.neighbours)
         price, concentrated = amount(*dearer[:2]), dearer[2]
         if (partition is None) != (part is None):
             raise ParameterError(

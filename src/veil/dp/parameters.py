@@ -1,4 +1,4 @@
-r"""From a budget to what is done with the data: the sampling probability and the smallest class.
+r"""The sampling probability and the smallest class size that follow from a budget.
 
 Each record is drawn with probability β; drawn records are generalized by a scheme that does not depend on
 them, and classes with fewer than k records are suppressed. Claims and proofs, with f(j; n, β) for the chance
@@ -68,7 +68,7 @@ _DIGITS = 64
 
 @dataclass(frozen=True)
 class Parameters:
-    """What (epsilon, delta)-differential privacy by sampling and k-anonymity asks for; made by `parameters`.
+    """Requirements of (epsilon, delta)-differential privacy by sampling and k-anonymity, computed by `parameters`.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Parameters:
     delta : Fraction
         Largest chance allowed that the bound e^epsilon is exceeded.
     beta : Fraction
-        Probability with which each person's record is drawn, by whoever draws.
+        Probability with which each person's record is drawn, by one sample or by both together.
     k : int
         Size of the smallest class that may be published.
     acquired : Fraction
@@ -126,7 +126,7 @@ def parameters(epsilon: Readable, delta: Readable, acquired: Readable = 1) -> Pa
     delta : number or str
         Between 0 and 1; 1e-4 or less, and below one over the number of records, is usual.
     acquired : number or str
-        Probability with which each person came into the table, if that is a random sample: see 4 at the top of the module.
+        Probability with which each person came into the table, if that is a random sample: see 4 in the module.
 
     >>> parameters(1, 1e-6).k, parameters("ln(2)", 1e-6).k
     (74, 66)
@@ -184,8 +184,8 @@ def smoothness(k: int, beta: Readable, epsilons: Iterable[Readable]) -> list[flo
     Sampling and suppression with the same k and beta keep all of these promises at once, and the chance falls
     as epsilon grows: the larger an excess, the less likely it is (Bild, Kuhn and Prasser 2018, Theorem 11).
 
-    >>> chosen = parameters(1, 1e-6)
-    >>> [f"{each:.2}" for each in smoothness(chosen.k, chosen.beta, [1, 1.5, 2])]
+    >>> safepub = parameters(1, 1e-6)
+    >>> [f"{each:.2}" for each in smoothness(safepub.k, safepub.beta, [1, 1.5, 2])]
     ['9e-07', '1.6e-09', '1.5e-11']
     """
     return [delta_of(k, beta, each) for each in epsilons]
@@ -237,7 +237,7 @@ class _Operator:
         return lambda bits: _tail(t, n, self.beta, bits)
 
     def keeps(self, t: int, delta: Fraction) -> bool:
-        """Tell whether A_t <= delta; what stays open is not kept."""
+        """Return whether A_t <= delta; a comparison that stays open counts as no."""
         n = self.largest_class(t)
 
         def equal() -> bool:
@@ -276,10 +276,10 @@ class _Operator:
         terms = [self.tail(t) for t in range(k, max(k + 1, self.safe_from(first)))]
 
         def largest(bits: int) -> arb:
-            found = terms[0](bits)
+            maximum = terms[0](bits)
             for term in terms[1:]:
-                found = found.max(term(bits))
-            return found
+                maximum = maximum.max(term(bits))
+            return maximum
 
         return largest
 

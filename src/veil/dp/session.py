@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, CostEstimate
-from veil.dp.constant_time import STEP, steady
+from veil.dp.constant_time import STEP, pad_time
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
 from veil.dp.joint_query import Joint
@@ -21,7 +21,7 @@ from veil.dp.questions.individual import record
 from veil.dp.questions.quantiles import quantiles
 from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
-from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, check_names, hold
+from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, check_names, question_source
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
@@ -189,7 +189,7 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._held: QuestionSource = hold(source, neighbours, unit)
+        self._held: QuestionSource = question_source(source, neighbours, unit)
         if isinstance(self._held, MemorySource) and self._held.source is not None:
             accountant.check_data(self._held.source)
         person_column = [] if unit.person is None else [unit.person]
@@ -229,7 +229,7 @@ class Session(Asking[Answer]):
         check_names(self._held, question.reads)
 
     def _answer(self, question: Question, paid: Price | None = None) -> Answer:
-        with steady(STEP if self._steady else 0):
+        with pad_time(STEP if self._steady else 0):
             self._check(question)
             spent = paid or self._pay(question.label, question.price, question.promise)
             selected = self._people.select(question.reads)
@@ -263,8 +263,8 @@ class _Preview(Asking[CostEstimate]):
             price.epsilon,
             price.delta,
             price.rho,
-            held=question.promise,
-            wanted=self._accountant.neighbours,
+            promise_relation=question.promise,
+            budget_relation=self._accountant.neighbours,
         )
         return CostEstimate(question.label, question.mechanism, Price(*cost), question.accuracy)
 

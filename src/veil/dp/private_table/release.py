@@ -19,7 +19,14 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
 from veil.dp.private_table.method import Neighbourhood, TableMechanism
-from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, check_names, hold
+from veil.dp.source import (
+    MemorySource,
+    QuestionSource,
+    Selected,
+    TruncatedOwners,
+    check_names,
+    question_source,
+)
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
@@ -149,7 +156,7 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    held = hold(table, hidden.neighbours, unit)
+    held = question_source(table, hidden.neighbours, unit)
     source = held.source if isinstance(held, MemorySource) else None
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     names = [name for name in held.names if name != unit.person] if columns is None else list(columns)

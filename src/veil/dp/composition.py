@@ -4,15 +4,15 @@ A ledger that keeps to one of two rules is within the budget (e, d):
 
 *Sum.* Epsilons add up, and deltas do.
 
-*Order.* A part c of delta is set aside, and with it, before anything is spent, one order a of Rényi divergence (see
-`veil.dp.zcdp`). A release of rho-zCDP has a divergence of at most a * rho, one of epsilon at most epsilon and at most
-a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs, is at most e; deltas are at most
-d - c together.
+*Order.* A part c of delta is set aside, and with it, before anything is spent, one order a of Rényi
+divergence (see `veil.dp.zcdp`). A release of rho-zCDP has a divergence of at most a * rho, one of epsilon at
+most epsilon and at most a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs,
+is at most e; deltas are at most d - c together.
 
-Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order, Feldman and
-Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs that end by the first
-rule, the loss is at most e up to the deltas, so they add nothing to the chance of c; the others are as likely to
-exceed e as if they had stopped where the second rule was first broken.
+Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order,
+Feldman and Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs
+that end by the first rule, the loss is at most e up to the deltas, so they add nothing to the chance of c;
+the others are as likely to exceed e as if they had stopped where the second rule was first broken.
 
 A record lies in one of several disjoint parts of the data. With one record more or less, the most expensive part
 counts (McSherry 2009). A changed record may leave one part and enter another, so the two most expensive count: the
@@ -47,8 +47,8 @@ class Amount(NamedTuple):
 class Entry:
     """A release in the ledger: its label, price and time, and the part of the data it is about, if not all.
 
-    `rho` is the price of a release counted in zCDP; its epsilon is then 0. The promise of a release paid for `alone`
-    does not compose with others, and closes the account.
+    `rho` is the price of a release counted in zCDP; its epsilon is then 0. The promise of a release paid for
+    `alone` does not compose with others, and closes the account.
     """
 
     label: str

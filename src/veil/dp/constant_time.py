@@ -1,8 +1,8 @@
 """Protect answers against timing side channels: durations are rounded up to a multiple of a fixed step.
 
-Covered is the time that one answer takes, up to the chance that it is just around a multiple of the step. Not covered
-are the load of the machine, memory, energy, the traffic and logs of an engine, and reading the table before the
-session starts.
+Covered is the time that one answer takes, up to the chance that it is just around a multiple of the step. Not
+covered are the load of the machine, memory, energy, the traffic and logs of an engine, and reading the table
+before the session starts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Cells as values of a public domain: the value of a cell depends on that cell and the hierarchy alone.
 
-Types inferred from all records of a table (CSV and Excel files, Python objects in a pandas frame) would let one record
-change the form of all others: with `n/a` among them, 1.50 is a text and no number. So each cell is spelled by itself,
-looked up in the hierarchy, and replaced by the hierarchy's text for it. That is a total function of one cell: one that
-the hierarchy does not list is a missing value, which every hierarchy lists here. An error would be an answer without
-a price.
+Types inferred from all records of a table (CSV and Excel files, Python objects in a pandas frame) would let
+one record change the form of all others: with `n/a` among them, 1.50 is a text and no number. So each cell is
+spelled by itself, looked up in the hierarchy, and replaced by the hierarchy's text for it. That is a total
+function of one cell: one that the hierarchy does not list is a missing value, which every hierarchy lists
+here. An error would be an answer without a price.
 """
 
 from __future__ import annotations

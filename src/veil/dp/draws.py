@@ -1,9 +1,9 @@
 """Exact draws from distributions whose probabilities are real numbers, without rounding.
 
-A whole number that is at least j with the probability tail(j) is drawn by reading a number U between 0 and 1 digit
-by digit, and taking the largest j with U < tail(j). Tails are computed in ball arithmetic, as precisely as it takes;
-where the digits drawn so far leave open on which side of a tail U lies, more are drawn. So the result has exactly the
-distribution of the proof, for every epsilon.
+A whole number that is at least j with the probability tail(j) is drawn by reading a number U between 0 and 1
+digit by digit, and taking the largest j with U < tail(j). Tails are computed in ball arithmetic, as precisely
+as it takes; where the digits drawn so far leave open on which side of a tail U lies, more are drawn. So the
+result has exactly the distribution of the proof, for every epsilon.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Noise N(0, s^2) on a number of sensitivity D is (epsilon, delta)-differentially 
 
     Phi(D / 2s - epsilon s / D) - e^epsilon Phi(-D / 2s - epsilon s / D) <= delta
 
-(Balle and Wang 2018, theorem 8), and D^2 / 2s^2-zCDP (Bun and Steinke 2016). Values are rounded to a grid, and so is
-the noise: their sum is the rounded result of the real mechanism on the rounded value, and private for the sensitivity
-on the grid. The rounded noise is j steps or more, up or down, with the probability erfc((j - 1/2) / (s sqrt 2)), which
-ball arithmetic computes as precisely as a draw needs it.
+(Balle and Wang 2018, theorem 8), and D^2 / 2s^2-zCDP (Bun and Steinke 2016). Values are rounded to a grid,
+and so is the noise: their sum is the rounded result of the real mechanism on the rounded value, and private
+for the sensitivity on the grid. The rounded noise is j steps or more, up or down, with the probability
+erfc((j - 1/2) / (s sqrt 2)), which ball arithmetic computes as precisely as a draw needs it.
 """
 
 from __future__ import annotations

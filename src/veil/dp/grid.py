@@ -1,12 +1,12 @@
 """Numbers on a grid, so that results are whole numbers of steps, drawn exactly.
 
-Noise that is computed in doubles gives values away: some doubles can be a result for one value and not for its
-neighbour (Mironov 2012). Here values are rounded to multiples of 2^-g, noise is a whole number of steps of that size
-from a distribution on all whole numbers, and their sum is exact. The argument, for a mechanism on whole numbers that
-is private for shifts by at most s steps:
+Noise that is computed in doubles gives values away: some doubles can be a result for one value and not for
+its neighbour (Mironov 2012). Here values are rounded to multiples of 2^-g, noise is a whole number of steps
+of that size from a distribution on all whole numbers, and their sum is exact. The argument, for a mechanism
+on whole numbers that is private for shifts by at most s steps:
 
-- values that are at most D apart are, after rounding to the nearest step, at most D/step + 1 steps apart, and as that is
-  a whole number, at most s = floor(D/step) + 1. The sensitivity grows by one step, and no more;
+- values that are at most D apart are, after rounding to the nearest step, at most D/step + 1 steps apart, and
+  as that is a whole number, at most s = floor(D/step) + 1. The sensitivity grows by one step, and no more;
 - every whole number is a possible result for each of them, so the sets of possible results are the same;
 - probabilities are those of the proof, since draws are exact (`veil.dp.draws`);
 - turning the result into a double is post-processing.

@@ -1,9 +1,9 @@
 """Several questions for one price, under a declared joint sensitivity.
 
-Laplace noise of the scale s / epsilon in every answer hides a person who changes all answers together by at most s
-(in L1 distance). The sensitivities of the questions are added up; a question that would exceed s is refused, and so
-are all that follow. Groups that exclude each other are one histogram, whose numbers a person changes together by no
-more than one of them alone.
+Laplace noise of the scale s / epsilon in every answer hides a person who changes all answers together by at
+most s (in L1 distance). The sensitivities of the questions are added up; a question that would exceed s is
+refused, and so are all that follow. Groups that exclude each other are one histogram, whose numbers a person
+changes together by no more than one of them alone.
 """
 
 from __future__ import annotations

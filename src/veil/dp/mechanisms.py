@@ -5,8 +5,8 @@ probabilities of the proof. The selection of OpenDP adds noise to every candidat
 machine numbers, and needs about two milliseconds for two thousand of them; this one takes exact fractions and
 some thirty microseconds.
 
-`laplace` and `geometric` are OpenDP's, which samples without rounding errors. It is imported when used. `gaussian` is
-`veil.dp.gaussian`, whose standard deviation is the least one.
+`laplace` and `geometric` are OpenDP's, which samples without rounding errors. It is imported when used.
+`gaussian` is `veil.dp.gaussian`, whose standard deviation is the least one.
 
 All randomness is the operating system's.
 """

@@ -46,8 +46,8 @@ def convert_price(
 ) -> tuple[Symbolic, Fraction, Fraction]:
     """Return the price of a promise under the relation of a budget, rounded up where it is not rational.
 
-    Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta, and
-    P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
+    Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
+    and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
     >>> relations = {"promise_relation": "one more or less", "budget_relation": "one changed"}
     >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), **relations)

@@ -38,8 +38,8 @@ def noise_for(
 ) -> VectorNoise:
     """Return noise by its name, for whole numbers of which one record changes at most `together`.
 
-    Independent noise shares the price among the numbers that change together; Gaussian noise grows with the root of
-    their number, as their distance does; step noise hides all at once.
+    Independent noise shares the price among the numbers that change together; Gaussian noise grows with the
+    root of their number, as their distance does; step noise hides all at once.
 
     A person may have several `records`, n say. If all numbers change together anyway, each changes by n times as
     much. If not, the n records may change n times as many, or the same ones n times: n prices of one record, one after

@@ -21,11 +21,11 @@ that j of n records are drawn and γ = 1 - (1 - β) e^-ε:
    only these terms matter.
 
 3. *The minimal k is 1 + the last t with A_t > δ* (1 if there is none). By 2, k will do exactly if every A_t
-   with t ≥ k is at most δ. There is a last one, as A_t ≤ exp(-n_t K) for the positive
-   K = γ ln(γ/β) + (1 - γ) ln((1 - γ)/(1 - β)) (Chernoff; Hoeffding 1963). This bound is sharper than
-   c_n = exp(-n (γ ln(γ/β) - (γ - β))) of the paper, as ln x ≥ 1 - 1/x. So the search goes down from the first
-   t where the bound is at most δ, and every t on the way is decided, as A_t does not fall steadily. No smaller
-   k fulfils the theorem, and a larger one is not needed: those of ARX lie one or two above.
+   with t ≥ k is at most δ. There is a last one, as A_t ≤ exp(-n_t K) for the positive K = γ ln(γ/β) + (1 - γ)
+   ln((1 - γ)/(1 - β)) (Chernoff; Hoeffding 1963). This bound is sharper than c_n = exp(-n (γ ln(γ/β) - (γ -
+   β))) of the paper, as ln x ≥ 1 - 1/x. So the search goes down from the first t where the bound is at most
+   δ, and every t on the way is decided, as A_t does not fall steadily. No smaller k fulfils the theorem, and
+   a larger one is not needed: those of ARX lie one or two above.
 
 4. *A table that is a random sample itself may be drawn less from, or not at all.* Let every person of a population have
    come into the table with probability α, independently of all others, and let Veil draw each record of the table with

@@ -1,7 +1,7 @@
 """Priors over the possible answers to a question, and the distances between answers.
 
-A prior is a finite list of points with exact weights. One over an interval is cut into cells, each with its middle
-as point, so that draws are exact and free of rounding. A prior must not come from the secret data.
+A prior is a finite list of points with exact weights. One over an interval is cut into cells, each with its
+middle as point, so that draws are exact and free of rounding. A prior must not come from the secret data.
 """
 
 from __future__ import annotations

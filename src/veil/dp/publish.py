@@ -116,8 +116,8 @@ def publish(
 ) -> Outcome:
     """Return the outcome of a plan with a SafePub model.
 
-    The plan's suppression limit does not apply, and suppressed rows are always dropped: see `veil.dp.safepub`.
-    Limits cannot end the search early, as the result would not be private.
+    The plan's suppression limit does not apply, and suppressed rows are always dropped: see
+    `veil.dp.safepub`. Limits cannot end the search early, as the result would not be private.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
 class Mechanism:
     """SafePub on coded rows: all random steps, without frames and files.
 
-    `records` is their number, if rows are weighted. Classes below `smallest` are suppressed: k, unless another
-    model requires more. `whole` is the sample of all rows, if it exists already. `final_share` is the part of the
-    search's budget for its last choice.
+    `records` is their number, if rows are weighted. Classes below `smallest` are suppressed: k, unless
+    another model requires more. `whole` is the sample of all rows, if it exists already. `final_share` is the
+    part of the search's budget for its last choice.
     """
 
     def __init__(

@@ -5,9 +5,9 @@ factor d, and the border lies where probabilities still add up to one: the share
 that is nearest gets u, the rest d; a ring of equal distances on the border gets a factor in between. (The thesis
 prints p and 1 - p swapped.) No sensitivity is needed, and an answer of prior 0 is never given.
 
-*Individual* questions depend on one person; without that person, the answer is a draw from the prior. u = e^epsilon
-and d = e^-epsilon keep it within the factor e^epsilon of any answer with that person: epsilon for "one more or less".
-Two truths may be twice as far apart, so it is 2 epsilon for "one changed".
+*Individual* questions depend on one person; without that person, the answer is a draw from the prior. u =
+e^epsilon and d = e^-epsilon keep it within the factor e^epsilon of any answer with that person: epsilon for
+"one more or less". Two truths may be twice as far apart, so it is 2 epsilon for "one changed".
 
 *Statistical* questions keep all truths within u / d = e^epsilon of each other, which is epsilon for either relation.
 
@@ -183,8 +183,8 @@ class Refinement:
     def _regions(self, rings: Rings) -> list[_Region]:
         """Return parts of the answers, given by their weights from near to far.
 
-        On the scale of the prior, from 0 at the truth to 1, answers up to the border get u, those up to the cut d, and
-        those beyond nothing. A ring on an edge gets the sum of its parts.
+        On the scale of the prior, from 0 at the truth to 1, answers up to the border get u, those up to the
+        cut d, and those beyond nothing. A ring on an edge gets the sum of its parts.
         """
         if len(rings.ends) == 2:  # one ring
             return [_Region(0, rings.ends[1])]

@@ -29,15 +29,15 @@ spelling of the hierarchies, independently of the types of the input (`veil.dp.d
 is a missing value, which is part of every domain here. A table without records has an empty release. The owners of
 rows are declared, and no cell is read to question them. So whether a run ends in a release follows from declarations.
 
-*What is not covered.* The exact numbers that a release has in Python beside its table (records, suppressed records,
-scores, risks), the time that a run takes, and the account: they are for the data holder. The terminal, logs, report
-and certificate leave them out.
+*What is not covered.* The exact numbers that a release has in Python beside its table (records, suppressed
+records, scores, risks), the time that a run takes, and the account: they are for the data holder. The
+terminal, logs, report and certificate leave them out.
 
-*A table that is a random sample itself.* Where every person came into the table with a known probability, drawn
-independently, and the members are secret, `acquisition_sampling` declares it. The promise is then one to the whole
-population, k is smaller and often no further sampling is needed (4 in `veil.dp.parameters`). The table cannot confirm
-the declaration: it is repeated in statement, certificate and report. It needs a fixed scheme, and such a release must
-be the only one from the table: it closes the account.
+*A table that is a random sample itself.* Where every person came into the table with a known probability,
+drawn independently, and the members are secret, `acquisition_sampling` declares it. The promise is then one
+to the whole population, k is smaller and often no further sampling is needed (4 in `veil.dp.parameters`). The
+table cannot confirm the declaration: it is repeated in statement, certificate and report. It needs a fixed
+scheme, and such a release must be the only one from the table: it closes the account.
 
 *People with several rows.* If the plan names a column of persons, the promise is one to people: neighbouring tables
 differ by all rows of one person. At most C rows of each person take part (`rows_per_person`), drawn at random before
@@ -101,9 +101,9 @@ class SafePub(PrivacyModel):
     """(ε, δ)-differential privacy with true records: a random sample, generalized, without classes below k.
 
     A recipient learns at most a factor of e^ε about whether any one record was in the table, except with
-    probability δ. The sampling probability and k follow from ε and δ; the transformation is found by a private search
-    that spends a part of ε, or is given as `generalization`. Bild, Kuhn and Prasser (2018), with the two gaps of their
-    proof closed: see the text of this module.
+    probability δ. The sampling probability and k follow from ε and δ; the transformation is found by a
+    private search that spends a part of ε, or is given as `generalization`. Bild, Kuhn and Prasser (2018),
+    with the two gaps of their proof closed: see the text of this module.
 
     `final="as_published"` searches as in the paper, for comparison. This is NOT PROVEN to be private.
 
@@ -310,8 +310,8 @@ class SafePub(PrivacyModel):
 def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:
     """Draw each of some records with probability `beta`, exactly; return their numbers in random order.
 
-    64 random bits are compared with the first 64 binary digits of beta. Where they are equal, which is rare, the next
-    64 decide.
+    64 random bits are compared with the first 64 binary digits of beta. Where they are equal, which is rare,
+    the next 64 decide.
 
     >>> draw_sample(5, Fraction(1, 3), Randomness.for_testing(1)).tolist()
     [2, 4]

@@ -80,8 +80,8 @@ class MemorySource:
 class TruncatedOwners:
     """The records of a table that take part: at most so many of each person.
 
-    They are drawn once, so that all questions are about the same records; from an engine, once for each set of
-    columns, as combinations of other cells are other rows.
+    They are drawn once, so that all questions are about the same records; from an engine, once for each set
+    of columns, as combinations of other cells are other rows.
     """
 
     def __init__(self, source: QuestionSource, unit: Unit, randomness: Randomness) -> None:
@@ -105,9 +105,9 @@ class TruncatedOwners:
 def question_source(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
     """Return a frame, a file or a table of an engine as a table that can be queried.
 
-    Engines import this room, not the other way round: `TABLE_OF_ENGINE` returns their tables. Lines of a file that are
-    no records are left out; where the number of records is public they are records without a cell, as a line that is
-    changed remains a line.
+    Engines import this room, not the other way round: `TABLE_OF_ENGINE` returns their tables. Lines of a file
+    that are no records are left out; where the number of records is public they are records without a cell,
+    as a line that is changed remains a line.
     """
     if not isinstance(source, QuestionSource | Source):
         source = TABLE_OF_ENGINE(source) or read_cells(source)

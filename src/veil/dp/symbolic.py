@@ -51,8 +51,8 @@ class Symbolic:
     def read(cls, value: Readable, name: str = "epsilon") -> Symbolic:
         """Read a number, or a text with numbers, ``+ - * /``, parentheses and ``ln``.
 
-        A double is the decimal that it prints as. `name` is the parameter that errors name. Numbers beyond the
-        range of doubles, or with more digits than can be printed, are refused.
+        A double is the decimal that it prints as. `name` is the parameter that errors name. Numbers beyond
+        the range of doubles, or with more digits than can be printed, are refused.
         """
         if isinstance(value, Symbolic):
             return value

@@ -1,15 +1,15 @@
 """The privacy unit: the owners of rows, to whom promises about neighbours are made.
 
-Neighbouring tables differ by one person. Either every row is a different person, or a column identifies people and
-each has at most so many rows, a bound declared from public knowledge: no patient is seen more than 20 times, say. No
-cell is read to question the bound, as a refusal would reveal that a person has more rows.
+Neighbouring tables differ by one person. Either every row is a different person, or a column identifies
+people and each has at most so many rows, a bound declared from public knowledge: no patient is seen more than
+20 times, say. No cell is read to question the bound, as a refusal would reveal that a person has more rows.
 
-The bound is enforced: at most so many rows of each person take part, drawn independently for each person. So the
-participating rows of two tables that differ by a person differ by at most so many, with equal draws of all others,
-which depend neither on that person's rows nor on the order of rows. Answers are as private for people as for groups of
-so many rows. People are identified by the texts of single cells, up to blanks, case and Unicode form unless such texts
-are declared to be different people ("patient=as written"); a row whose cell is missing or blank has no owner, and
-takes no part.
+The bound is enforced: at most so many rows of each person take part, drawn independently for each person. So
+the participating rows of two tables that differ by a person differ by at most so many, with equal draws of
+all others, which depend neither on that person's rows nor on the order of rows. Answers are as private for
+people as for groups of so many rows. People are identified by the texts of single cells, up to blanks, case
+and Unicode form unless such texts are declared to be different people ("patient=as written"); a row whose
+cell is missing or blank has no owner, and takes no part.
 """
 
 from __future__ import annotations

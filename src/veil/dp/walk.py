@@ -13,9 +13,9 @@ choice among them is one more exponential mechanism with its own part of the bud
 therefore `epsilon`-differentially private for D.
 
 *When it ends.* The number of steps is fixed beforehand; only a lattice without further candidates ends them
-earlier, and that follows from the pivots. An end by the clock is not covered: how many steps fit into a second
-depends on the class tables that are scored, so the length of the walk would reveal more about D than the
-budgets allow. Therefore limits are refused, and a cancelled search returns nothing (`veil.dp.publish`).
+earlier, and that follows from the pivots. An end by the clock is not covered: how many steps fit into a
+second depends on the class tables that are scored, so the length of the walk would reveal more about D than
+the budgets allow. Therefore limits are refused, and a cancelled search returns nothing (`veil.dp.publish`).
 
 *What the paper does instead, and why that is not private* (`published_search`):
 
@@ -159,9 +159,9 @@ def _predecessors(levels: Levels, minimum: Levels) -> Iterator[Levels]:
 class Scorer:
     """Scores of the schemes of a sample, each from the smallest class table in memory that is fine enough.
 
-    A walk from the top meets general schemes first, so tables of earlier schemes are of no use. But the half of the
-    attributes that shrink the table most occurs in few combinations of levels. Their tables, with the other half at
-    its minimum, are kept, and everything is rolled up from them.
+    A walk from the top meets general schemes first, so tables of earlier schemes are of no use. But the half
+    of the attributes that shrink the table most occurs in few combinations of levels. Their tables, with the
+    other half at its minimum, are kept, and everything is rolled up from them.
     """
 
     def __init__(self, sample: Sample, function: ScoreFunction, minimum: Levels) -> None:

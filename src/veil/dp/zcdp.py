@@ -1,7 +1,7 @@
 """Zero-concentrated differential privacy: conversion of rho to epsilon and delta, rounded to the safe side.
 
-A mechanism is rho-zCDP if its Rényi divergence of every order a > 1 between neighbours is at most a * rho (Bun and
-Steinke 2016). A divergence of at most D at order a gives (epsilon, delta) with
+A mechanism is rho-zCDP if its Rényi divergence of every order a > 1 between neighbours is at most a * rho
+(Bun and Steinke 2016). A divergence of at most D at order a gives (epsilon, delta) with
 
     epsilon = D + ln(1 / (a * delta)) / (a - 1) + ln(1 - 1 / a)
 

@@ -1,8 +1,8 @@
 """Counts of records, and histograms of keys.
 
-One record more or less, or one changed, changes a count by at most 1. It changes one cell of a histogram by 1; or, if
-it is changed, one by -1 and another by 1. A person with up to n records changes a count by at most n, and a histogram
-as n records do one after the other (see `noise_for`).
+One record more or less, or one changed, changes a count by at most 1. It changes one cell of a histogram by
+1; or, if it is changed, one by -1 and another by 1. A person with up to n records changes a count by at most
+n, and a histogram as n records do one after the other (see `noise_for`).
 """
 
 from __future__ import annotations

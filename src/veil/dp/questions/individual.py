@@ -1,9 +1,9 @@
 """Questions about the record of one person, by refinement of a prior.
 
-A column identifies people, of whom one record each takes part. A neighbour lacks a person; about an absent person, the
-answer is a draw from the prior. The answer depends on no other record, so it costs epsilon for "one more or less", and
-more for "one changed" (see `veil.dp.refinement`). The number of a row identifies no one, as it depends on the rows
-above.
+A column identifies people, of whom one record each takes part. A neighbour lacks a person; about an absent
+person, the answer is a draw from the prior. The answer depends on no other record, so it costs epsilon for
+"one more or less", and more for "one changed" (see `veil.dp.refinement`). The number of a row identifies no
+one, as it depends on the rows above.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Quantiles, each by the exponential mechanism for an equal part of the price.
 
-The error of a number y is the number of records that would have to change sides to make it the quantile of share q:
-the larger of #{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less changes both by q or
-1 - q, one changed by at most 1, and a person with up to m records by m times as much. Possible answers are equally
-spaced numbers between the bounds.
+The error of a number y is the number of records that would have to change sides to make it the quantile of
+share q: the larger of #{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less
+changes both by q or 1 - q, one changed by at most 1, and a person with up to m records by m times as much.
+Possible answers are equally spaced numbers between the bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The privacy accountant: a ledger of prices that refuses to exceed its budget.
+"""The privacy accountant: every release costs a part of a budget, which is never exceeded.
 
-Every release about the same people reveals a little more about them. Prices are composed in `veil.dp.composition`; all
-sums and comparisons are exact, or on the safe side. A ledger is for one relation of neighbours (`veil.dp.neighbours`).
+Prices are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
+for one relation of neighbours (`veil.dp.neighbours`).
 
 A budget in a file is spent before it is used: `spend` returns once the entry is on the disk. If the program
 stops after that, the budget is gone, whether or not a result was seen. Processes take turns, so that two of
@@ -45,8 +45,8 @@ class Accountant:
     epsilon, delta
         The budget: numbers, or texts such as "ln(3)".
     neighbours
-        What the budget hides: the presence of a person ("one more or less"), or the content of a person's record, where
-        the number of records is public ("one changed").
+        What the budget hides: the presence of a person ("one more or less"), or the content of a person's
+        record, where the number of records is public ("one changed").
     zcdp_delta
         A part of delta that is set aside for releases that are counted in zCDP (`rho`); by default none.
 
@@ -195,7 +195,7 @@ class Accountant:
         return self._rules.remaining_rho(self.ledger)
 
     def remaining_for(self, partition: str, part: str) -> Amount:
-        """Return the remaining budget for a release about a part, which may cost as much as other parts for free."""
+        """Return the remaining budget for a release about a part, free up to the cost of other parts."""
         return self._rules.remaining(self.ledger, partition, part)
 
     def spend(
@@ -219,8 +219,8 @@ class Accountant:
         rho
             In place of epsilon and delta: the price of a release that is counted in zCDP.
         neighbours
-            The relation of the price, if not that of this budget. "one more or less" costs more in a budget for "one
-            changed": twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
+            The relation of the price, if not that of this budget. "one more or less" costs more in a budget
+            for "one changed": twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
             which must not depend on the data, and of the part.
@@ -237,9 +237,7 @@ class Accountant:
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
             )
         relation = self.neighbours if neighbours is None else check_neighbours(neighbours)
-        dearer = convert_price(
-            *price, concentrated, promise_relation=relation, budget_relation=self.neighbours
-        )
+        dearer = convert_price(*price, concentrated, promise=relation, budget=self.neighbours)
         price, concentrated = amount(*dearer[:2]), dearer[2]
         if (partition is None) != (part is None):
             raise ParameterError(

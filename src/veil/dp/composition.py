@@ -14,8 +14,8 @@ Feldman and Zrnic (2021) show it: the moment of that order stays bounded. Either
 that end by the first rule, the loss is at most e up to the deltas, so they add nothing to the chance of c;
 the others are as likely to exceed e as if they had stopped where the second rule was first broken.
 
-A record lies in one of several disjoint parts of the data. With one record more or less, the most expensive part
-counts (McSherry 2009). A changed record may leave one part and enter another, so the two most expensive count: the
+A record is in one of several disjoint parts. With one record more or less, the most expensive part counts
+(McSherry 2009). A changed record may leave one part and enter another, so the two most expensive count: the
 price of a part has to hold for a record that leaves or enters it, as for one that is changed within it.
 """
 
@@ -111,7 +111,7 @@ class Composition:
     def remaining(
         self, entries: Sequence[Entry], partition: str | None = None, part: str | None = None
     ) -> Amount:
-        """Return the remaining budget for all of the data, or for a part, to whose partition others contributed."""
+        """Return the remaining budget for all of the data, or for a part of a partition."""
         left = []
         for rule in self._rules(entries):
             spent = _plus(self._total(entries, rule.cost), Amount(rule.extra, self.zcdp_delta))
@@ -154,7 +154,7 @@ class Composition:
         return _minus(_minus(self._total(among, cost), own), _largest(others, self._parts_of_a_record - 1))
 
     def _total(self, entries: Sequence[Entry], cost: _Cost) -> Amount:
-        """Add up releases about all records, and for each partition the most that one record in its parts costs."""
+        """Add up releases about all records, and for each partition the most that one record costs."""
         total = NOTHING
         for partition in {each.partition for each in entries}:
             sums = _sums([each for each in entries if each.partition == partition], cost)

@@ -1,8 +1,8 @@
 """Conditions such as "age >= 65", evaluated on the texts of single cells.
 
-The type of a comparison follows from the value in the condition, never from the column. Cells are compared with a
-number as numbers, with a moment as moments, with true or false as truth values, with a text as texts. A cell that is
-not of that type is undecided, as a missing one is. So no cell is an error, and none changes the type of another.
+The type of a comparison follows from the value in the condition, never from the column: number, moment, truth
+value or text. A cell that is not of that type is undecided, as a missing one is. So no cell is an error, and
+none changes the type of another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Condition(Query):
 
     >>> from veil.dp.source import MemorySource
     >>> ages = MemorySource(pa.table({"age": ["70", "eighty", None, "34.50"]})).select(["age"])
-    >>> [Condition(each, ()).mask(ages).tolist() for each in ("age > 34.5", "age = 'eighty'", "age is missing")]
-    [[True, False, False, False], [False, True, False, False], [False, False, True, False]]
+    >>> [Condition(text, ()).mask(ages).tolist() for text in ("age > 34.5", "age is missing")]
+    [[True, False, False, False], [False, False, True, False]]
     """
 
     def __init__(self, text: str, numbers: Collection[str]) -> None:

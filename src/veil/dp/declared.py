@@ -1,4 +1,4 @@
-"""Public declarations about columns, made before the data are read: bounds, keys, and the treatment of missing values.
+"""Public declarations about columns: bounds, keys, and the treatment of missing values.
 
 Values outside of them are clamped or left out, as declared, and never reported: an error that depends on the
 data would be an answer without a price.
@@ -32,7 +32,7 @@ _FINENESS = 20
 
 @dataclass(frozen=True)
 class Bounded:
-    """A column of numbers within bounds, as whole numbers of steps. A record's number depends on that record alone."""
+    """A column of numbers within bounds, as whole numbers of steps. Each depends on its own record alone."""
 
     name: str
     low: Fraction
@@ -65,7 +65,7 @@ class Bounded:
             )
 
     def read(self, cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the values in steps, and a mask of those that count. Cells that are no numbers are missing."""
+        """Return the values in steps, and a mask of those that count. Cells without numbers are missing."""
         values = np.array([np.nan if each is None else float(each) for each in cells.numbers])
         missing_mask = np.isnan(values)
         counted_mask = np.ones(len(values), np.bool_)

@@ -43,7 +43,7 @@ def _labels(hierarchy: Hierarchy, marks: Marks, values: pa.Array) -> pa.Array:
     labels = [label for label in hierarchy.labels[0] if label is not None]
     # If the hierarchy spells a value in several ways, numbers and dates get the first one.
     by_form = {plain_form(label): label for label in reversed(labels)}
-    # Texts are compared exactly. A typed value may owe its type to other records: 1.5 and 1.50 are one decimal.
+    # Texts are compared exactly. Types may depend on other records: 1.5 and 1.50 are one decimal.
     exact = set(labels) if is_text(values.type) else set()
     cells = [
         text if text is None or text in exact else by_form.get(plain_form(text, marks))

@@ -66,8 +66,8 @@ def draw_region(chances: Callable[[], Sequence[arb]], randomness: Randomness) ->
     """Draw a place in a list of probabilities, at the working precision, that add up to 1.
 
     >>> from veil.base.exact import ball
-    >>> counts = [draw_region(lambda: [ball("1/3"), ball("2/3")], Randomness.for_testing(seed)) for seed in range(9)]
-    >>> sum(counts)
+    >>> chances = lambda: [ball("1/3"), ball("2/3")]
+    >>> sum(draw_region(chances, Randomness.for_testing(seed)) for seed in range(9))
     6
     """
     number, last = Digits(randomness), len(chances()) - 1

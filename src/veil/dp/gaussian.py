@@ -113,7 +113,7 @@ def least_factor(epsilon: Symbolic, delta: Fraction) -> Fraction:
 
 
 def keeps(factor: Fraction, epsilon: Symbolic, delta: Fraction) -> bool:
-    """Return whether noise of a standard deviation is (epsilon, delta)-private at sensitivity 1; False in doubt."""
+    """Return whether a standard deviation is (epsilon, delta)-private at sensitivity 1; False in doubt."""
 
     def excess(bits: int) -> arb:
         rate, root = epsilon.ball(), ball(2).sqrt()

@@ -243,7 +243,7 @@ def laplace(
 def geometric(
     value: int, sensitivity: int, epsilon: Readable, *, randomness: Randomness | None = None
 ) -> int:
-    """Return a whole number with geometric noise, up or down: epsilon-differentially private (Ghosh et al. 2012).
+    """Return a whole number with two-sided geometric noise: epsilon-private (Ghosh et al. 2012).
 
     >>> -100 < geometric(42, sensitivity=1, epsilon=1) < 200
     True

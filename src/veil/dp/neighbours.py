@@ -4,7 +4,7 @@
 "one changed": both have the same number of records, which is public, and differ in one of them (bounded).
 
 Changing a record means removing it and adding another, so a promise of the first kind is one of the second at
-twice the price. The converse fails: publishing the exact number of records keeps the second and breaks the first.
+twice the price. The converse fails: the exact number of records is private by the second, not by the first.
 """
 
 from __future__ import annotations
@@ -37,25 +37,20 @@ def check_neighbours(value: object) -> Neighbours:
 
 
 def convert_price(
-    epsilon: Symbolic,
-    delta: Fraction,
-    rho: Fraction,
-    *,
-    promise_relation: Neighbours,
-    budget_relation: Neighbours,
+    epsilon: Symbolic, delta: Fraction, rho: Fraction, *, promise: Neighbours, budget: Neighbours
 ) -> tuple[Symbolic, Fraction, Fraction]:
     """Return the price of a promise under the relation of a budget, rounded up where it is not rational.
 
     Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
     and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
-    >>> relations = {"promise_relation": "one more or less", "budget_relation": "one changed"}
+    >>> relations = {"promise": "one more or less", "budget": "one changed"}
     >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), **relations)
     (Symbolic('2*ln(3)'), Fraction(1, 25), Fraction(0, 1))
     """
-    if promise_relation == budget_relation:
+    if promise == budget:
         return epsilon, delta, rho
-    if promise_relation == "one changed":
+    if promise == "one changed":
         raise PlanError(
             'a promise for neighbours="one changed" says nothing about tables with one record more or less, and cannot '
             'be charged to such a budget. Promise "one more or less", or keep a budget for "one changed"'

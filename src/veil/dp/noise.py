@@ -1,7 +1,7 @@
 """Noise for one number: the base of all kinds, and Laplace noise on a grid.
 
-Every kind is a distribution on whole numbers of grid steps, symmetric around 0, and defined by its tail alone: the
-probability that the noise is j steps or more, up or down. See `veil.dp.grid` for why, and `veil.dp.draws` for how.
+Every kind is a symmetric distribution on whole numbers of grid steps, defined by its tail: the probability of
+j steps or more, up or down. See `veil.dp.grid` for why, and `veil.dp.draws` for how.
 """
 
 from __future__ import annotations

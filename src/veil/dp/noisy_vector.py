@@ -41,11 +41,11 @@ def noise_for(
     Independent noise shares the price among the numbers that change together; Gaussian noise grows with the
     root of their number, as their distance does; step noise hides all at once.
 
-    A person may have several `records`, n say. If all numbers change together anyway, each changes by n times as
-    much. If not, the n records may change n times as many, or the same ones n times: n prices of one record, one after
-    the other, cover both (also for the staircase, whose loss is a share of the price for each sensitivity passed).
-    Distances of n records add up to at most n times that of one, by the triangle inequality, which is all that
-    Gaussian noise needs; no number changes by more than n times its sensitivity, which is all that step noise needs.
+    A person may have n = `records`. If all numbers change together anyway, each changes by n times as much.
+    If not, the records may change n times as many, or the same ones n times: n prices of one record, one
+    after the other, cover both (also for the staircase, which pays a share of the price for each sensitivity
+    passed). The distance of n records is at most n times that of one, by the triangle inequality, as Gaussian
+    noise requires; no number changes by more than n times its sensitivity, as step noise requires.
 
     >>> noise_for("geometric", [1, 1, 1], 2, Price.read(1)).half_width(0, 0.95)
     6.0

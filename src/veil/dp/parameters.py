@@ -27,15 +27,15 @@ that j of n records are drawn and γ = 1 - (1 - β) e^-ε:
    δ, and every t on the way is decided, as A_t does not fall steadily. No smaller k fulfils the theorem, and
    a larger one is not needed: those of ARX lie one or two above.
 
-4. *A table that is a random sample itself may be drawn less from, or not at all.* Let every person of a population have
-   come into the table with probability α, independently of all others, and let Veil draw each record of the table with
-   probability β/α. Then a person's record is among the drawn ones with probability α · β/α = β, independently of all
-   others: the two samples are one with rate β, and 1 to 3 hold for neighbouring populations, as long as the scheme
-   depends on neither sample. So with α ≤ 1 - e^-ε nothing needs to be drawn, β is α, and k is the least for it; with a
-   larger α, β is as without a sample. This needs a scheme that was fixed without looking at the table, since a search
-   looks at the very sample that is to protect (the second gap in `veil.dp.walk`); and it holds for one release alone.
-   Two releases share the coins that were tossed for the table, so that their budgets do not add up: a record that is
-   alone in its class is left out of a fine release, and seen in the difference to a coarse one.
+4. *A table that is a random sample itself may be sampled less, or not at all.* Let every person of a
+   population have come into the table with probability α, independently, and let Veil draw each record of the
+   table with probability β/α. Then a person's record is drawn with probability α · β/α = β, independently:
+   the two samples are one with rate β, and 1 to 3 hold for neighbouring populations, as long as the scheme
+   depends on neither sample. So with α ≤ 1 - e^-ε no sampling is needed, β is α, and k is the least for it;
+   with a larger α, β is as without a sample. This needs a scheme fixed without looking at the table, since a
+   search looks at the very sample that protects (the second gap in `veil.dp.walk`); and it holds for one
+   release alone. Two releases share the coins tossed for the table, so their budgets do not add up: a record
+   that is alone in its class is left out of a fine release, and visible in the difference to a coarse one.
 
 β is a rational number, so that it can be drawn with exactly: 1 - e^-ε where that is rational (ε = ln 2: one
 half), and otherwise 1 - e^-ε rounded down to 64 binary digits, which 1 allows. Everything above then holds
@@ -68,7 +68,7 @@ _DIGITS = 64
 
 @dataclass(frozen=True)
 class Parameters:
-    """Requirements of (epsilon, delta)-differential privacy by sampling and k-anonymity, computed by `parameters`.
+    """Requirements of (epsilon, delta)-privacy by sampling and k-anonymity, computed by `parameters`.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def parameters(epsilon: Readable, delta: Readable, acquired: Readable = 1) -> Pa
     delta : number or str
         Between 0 and 1; 1e-4 or less, and below one over the number of records, is usual.
     acquired : number or str
-        Probability with which each person came into the table, if that is a random sample: see 4 in the module.
+        Probability with which each person came into the table, if that is a random sample: see 4 above.
 
     >>> parameters(1, 1e-6).k, parameters("ln(2)", 1e-6).k
     (74, 66)

@@ -28,7 +28,7 @@ _MOST_CELLS = 2**20
 
 @dataclass(frozen=True)
 class Prior:
-    """Points that an answer may be, with whole-numbered weights, and their distances. See `table`, `uniform`, `cut`."""
+    """Possible answers with whole-numbered weights, and their distances. See `table`, `uniform`, `cut`."""
 
     points: tuple[Hashable, ...]
     weights: tuple[int, ...] = field(repr=False)
@@ -72,7 +72,7 @@ class Prior:
 
     @classmethod
     def cut(cls, distribution: Any, low: float, high: float, *, cells: int = _CELLS) -> Prior:
-        """Return a distribution with a `cdf`, such as those of scipy.stats, on a bounded range, cut into cells.
+        """Return a prior from a distribution with a `cdf`, such as those of scipy.stats, on a bounded range.
 
         >>> from statistics import NormalDist
         >>> round(sum(Prior.cut(NormalDist(50, 10), 0, 100).weights) / 2**52, 6)

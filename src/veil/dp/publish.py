@@ -89,7 +89,7 @@ def safepub_of(plan: Plan) -> SafePub | None:
 
 
 def _refuse_limits(plan: Plan, steps: int) -> None:
-    """Refuse limits that end a search early: the proof needs a number of steps fixed beforehand, each with its budget.
+    """Refuse limits that end a search early: the proof needs a fixed number of steps, each with its budget.
 
     How far a search gets within a time depends on the data, so its result would leak information about them.
     """
@@ -126,9 +126,9 @@ def publish(
     randomness
         By default the operating system's. `Randomness.for_testing(seed)` marks the release as not private.
     cancel
-        Called before each transformation is scored; True ends the run, and nothing is released. Spent budget stays
-        spent. Do not cancel by the clock: repeating until a run is quick enough lets its time, which depends on the
-        data, influence the choice.
+        Called before each transformation is scored; True ends the run, and nothing is released. Spent budget
+        stays spent. Do not cancel by the clock: repeating until a run is quick enough lets its time, which
+        depends on the data, influence the choice.
 
     >>> import pyarrow as pa
     >>> from veil import hierarchies as h
@@ -373,7 +373,7 @@ def _outcome(
 
 
 def _rebuild(table: pa.Table) -> pa.Table:
-    """Return a table of text whose memory layout depends on its cells only, not on rows that were left out."""
+    """Return a table of text whose memory layout depends on its cells only, not on rows left out."""
     columns = {}
     for name in table.column_names:
         coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()

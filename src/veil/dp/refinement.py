@@ -1,22 +1,22 @@
 """Knowledge refinement: the answer is one draw from a prior, reweighted towards the truth.
 
-(Soria-Comas 2013, chapter 5.) Answers near the truth get more likely by a factor u, those far from it less likely by a
-factor d, and the border lies where probabilities still add up to one: the share p = (1 - d) / (u - d) of the prior
-that is nearest gets u, the rest d; a ring of equal distances on the border gets a factor in between. (The thesis
+(Soria-Comas 2013, chapter 5.) Answers near the truth get more likely by a factor u, those far from it less
+likely by a factor d, and the border keeps the sum of probabilities: the nearest share p = (1 - d) / (u - d)
+of the prior gets u, the rest d; a ring of equal distances on the border gets a factor in between. (The thesis
 prints p and 1 - p swapped.) No sensitivity is needed, and an answer of prior 0 is never given.
 
 *Individual* questions depend on one person; without that person, the answer is a draw from the prior. u =
 e^epsilon and d = e^-epsilon keep it within the factor e^epsilon of any answer with that person: epsilon for
 "one more or less". Two truths may be twice as far apart, so it is 2 epsilon for "one changed".
 
-*Statistical* questions keep all truths within u / d = e^epsilon of each other, which is epsilon for either relation.
+*Statistical* questions keep all truths within u / d = e^epsilon of each other: epsilon for either relation.
 
-*With a delta* a point mass a is added at the truth (or the nearest answer), and r removed from the farthest tail.
-Against the prior, no answer gains more than e^epsilon and a; as P(S) - P(S|truth) e^epsilon <= e^epsilon r, none loses
-more than e^epsilon and e^epsilon r. So individual questions need a <= delta and r <= delta e^-epsilon. Between two
-truths both count: a + e^epsilon r <= delta. The border is at p = (1 - d - a + r) / (u - d); mass stays nonnegative, so
-less is moved where the tail has less. The sketch of the thesis, a = r = delta or delta / 2, is not
-(epsilon, delta)-private: with epsilon = ln 2 and delta = 1/5 it is 2/5, or 3/10. It is available as `as_published`.
+*With a delta* a point mass a is added at the truth (or the nearest answer), and r removed from the farthest
+tail. Against the prior, no answer gains more than e^epsilon and a; as P(S) - P(S|truth) e^epsilon <=
+e^epsilon r, none loses more than e^epsilon and e^epsilon r. So individual questions need a <= delta and r <=
+delta e^-epsilon, and two truths a + e^epsilon r <= delta. The border is at p = (1 - d - a + r) / (u - d);
+less is moved where the tail has less. The sketch of the thesis, a = r = delta or delta / 2, is not (epsilon,
+delta)-private: with epsilon = ln 2 and delta = 1/5 it is 2/5, or 3/10. It is available as `as_published`.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Refinement:
     about
         "individual" if the question is about one person, else "statistical".
     up
-        The factor u of statistical questions, from 1 to e^epsilon; by default e^(epsilon/2). A larger one favours
-        answers near the truth, a smaller one disfavours those far from it.
+        The factor u of statistical questions, from 1 to e^epsilon; by default e^(epsilon/2). A larger one
+        favours answers near the truth, a smaller one disfavours those far from it.
     as_published
         Move mass as the thesis sketches it for a delta, which costs more than claimed there.
 
@@ -111,11 +111,7 @@ class Refinement:
         if self.about == "statistical" or neighbours == "one more or less":
             return Amount(self.epsilon, self.delta)
         price = convert_price(
-            self.epsilon,
-            self.delta,
-            Fraction(0),
-            promise_relation="one more or less",
-            budget_relation=neighbours,
+            self.epsilon, self.delta, Fraction(0), promise="one more or less", budget=neighbours
         )
         return Amount(*price[:2])
 
@@ -175,10 +171,8 @@ class Refinement:
     def _shape(self) -> _Shape:
         up, down = self._factors()
         added = ball(self._moved)
-        removed_mass = added if self.as_published else added * (-self.epsilon).ball().exp()
-        return _Shape(
-            up, down, added, (1 - down - added + removed_mass) / (up - down), 1 - removed_mass / down
-        )
+        removal = added if self.as_published else added * (-self.epsilon).ball().exp()
+        return _Shape(up, down, added, (1 - down - added + removal) / (up - down), 1 - removal / down)
 
     def _regions(self, rings: Rings) -> list[_Region]:
         """Return parts of the answers, given by their weights from near to far.
@@ -202,17 +196,12 @@ class Refinement:
         shape, total = self._shape(), self.prior.total
         starts = [ball(Fraction(each.start, total)) for each in regions]
         ends = [ball(Fraction(each.end, total)) for each in regions]
-        near_chances = [shape.added, shape.up * ends[1]]
+        near = [shape.added, shape.up * ends[1]]
         if len(regions) == 3:
             inner = shape.up * (shape.border - starts[2]) + shape.down * (shape.cut - shape.border)
-            return [*near_chances, inner]
+            return [*near, inner]
         inner = shape.up * (shape.border - starts[2]) + shape.down * (ends[2] - shape.border)
-        return [
-            *near_chances,
-            inner,
-            shape.down * (ends[3] - starts[3]),
-            shape.down * (shape.cut - starts[4]),
-        ]
+        return [*near, inner, shape.down * (ends[3] - starts[3]), shape.down * (shape.cut - starts[4])]
 
 
 class _Region(NamedTuple):
@@ -234,7 +223,7 @@ def _middle(number: Callable[..., arb]) -> Fraction:
 
 
 def _ring_of(rings: Rings, question: Refinement, edge: Literal["border", "cut"]) -> int:
-    """Return the ring that an edge runs through; for an edge between two rings either one, with equal results."""
+    """Return the ring that an edge runs through; between two rings either one, with equal results."""
     from flint import ctx
 
     low, high = 0, len(rings.ends) - 2

@@ -25,9 +25,9 @@ refused); bounds on levels; the plan with its budgets; the kind of frame, and th
 All visible properties of the published table follow from these and from its cells: columns are text, in the
 spelling of the hierarchies, independently of the types of the input (`veil.dp.domain`).
 
-*No record is refused.* Every cell is read as a value of the domain, by itself: one that the hierarchy does not list
-is a missing value, which is part of every domain here. A table without records has an empty release. The owners of
-rows are declared, and no cell is read to question them. So whether a run ends in a release follows from declarations.
+*No record is refused.* Every cell is read as a value of the domain, by itself: one that the hierarchy does
+not list is a missing value, which is part of every domain here. A table without records has an empty release.
+Owners are declared, and never questioned. So declarations decide whether a run ends in a release.
 
 *What is not covered.* The exact numbers that a release has in Python beside its table (records, suppressed
 records, scores, risks), the time that a run takes, and the account: they are for the data holder. The
@@ -39,13 +39,13 @@ to the whole population, k is smaller and often no further sampling is needed (4
 table cannot confirm the declaration: it is repeated in statement, certificate and report. It needs a fixed
 scheme, and such a release must be the only one from the table: it closes the account.
 
-*People with several rows.* If the plan names a column of persons, the promise is one to people: neighbouring tables
-differ by all rows of one person. At most C rows of each person take part (`rows_per_person`), drawn at random before
-anything else is done, independently for each person. So the participating rows of two neighbours differ by at most C,
-all other draws being equal. With C = 1 everything above holds unchanged. With a larger C, each row gets ε/C and
-δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down: C rows one after the other then cost ε and
-δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) · (e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma
-2.2). Rows beyond the cap are lost, which costs less than it seems, as the budget of each row shrinks with C.
+*People with several rows.* If the plan names a column of persons, neighbouring tables differ by all rows of
+one person. At most C rows of each person take part (`rows_per_person`), drawn first and independently for
+each person. So the participating rows of two neighbours differ by at most C, all other draws being equal.
+With C = 1 everything above holds unchanged. With a larger C, each row gets ε/C and δ · (e^(ε/C) - 1) / (e^ε -
+1), rounded down: C rows one after the other then cost ε and δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) ·
+(e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma 2.2). Rows beyond the cap are lost,
+which costs less than it seems, as the budget of each row shrinks with C.
 
 `final="as_published"` searches as in the paper, which is not proven to be private; see `veil.dp.walk`.
 """
@@ -110,8 +110,8 @@ class SafePub(PrivacyModel):
     >>> SafePub(1.0, 1e-5).parameters().k
     58
     >>> print(SafePub("ln(2)", 1e-6, generalization={"age": 2}).statement())
-    With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among at
-    least 65 others that look the same. ...
+    With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among
+    at least 65 others that look the same. ...
     """
 
     epsilon: Annotated[Amount, Field(description='budget: a number, or a text such as "ln(2)"; 1 is usual')]
@@ -170,7 +170,7 @@ class SafePub(PrivacyModel):
     )
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """At most `rows_per_person` of each person's rows take part, and neighbouring tables differ by a person."""
+        """Return a reason against `all_rows`: at most `rows_per_person` rows of a person take part anyway."""
         return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
 
     def __post_init__(self) -> None:
@@ -233,7 +233,7 @@ class SafePub(PrivacyModel):
         return Budgets(search, epsilon - search, Symbolic.read(self.delta).rational)
 
     def row_budgets(self) -> Budgets:
-        """Return the parts of the budget for one row: all of it, unless several rows of a person take part."""
+        """Return the parts of the budget for one row: all of it, unless a person has several."""
         whole, rows = self.budgets(), self.rows_per_person or 1
         if rows == 1:
             return whole

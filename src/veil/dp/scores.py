@@ -107,7 +107,7 @@ class RetentionScore:
 
 
 class WeightedClasses(NamedTuple):
-    """The classes of one scheme with a weight above 0. Weights are whole numbers, times `RetentionScore.width`."""
+    """The classes of one scheme with a weight above 0; weights are times `RetentionScore.width`."""
 
     levels: Levels
     records: int
@@ -274,7 +274,7 @@ class GroupSize(ScoreFunction):
 
 
 class ClassificationScore(ScoreFunction):
-    """Number of records that a majority vote within classes predicts, for the quality model of the same name."""
+    """Records that a majority vote within classes predicts, for the quality model of the same name."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore, responses: Sequence[str]) -> None:
         super().__init__(encoding, retention)

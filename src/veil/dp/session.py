@@ -21,7 +21,7 @@ from veil.dp.questions.individual import record
 from veil.dp.questions.quantiles import quantiles
 from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
-from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, check_names, question_source
+from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
@@ -115,7 +115,7 @@ class Asking(ABC, Generic[Result]):
         delta: Readable = 0,
         noise: Prior | None = None,
     ) -> Result:
-        """Ask for one person's value in a column, given a prior; by default a uniform one over keys or bounds.
+        """Ask for one person's value in a column, given a prior; by default uniform over keys or bounds.
 
         `who` is that person's value in the column of people, and `rows_per_person` has to be 1.
         """
@@ -135,20 +135,20 @@ class Session(Asking[Answer]):
     neighbours
         The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
-        The owners of rows: None if every row is a different person; or the column that identifies people, and the
-        largest number of rows of one person, from public knowledge. Of more rows, so many are drawn, once a session,
-        and every answer hides all rows of a person. Values that differ in blanks, case or Unicode form only are one
-        person, except with "COLUMN=as written". A row without a value in that column is left out. None of this is
+        The owners of rows: None if every row is a different person; or the column that identifies people, and
+        the largest public number of rows of one person. Of more rows, so many are drawn, once a session, and
+        every answer hides all rows of a person. Values that differ in blanks, case or Unicode form only are
+        one person, except with "COLUMN=as written". A row without a value there is left out. None of this is
         reported, as a refusal because people repeat would reveal them. See `veil.dp.unit`.
     bounds, keys
-        The range or the values of each column that is added up or counted, from public knowledge: a bound of "half
-        more than the largest value" is data. Cells are read by their text alone (see `veil.tables.cells`): in a column
-        with bounds, cells that are no numbers are missing.
+        The range or the values of each column that is added up or counted, from public knowledge: a bound of
+        "half more than the largest value" is data. Cells are read by their text alone (see
+        `veil.tables.cells`): in a column with bounds, cells that are no numbers are missing.
     missing
         For each column of numbers, the number for missing values, or "leave out".
     outside
-        Treatment of values outside of bounds: "clamp", or "leave out"; it is not reported. Values that are no key are
-        not counted.
+        Treatment of values outside of bounds: "clamp", or "leave out"; it is not reported. Values that are no
+        key are not counted.
     steady
         Whether each answer takes a multiple of a quarter of a second, against timing side channels.
     randomness
@@ -189,7 +189,7 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._source: QuestionSource = question_source(source, neighbours, unit)
+        self._source: QuestionSource = as_source(source, neighbours, unit)
         if isinstance(self._source, MemorySource) and self._source.source is not None:
             accountant.check_data(self._source.source)
         person_column = [] if unit.person is None else [unit.person]
@@ -208,8 +208,8 @@ class Session(Asking[Answer]):
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
         """Pay once for several counts, histograms and sums with a joint sensitivity to one person.
 
-        Each gets Laplace noise of the scale sensitivity / epsilon (protocol 1 of the thesis). Sensitivities of questions
-        are added up, in L1 distance; one that exceeds the joint one is refused, and so are all that follow.
+        Each gets Laplace noise of scale sensitivity / epsilon (protocol 1 of the thesis). L1 sensitivities of
+        questions add up; one that exceeds the joint one is refused, and so are all that follow.
         """
         price = Price.read(epsilon)
 
@@ -263,8 +263,8 @@ class _Preview(Asking[CostEstimate]):
             price.epsilon,
             price.delta,
             price.rho,
-            promise_relation=question.promise,
-            budget_relation=self._accountant.neighbours,
+            promise=question.promise,
+            budget=self._accountant.neighbours,
         )
         return CostEstimate(question.label, question.mechanism, Price(*cost), question.accuracy)
 

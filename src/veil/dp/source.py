@@ -86,7 +86,7 @@ class TruncatedOwners:
 
     def __init__(self, source: QuestionSource, unit: Unit, randomness: Randomness) -> None:
         self._source, self._unit, self._randomness = source, unit, randomness
-        self._samples: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
+        self._draws: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
 
     def select(self, names: Sequence[str]) -> Selected:
         """Return some columns of the records that take part."""
@@ -95,14 +95,12 @@ class TruncatedOwners:
             return self._source.select(names)
         selected = self._source.select(list(dict.fromkeys([*names, person])))
         columns = () if selected.weights is None else tuple(names)
-        if columns not in self._samples:
-            self._samples[columns] = self._unit.draw(
-                selected.cells[person], selected.weights, self._randomness
-            )
-        return selected.take(*self._samples[columns])
+        if columns not in self._draws:
+            self._draws[columns] = self._unit.draw(selected.cells[person], selected.weights, self._randomness)
+        return selected.take(*self._draws[columns])
 
 
-def question_source(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
+def as_source(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
     """Return a frame, a file or a table of an engine as a table that can be queried.
 
     Engines import this room, not the other way round: `TABLE_OF_ENGINE` returns their tables. Lines of a file

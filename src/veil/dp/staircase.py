@@ -39,8 +39,8 @@ class Staircase(PureNoise):
     sensitivity, epsilon, whole, grid
         As for `Laplace`.
     best
-        The figure to minimize: "variance", "absolute error", or the length of the interval that contains a result with
-        a confidence such as 0.95. "like Laplace" has the height of Laplace noise at 0, and is nowhere worse.
+        The figure to minimize: "variance", "absolute error", or the length of the interval with a confidence
+        such as 0.95. "like Laplace" has the height of Laplace noise at 0, and is nowhere worse.
     d
         The half-width of the first step, in place of `best`; on whole numbers, r.
 
@@ -134,7 +134,7 @@ class Staircase(PureNoise):
 
 
 def variance_of(d: float, sensitivity: float, q: float, rest: float) -> float:
-    """Return the variance of the density with a first step of half-width d; a uniform one on ±b has b^2 / 3."""
+    """Return the variance of the density with a first half-width d; a uniform one on ±b has b^2 / 3."""
     ends = [d + i * sensitivity for i in range(4)]
     return float(falling_sum([b**3 / 3 for b in ends], q, rest) / falling_sum(ends[:2], q, rest))
 

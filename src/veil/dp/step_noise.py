@@ -1,9 +1,9 @@
 """Step noise: noise for several numbers at once, each with its own sensitivity.
 
-With q = e^-epsilon, an i is drawn with weights q^i times the product of z_j + i s_j, and then every component j,
-uniform on ±(z_j + i s_j) (Soria-Comas 2013, theorem 3, for boxes). Its density at x is proportional to q to the number
-of the first box that contains x, and a shift by at most s_j in each component j goes at most one box farther: so
-epsilon is for all components together. Components are dependent: one is far off where the others are.
+With q = e^-epsilon, an i is drawn with weights q^i times the product of z_j + i s_j, and then every component
+j, uniform on ±(z_j + i s_j) (Soria-Comas 2013, theorem 3, for boxes). The density at x is proportional to
+q^b, b the first box that contains x, and a shift by at most s_j in each component j goes at most one box
+farther: epsilon is for all components together. Components are dependent: one is far off where others are.
 
 Laplace noise has to be scaled to the sum of all s_j. Step noise is smaller where these differ, and so is the
 region that contains all results together.
@@ -37,8 +37,8 @@ class StepNoise:
     epsilon
         The price of the whole vector.
     core
-        The half-widths z of the first box, at most the sensitivities; by default those of least variance, all in the
-        same proportion to the sensitivities.
+        The half-widths z of the first box, at most the sensitivities; by default those of least variance, all
+        in the same proportion to the sensitivities.
     whole, grid
         As for `Laplace`.
 
@@ -119,7 +119,7 @@ class StepNoise:
         return 1 / (rest * float(falling_sum(self._volumes(len(self.core) + 1), q, rest)))
 
     def region(self, confidence: float = 0.95) -> float:
-        """Return the volume of the smallest region around the truth that contains the result with a probability.
+        """Return the volume of the smallest region around the truth with a given probability.
 
         As the density falls from box to box, it consists of some boxes and a part of the next one.
         """
@@ -192,7 +192,7 @@ class StepNoise:
     def _least_variance(self) -> list[float]:
         """Return the first box of least variance among those in proportion to the sensitivities.
 
-        The variance is s_j^2 times the same function of the proportion, which has one least value from 0 to 1.
+        The variance is s_j^2 times the same function of the proportion, which has one minimum from 0 to 1.
         """
         q, rest = fall_of(self.epsilon)
         numbers = len(self.sensitivities)

@@ -2,7 +2,7 @@
 
 Neighbouring tables differ by one person. Either every row is a different person, or a column identifies
 people and each has at most so many rows, a bound declared from public knowledge: no patient is seen more than
-20 times, say. No cell is read to question the bound, as a refusal would reveal that a person has more rows.
+20 times. No cell is read to question the bound, as a refusal would reveal that a person has more rows.
 
 The bound is enforced: at most so many rows of each person take part, drawn independently for each person. So
 the participating rows of two tables that differ by a person differ by at most so many, with equal draws of
@@ -31,16 +31,14 @@ from veil.tables.spelling import fold_texts, read_person
 
 @dataclass(frozen=True)
 class Unit:
-    """The owners of rows: each row has its own, or up to `rows` rows have the same text in a column, `person`.
+    """The owners of rows: one for each row, or for up to `rows` rows with the same text in column `person`.
 
     >>> Unit.declared(None), Unit.declared("patient=as written", 5)
     (Unit(person=None, rows=1), Unit(person='patient=as written', rows=5))
     >>> Unit.declared()
     Traceback (most recent call last):
     ...
-    veil.errors.ParameterError: say whose rows these are, which nothing is looked at to find out: person=None if every row is \
-a different person; or name the column that tells people apart in `person`, and how many rows one of them has at most in \
-`rows_per_person`, based on public knowledge
+    veil.errors.ParameterError: ...person=None if every row is a different person; or name the column ...
     """
 
     person: str | None
@@ -82,7 +80,7 @@ a different person; or name the column that tells people apart in `person`, and 
         return cls(person, rows_per_person)
 
     def identify(self, texts: pa.Array) -> pa.Array:
-        """Return the identities of people: one text for all its spellings, or each text; empty or null for none.
+        """Return the identities of people: one text for all spellings, or each text; empty or null for none.
 
         >>> Unit("patient").identify(pa.array(["A17", "a17 ", " "])).to_pylist()
         ['a17', 'a17', '']

@@ -1,4 +1,4 @@
-"""The search for a generalization scheme: a random walk down the lattice, and a random choice among its nodes.
+"""The search for a generalization scheme: a random walk down the lattice, and a choice among its nodes.
 
 The walk is that of Bild, Kuhn and Prasser (2018), Figure 7. It starts at the top, where everything is
 generalized most. In each step the direct predecessors of the pivot become candidates, and the next pivot is
@@ -93,7 +93,7 @@ def private_search(
     Parameters
     ----------
     score
-        Score of a scheme. All scores of neighbouring tables differ by numbers that are at most `spread` apart.
+        Score of a scheme. Differences of scores between neighbouring tables are at most `spread` apart.
     minimum, maximum
         The least and the most general scheme.
     steps

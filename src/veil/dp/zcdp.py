@@ -54,7 +54,7 @@ def rho_of_epsilon(epsilon: Readable, delta: Readable) -> Fraction:
 def order_of_budget(epsilon: Readable, delta: Readable) -> Fraction:
     """Return the order at which the greatest rho fits into (epsilon, delta).
 
-    It depends on the budget alone: a filter that fixes it beforehand allows later budgets to depend on answers.
+    It depends on the budget alone: a filter may fix it beforehand, and later budgets may depend on answers.
     """
     budget, chance = float(Symbolic.read(epsilon, "epsilon")), float(_chance(delta))
     return _best_order(lambda a: (_surcharge(a, chance) - budget) / a)
@@ -74,7 +74,7 @@ def surcharge(order: Fraction, delta: Fraction) -> Fraction:
 def divergence_of(epsilon: Symbolic, order: Fraction) -> Fraction:
     """Return a bound on the divergence of an order under epsilon-differential privacy, rounded up.
 
-    It is at most epsilon, and at most order * epsilon^2 / 2, as it is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016).
+    It is at most epsilon, and order * epsilon^2 / 2, as it is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016).
     """
     high = enclosure(lambda bits: epsilon.ball())[1] if epsilon.logarithms else epsilon.rational
     return min(high, order * high * high / 2)

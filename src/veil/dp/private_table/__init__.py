@@ -1,4 +1,4 @@
-"""Tables that are differentially private as a whole. Declared methods in new files are registered automatically."""
+"""Tables that are differentially private as a whole. Mechanisms in new files register themselves."""
 
 from typing import Annotated
 

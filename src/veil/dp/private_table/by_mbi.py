@@ -1,6 +1,6 @@
 """Consistent tables from noisy ones by Private-PGM (McKenna, Sheldon and Miklau 2019), if `mbi` is installed.
 
-This is post-processing of noisy tables, without a price; records are drawn from its tables as from our own fit.
+This is post-processing of noisy tables; records are drawn from its tables as from our own fit.
 """
 
 from __future__ import annotations

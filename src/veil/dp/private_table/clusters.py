@@ -1,4 +1,4 @@
-"""Insensitive microaggregation: clusters that one changed record hardly affects (Soria-Comas 2013, algorithm 6.1).
+"""Insensitive microaggregation: clusters that hardly depend on one record (Soria-Comas 2013, algorithm 6.1).
 
 Clusters are cut off one after the other: the k records that are first in an order of all possible records.
 Orders depend on bounds alone, so changing a record replaces at most one record in each cluster. Here they are
@@ -119,7 +119,7 @@ def _measure(
     left_mask: NDArray[np.bool_],
     distances: NDArray[np.float64],
 ) -> None:
-    """Compute squared distances to a corner, in parts of the ranges; infinite for rows in a cluster already."""
+    """Compute squared distances to a corner, in parts of the ranges; infinite for rows in a cluster."""
     for row in range(points.shape[0]):
         if not left_mask[row]:
             distances[row] = np.inf

@@ -1,8 +1,8 @@
 """The columns of a private table: numbers within public bounds, and values of a public domain.
 
-The value of a record is a total function of the text of its cell and of declarations: a number is moved into its
-bounds, and a cell that is no number, or no value of the domain, counts as declared for it. The type of the column
-follows from declarations, too. An error or a type that depends on a cell would be an answer without a price.
+The value of a record is a total function of the text of its cell and of declarations: a number is clamped to
+its bounds, and a cell that is no number, or not in the domain, counts as declared. The type of the column is
+declared, too. An error or a type that depends on a cell would be an answer without a price.
 """
 
 from __future__ import annotations

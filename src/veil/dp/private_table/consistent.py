@@ -27,7 +27,7 @@ def nearest_counts(noisy: Table, total: float) -> Table:
 
 
 def fit(table: Table, rows: Table, columns: Table) -> Table:
-    """Return a table with given margins that keeps the associations of another (iterative proportional fitting).
+    """Return a table with given margins and the associations of another (iterative proportional fitting).
 
     A little of the independent table is mixed in, so that all margins can be attained.
     """

@@ -1,12 +1,12 @@
-"""Whole records from noisy tables of single columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
+"""Whole records from noisy tables of columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
 
-Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, one pair after the other, by
-the exponential mechanism on the distance of the pair from independence; the chosen pairs are counted. One row is in one
-cell of each table, and a person has at most r rows, perhaps all in the same cell. With one person more or less, a table
-moves by at most r in Euclidean distance, and its distance in L1 from any fixed table by at most r; with one changed, r
-rows leave a cell and r enter another, so it moves by sqrt(2) r and 2 r. Gaussian noise for that is rho-zCDP, and the
-exponential mechanism for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021). The rest is post-processing, and so is
-the number of rows, unless it is the same for all neighbours.
+Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, pair by pair, by the
+exponential mechanism on the distance of the pair from independence; the chosen pairs are counted. A row is in
+one cell of each table, and a person has at most r rows, perhaps in the same cell. With one person more or
+less, a table moves by at most r in Euclidean distance, and its L1 distance from any fixed table by at most r;
+with one changed, r rows leave a cell and r enter another, so it moves by sqrt(2) r and 2 r. Gaussian noise
+for that is rho-zCDP, and the exponential mechanism for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers
+2021). The rest is post-processing, and so is the number of rows, unless it is the same for all neighbours.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class MarginalTree(TableMechanism):
     Parameters
     ----------
     breaks
-        Where columns of numbers are cut: public numbers between their bounds. By default ten parts of equal width.
-        Within its part, a number is drawn uniformly.
+        Where columns of numbers are cut: public numbers between their bounds. By default ten parts of equal
+        width. Within its part, a number is drawn uniformly.
     library
-        Code that makes noisy counts consistent: "own", or "mbi", which is Private-PGM and has to be installed.
+        Code that makes noisy counts consistent: "own", or "mbi" (Private-PGM), which has to be installed.
     """
 
     breaks: Annotated[
@@ -166,7 +166,7 @@ class _Counter:
 
 
 def _total(singles: Sequence[Table]) -> float:
-    """Return an estimate of the number of records from noisy counts, weighted by one over their number of cells."""
+    """Return an estimate of the number of records from noisy counts, weighted by one over their size."""
     weights = np.array([1 / single.size for single in singles])
     return max(1.0, float(np.round(weights @ [single.sum() for single in singles] / weights.sum())))
 

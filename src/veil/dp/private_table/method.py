@@ -63,7 +63,7 @@ class Neighbourhood(NamedTuple):
 
     @property
     def moved(self) -> int:
-        """Number of rows that differ between two neighbours: those of a person, or these and their replacements."""
+        """Number of rows that differ between neighbours: those of a person, and any replacements."""
         return self.rows if self.neighbours == "one more or less" else 2 * self.rows
 
     @property

@@ -46,7 +46,7 @@ def published_concepts(
 def published_logs(
     column: CategoricalColumn, taxonomy: ConceptTaxonomy, rows: NDArray[np.int64], epsilon: float
 ) -> NDArray[np.float64]:
-    """Return the log-probability of each concept for a record of a block: e^(-epsilon m / 2D), D the diameter."""
+    """Return the log-probability of each concept for a block: e^(-epsilon m / 2D), D the diameter."""
     counts = np.bincount(np.argsort(taxonomy.walk)[column.codes[rows]], minlength=len(taxonomy.walk))
     away = (counts @ taxonomy.steps).astype(np.float64)
     logs = -epsilon * (away - away.min()) / (2 * max(1, taxonomy.diameter))

@@ -1,4 +1,4 @@
-"""Individual ranking: each column is sorted and cut into blocks, and every block is replaced by one noisy value.
+"""Individual ranking: each column is sorted and cut into blocks, and each block becomes one noisy value.
 
 Let s_1 <= … <= s_n be a sorted column. If one record changes from x to y > x, no s_i gets smaller, and all of
 them together grow by exactly y - x: so the sums of all blocks together change by at most the range of the
@@ -6,8 +6,8 @@ column, for any number of blocks. Laplace noise of scale range / epsilon on each
 them; divided by the size of the block, it is noise of scale range / (k epsilon) on its mean. Sums are whole
 numbers of steps, and so is the noise: nothing is rounded.
 
-For categories the same is true of a walk v_1, …, v_m through the leaves of a hierarchy: a change moves at most one
-record across each edge of the walk. The marginality of any concept changes, over all blocks together, by at most
+The same is true of a walk v_1, …, v_m through the leaves of a hierarchy: a change moves at most one record
+across each edge of the walk. The marginality of any concept changes, over all blocks together, by at most
 L = sum of max_c |δ(v_i, c) - δ(v_(i+1), c)|, and weights e^(-epsilon m / 2L) keep epsilon.
 """
 
@@ -48,21 +48,21 @@ from veil.errors import ParameterError
 
 @declared(kind_of=TableMechanism)
 class IndividualRanking(TableMechanism):
-    """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
+    """Each column sorted and cut into blocks of k, each block replaced by one noisy mean or drawn concept.
 
     Parameters
     ----------
     k
-        Number of records in a block, up to 2k - 1 in the last one; or "auto": from the number of records, epsilon,
-        bounds and `spread`, never from the data.
+        Number of records in a block, up to 2k - 1 in the last one; or "auto": from the number of records,
+        epsilon, bounds and `spread`, never from the data.
     shares
         Part of epsilon for each column, in proportion; equal parts by default.
     as_published
-        Noise for each record and column of scale range / (k epsilon); for categories, a draw for each record as if its
-        block were the only one, by algorithm 6.3 of the thesis. That is NOT differentially private.
+        Noise for each record and column of scale range / (k epsilon); for categories, a draw for each record
+        as if its block were the only one, by algorithm 6.3 of the thesis. That is NOT differentially private.
     spread
-        For k = "auto": a public guess of the standard deviation of columns of numbers; by default that of a uniform
-        distribution between the bounds.
+        For k = "auto": a public guess of the standard deviation of columns of numbers; by default that of a
+        uniform distribution between the bounds.
     """
 
     k: Size = "auto"

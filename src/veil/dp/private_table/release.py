@@ -19,14 +19,7 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
 from veil.dp.private_table.method import Neighbourhood, TableMechanism
-from veil.dp.source import (
-    MemorySource,
-    QuestionSource,
-    Selected,
-    TruncatedOwners,
-    check_names,
-    question_source,
-)
+from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
@@ -110,8 +103,8 @@ def private_table(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow frame, a file, or a table in an engine, whose rows are then loaded into memory. Each
-        column needs bounds or a domain.
+        A pandas, polars or pyarrow frame, a file, or a table in an engine, whose rows are then loaded into
+        memory. Each column needs bounds or a domain.
     method
         IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
         Corners(k), for whole records of numbers and large k.
@@ -120,16 +113,16 @@ def private_table(
     neighbours
         The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
-        The owners of rows, declared without looking at the data: None if every row is a different person; or the column
-        that identifies people, which is left out of the table, and the largest number of rows of one person. Of more
-        rows, so many are drawn at random. The price is that of a person with all rows.
+        The owners of rows, declared without looking at the data: None if every row is a different person; or
+        the column that identifies people, which is left out of the table, and the largest number of rows of
+        one person. Of more rows, so many are drawn at random. The price is that of a person with all rows.
     bounds, domains
-        The range of each column of numbers, and the values of each other column: a list or a hierarchy. Both must be
-        public knowledge: a bound of "half more than the largest value" is data. Numbers outside are moved to their
-        bounds. Bounds of type int, (0, 120), declare whole numbers; (0.0, 120.0) do not.
+        The range of each column of numbers, and the values of each other column: a list or a hierarchy. Both
+        must be public knowledge: a bound of "half more than the largest value" is data. Numbers outside are
+        moved to their bounds. Bounds of type int, (0, 120), declare whole numbers; (0.0, 120.0) do not.
     missing
-        The value of each column for cells that are missing, no number, or not in the domain: by default the middle of
-        the bounds, and None if the domain lists it.
+        The value of each column for cells that are missing, no number, or not in the domain: by default the
+        middle of the bounds, and None if the domain lists it.
     columns
         The columns of the private table; by default all.
     accountant
@@ -155,7 +148,7 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    source = question_source(table, hidden.neighbours, unit)
+    source = as_source(table, hidden.neighbours, unit)
     origin = source.source if isinstance(source, MemorySource) else None
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     names = [name for name in source.names if name != unit.person] if columns is None else list(columns)

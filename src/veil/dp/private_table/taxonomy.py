@@ -28,7 +28,7 @@ class ConceptTaxonomy:
 
     >>> sports = [["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]]
     >>> taxonomy = ConceptTaxonomy(Hierarchy.from_rows(sports))
-    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", "swimming", "swimming"])
+    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", *["swimming"] * 2])
     (0.58496, 'swimming')
     """
 
@@ -61,7 +61,7 @@ class ConceptTaxonomy:
 
     @property
     def length(self) -> int:
-        """The length of the walk in steps: the sum, from leaf to leaf, of the largest change of a marginality."""
+        """The length of the walk in steps: the sum of the largest changes of a marginality between leaves."""
         return int(np.abs(np.diff(self.steps, axis=0)).max(axis=1, initial=0).sum())
 
     @property

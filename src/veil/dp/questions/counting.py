@@ -19,7 +19,7 @@ from veil.dp.declared import Declared
 from veil.dp.noisy_vector import noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Noise, Question, RowMask, answer_by_refinement, answer_with_noise
+from veil.dp.questions.question import Noise, Question, RowMask, by_refinement, with_noise
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 
@@ -27,16 +27,16 @@ from veil.errors import ParameterError
 def count(
     declared: Declared, where: str | None, price: Price, noise: Noise, reach: int | None = None
 ) -> Question:
-    """Ask for the number of records that fulfil a condition; `reach` is the sensitivity that the noise hides."""
+    """Ask for the number of records that fulfil a condition; `reach` is the sensitivity to hide."""
 
-    def truth(selected: Selected, row_mask: RowMask) -> int:
-        return selected.count(row_mask)
+    def truth(selected: Selected, mask: RowMask) -> int:
+        return selected.count(mask)
 
     if isinstance(noise, Prior):
-        method = answer_by_refinement(truth, noise, price, "statistical")
+        method = by_refinement(truth, noise, price, "statistical")
     else:
-        vector_noise = noise_for(noise, [reach or declared.unit.rows], 1, price)
-        method = answer_with_noise(truth, vector_noise, Fraction(1))
+        distribution = noise_for(noise, [reach or declared.unit.rows], 1, price)
+        method = with_noise(truth, distribution, Fraction(1))
     return Question.about(declared, "count", price, method, (), where)
 
 
@@ -57,30 +57,28 @@ def histogram(
         )
     if reach is None:
         together = cells_together(declared, cells)
-        vector_noise = noise_for(noise, [1] * len(cells), together, price, declared.unit.rows)
+        distribution = noise_for(noise, [1] * len(cells), together, price, declared.unit.rows)
     else:
-        vector_noise = noise_for(noise, [reach] * len(cells), 1, price)
+        distribution = noise_for(noise, [reach] * len(cells), 1, price)
 
-    def respond(
-        selected: Selected, row_mask: RowMask, randomness: Randomness | None
-    ) -> tuple[Any, HalfWidths]:
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
         cell = declared.cell_of(selected, names)
-        row_mask = row_mask & (cell >= 0)
-        weights = None if selected.weights is None else selected.weights[row_mask]
-        counts = np.bincount(cell[row_mask], weights, len(cells))
-        pairs = zip(counts, vector_noise.draw(randomness), strict=True)
+        mask = mask & (cell >= 0)
+        weights = None if selected.weights is None else selected.weights[mask]
+        counts = np.bincount(cell[mask], weights, len(cells))
+        pairs = zip(counts, distribution.draw(randomness), strict=True)
         value = dict(zip(cells, (int(n) + noise for n, noise in pairs), strict=True))
 
         def interval(confidence: float) -> dict[Any, tuple[float, float]]:
-            half = vector_noise.half_width(0, confidence)
+            half = distribution.half_width(0, confidence)
             return {key: (n - half, n + half) for key, n in value.items()}
 
         return value, interval
 
     def accuracy(confidence: float) -> str:
-        return f"{chance_in_words(confidence)} each number is within ± {vector_noise.half_width(0, confidence):.6g}"
+        return f"{chance_in_words(confidence)} each number is within ± {distribution.half_width(0, confidence):.6g}"
 
-    method = (vector_noise.name, respond, accuracy)
+    method = (distribution.name, respond, accuracy)
     return Question.about(declared, f"histogram of {', '.join(names)}", price, method, names, where)
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from veil.dp.declared import Declared, key_text
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Question, RowMask, answer_by_refinement
+from veil.dp.questions.question import Question, RowMask, by_refinement
 from veil.dp.source import Selected
 from veil.errors import ParameterError, Say
 
@@ -41,7 +41,7 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
         raise ParameterError(f"a question about one person needs a prior as `noise`, not {prior!r}")
     points = {key_text(point): point for point in expected.points if not isinstance(point, tuple)}
 
-    def truth(selected: Selected, row_mask: RowMask) -> Any:
+    def truth(selected: Selected, mask: RowMask) -> Any:
         people, cells = selected.cells[person], selected.cells[column]
         identities = identify(pa.array(people.texts, pa.string())).to_pylist()
         match_mask = np.array([text == identity for text in identities], bool)
@@ -54,7 +54,7 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
         number = float(cells.numbers[code] or "inf")
         return number if math.isfinite(number) else None
 
-    mechanism, respond, accuracy = answer_by_refinement(truth, expected, price, "individual")
+    mechanism, respond, accuracy = by_refinement(truth, expected, price, "individual")
     label = f"{column} of {person} {who}"
     return Question(label, price, "one more or less", mechanism, (column, person), respond, accuracy)
 

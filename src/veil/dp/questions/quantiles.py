@@ -54,9 +54,9 @@ def quantiles(
     each_price = price.epsilon / len(exact_shares)
     changed, rows = declared.neighbours == "one changed", declared.unit.rows
 
-    def respond(selected: Selected, row_mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
         steps, counted_mask = bounded.read(selected.cells[column])
-        mask = row_mask & counted_mask
+        mask = mask & counted_mask
         values, weights = steps[mask] - bounded.lowest, weights_of(selected, mask)
         if len(values) > distance:  # many rows, of fewer values
             times = np.bincount(values, weights)

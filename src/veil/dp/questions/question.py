@@ -31,7 +31,7 @@ Noise = str | Prior
 RowMask = NDArray[np.bool_]
 Response = Callable[[Selected, RowMask, Randomness | None], tuple[Any, HalfWidths | None]]
 Truth = Callable[[Selected, RowMask], Any]
-AnswerMethod = tuple[str, Response, Callable[[float], str]]
+Method = tuple[str, Response, Callable[[float], str]]
 """The name of a mechanism, its function, and the accuracy of the answer with a given probability."""
 
 
@@ -58,12 +58,12 @@ class Question:
         declared: Declared,
         label: str,
         price: Price,
-        method: AnswerMethod,
+        method: Method,
         columns: tuple[str, ...],
         where: str | None,
         bounded: Bounded | None = None,
     ) -> Question:
-        """Return a question about the records that fulfil a condition, for the declared relation and columns."""
+        """Return a question about the records that fulfil a condition, under the declarations."""
         mechanism, respond, accuracy = method
         full_label = label if where is None else f"{label} where {where}"
         return cls(
@@ -101,13 +101,11 @@ class Question:
         return Condition(self.where, self.numbers).mask(selected)
 
 
-def answer_with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> AnswerMethod:
+def with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> Method:
     """Return a method that adds noise to one number in whole steps."""
 
-    def respond(
-        selected: Selected, row_mask: RowMask, randomness: Randomness | None
-    ) -> tuple[Any, HalfWidths]:
-        noisy = truth(selected, row_mask) + noise.draw(randomness)[0]
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
+        noisy = truth(selected, mask) + noise.draw(randomness)[0]
 
         def interval(confidence: float) -> tuple[float, float]:
             half = Fraction(noise.half_width(0, confidence))
@@ -121,14 +119,14 @@ def answer_with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> Answe
     return noise.name, respond, accuracy
 
 
-def answer_by_refinement(truth: Truth, prior: Prior, price: Price, about: About) -> AnswerMethod:
+def by_refinement(truth: Truth, prior: Prior, price: Price, about: About) -> Method:
     """Return a method that draws from a prior reweighted towards the truth."""
     if price.rho:
         raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
     refinement = Refinement(prior, price.epsilon, delta=price.delta, about=about)
 
-    def respond(selected: Selected, row_mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
-        return refinement.answer(truth(selected, row_mask), randomness), None
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
+        return refinement.answer(truth(selected, mask), randomness), None
 
     def accuracy(confidence: float) -> str:
         near, chance = refinement.nearest_share()
@@ -137,8 +135,8 @@ def answer_by_refinement(truth: Truth, prior: Prior, price: Price, about: About)
     return "refinement of a prior", respond, accuracy
 
 
-def weights_of(selected: Selected, row_mask: RowMask) -> NDArray[np.int64]:
+def weights_of(selected: Selected, mask: RowMask) -> NDArray[np.int64]:
     """Return the number of records of each row of a mask."""
     if selected.weights is None:
-        return np.ones(int(row_mask.sum()), np.int64)
-    return selected.weights[row_mask]
+        return np.ones(int(mask.sum()), np.int64)
+    return selected.weights[mask]

@@ -24,34 +24,26 @@ from veil.dp.declared import Bounded, Declared
 from veil.dp.noisy_vector import VectorNoise, noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import (
-    AnswerMethod,
-    Noise,
-    Question,
-    RowMask,
-    answer_by_refinement,
-    answer_with_noise,
-    weights_of,
-)
+from veil.dp.questions.question import Method, Noise, Question, RowMask, by_refinement, weights_of, with_noise
 from veil.dp.source import Selected
 
 
 def sum_of(
     declared: Declared, column: str, where: str | None, price: Price, noise: Noise, reach: int | None = None
 ) -> Question:
-    """Ask for the sum of a column; `reach` is the sensitivity to hide, in steps, by default that of one person."""
+    """Ask for the sum of a column; `reach` is the sensitivity to hide in steps, if not that of a person."""
     bounded = declared.bounded(column)
 
-    def truth(selected: Selected, row_mask: RowMask) -> int:
-        return _total(bounded, selected, row_mask)[0]
+    def truth(selected: Selected, mask: RowMask) -> int:
+        return _total(bounded, selected, mask)[0]
 
     if isinstance(noise, Prior):
-        method = answer_by_refinement(
-            lambda selected, row_mask: truth(selected, row_mask) * bounded.step, noise, price, "statistical"
+        method = by_refinement(
+            lambda selected, mask: truth(selected, mask) * bounded.step, noise, price, "statistical"
         )
     else:
-        vector_noise = noise_for(noise, [reach or sum_reach(declared, bounded, where)], 1, price)
-        method = answer_with_noise(truth, vector_noise, bounded.step)
+        distribution = noise_for(noise, [reach or sum_reach(declared, bounded, where)], 1, price)
+        method = with_noise(truth, distribution, bounded.step)
     return Question.about(declared, f"sum of {column}", price, method, (column,), where, bounded)
 
 
@@ -61,15 +53,15 @@ def mean_of(declared: Declared, column: str, where: str | None, price: Price, no
     distance = bounded.highest - bounded.lowest
     changed = declared.neighbours == "one changed"
     if isinstance(noise, Prior):
-        method = answer_by_refinement(_exact_mean(bounded), noise, price, "statistical")
+        method = by_refinement(_exact_mean(bounded), noise, price, "statistical")
     elif changed and not _leaves_out(declared, bounded, where):
-        vector_noise = noise_for(noise, [distance], 1, price)
-        method = _divide_by_public_number(bounded, vector_noise)
+        distribution = noise_for(noise, [distance], 1, price)
+        method = _divide_by_public_number(bounded, distribution)
     else:
         middle = (bounded.lowest + bounded.highest) // 2
         reach = distance if changed else bounded.highest - middle
-        vector_noise = noise_for(noise, [reach, 1], 2, price, declared.unit.rows)
-        method = _divide_by_noisy_number(bounded, vector_noise, middle)
+        distribution = noise_for(noise, [reach, 1], 2, price, declared.unit.rows)
+        method = _divide_by_noisy_number(bounded, distribution, middle)
     return Question.about(declared, f"mean of {column}", price, method, (column,), where, bounded)
 
 
@@ -89,27 +81,25 @@ def _leaves_out(declared: Declared, bounded: Bounded, where: str | None) -> bool
     return left_out or declared.unit.person is not None
 
 
-def _total(bounded: Bounded, selected: Selected, row_mask: RowMask) -> tuple[int, int]:
+def _total(bounded: Bounded, selected: Selected, mask: RowMask) -> tuple[int, int]:
     """Return the exact sum in steps, and the number of records."""
     steps, counted_mask = bounded.read(selected.cells[bounded.name])
-    mask = row_mask & counted_mask
+    mask = mask & counted_mask
     weights = weights_of(selected, mask)
     return int(np.dot(steps[mask], weights)), int(weights.sum())
 
 
 def _exact_mean(bounded: Bounded) -> Callable[[Selected, RowMask], Fraction | None]:
-    def truth(selected: Selected, row_mask: RowMask) -> Fraction | None:
-        total, number = _total(bounded, selected, row_mask)
+    def truth(selected: Selected, mask: RowMask) -> Fraction | None:
+        total, number = _total(bounded, selected, mask)
         return total * bounded.step / number if number else None
 
     return truth
 
 
-def _divide_by_public_number(bounded: Bounded, noise: VectorNoise) -> AnswerMethod:
-    def respond(
-        selected: Selected, row_mask: RowMask, randomness: Randomness | None
-    ) -> tuple[Any, HalfWidths]:
-        total, number = _total(bounded, selected, row_mask)
+def _divide_by_public_number(bounded: Bounded, noise: VectorNoise) -> Method:
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
+        total, number = _total(bounded, selected, mask)
         noisy = total + noise.draw(randomness)[0]
 
         def at(shift: float) -> float:
@@ -128,11 +118,9 @@ def _divide_by_public_number(bounded: Bounded, noise: VectorNoise) -> AnswerMeth
     return noise.name, respond, accuracy
 
 
-def _divide_by_noisy_number(bounded: Bounded, noise: VectorNoise, middle: int) -> AnswerMethod:
-    def respond(
-        selected: Selected, row_mask: RowMask, randomness: Randomness | None
-    ) -> tuple[Any, HalfWidths]:
-        total, number = _total(bounded, selected, row_mask)
+def _divide_by_noisy_number(bounded: Bounded, noise: VectorNoise, middle: int) -> Method:
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
+        total, number = _total(bounded, selected, mask)
         noises = noise.draw(randomness)
         noisy_sum, noisy_number = total - middle * number + noises[0], number + noises[1]
 

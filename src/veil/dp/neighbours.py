@@ -44,9 +44,8 @@ def convert_price(
     Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
     and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
-    >>> relations = {"promise": "one more or less", "budget": "one changed"}
-    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), **relations)
-    (Symbolic('2*ln(3)'), Fraction(1, 25), Fraction(0, 1))
+    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1), Fraction(0), promise=RELATIONS[0], budget=RELATIONS[1])
+    (Symbolic('2*ln(3)'), Fraction(4, 1), Fraction(0, 1))
     """
     if promise == budget:
         return epsilon, delta, rho

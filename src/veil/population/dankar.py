@@ -55,8 +55,8 @@ def estimate(
 
     Notes
     -----
-    Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in the
-    sample; otherwise the smaller of Zayatz's and the slide negative binomial estimate, if that is available.
+    Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
+    the sample; otherwise the smaller of Zayatz's and the slide negative binomial estimate, if available.
 
     Differences from ARX, even with `like_arx`: no estimate is below the certain number, the unique records of
     the sample less the people who are not in it. If all records are unique there is none by Pitman, whose

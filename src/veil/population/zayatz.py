@@ -40,13 +40,14 @@ def zayatz_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], populati
     records = 0
     for t in range(sizes.size):
         records += sizes[t] * counts[t]
-    # h(i) / h(1) = i * product of (left - j) / (others - j) for j < i - 1
+    # Add up c_i h(i) / h(1), with h(i) / h(1) = i * product of (left - j) / (others - j) for j < i - 1.
     left, others = float(population - records), float(population - 1)
     total = float(counts[0])
     chance = 1.0
     done = 0.0
     for t in range(1, sizes.size):
         goal = float(sizes[t] - 1)
+        # Extend the product to this size: factor by factor, or by blocks far from the end.
         while done < goal and chance > _NEGLIGIBLE:
             if done + 1.0 > left:
                 chance = 0.0

@@ -21,8 +21,8 @@ class VectorMeasure(Measure):
     def microaggregated(self, node: Node, s: float, g: float) -> list[float]:
         """Return the loss of each microaggregated attribute.
 
-        A class with d of the D different values in the input loses the share d/D of its records. A kept record
-        adds g times the share, a suppressed one 1 if the weight s of suppression is 1, else as in `Loss`.
+        A class with d of the D different values of the input loses the share d/D of its records. Kept records
+        add g times the share, suppressed ones 1 if the weight s of suppression is 1, else as in `Loss`.
         """
         sample, table = self.sample, node.table
         distinct = sample.distinct_in_classes(table)

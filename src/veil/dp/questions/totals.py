@@ -1,9 +1,8 @@
 """Sums and means.
 
 Values are whole numbers of steps between bounds, so sums are exact. A record more or less changes a sum by
-the larger bound; a changed one, by the distance of the bounds, or, if records may be left out, by the larger
-bound if that is more. A person with up to n records changes it n times as much: sums of up to n values are
-between n min(low, 0) and n max(high, 0).
+the larger bound; a changed one, by the distance of the bounds, or by the larger bound if that is more and
+records may be left out. With up to n records, sums are between n min(low, 0) and n max(high, 0).
 
 A mean is a sum divided by a number of records. That number is public if neighbours differ in one changed
 record and no record is left out, unless people may have different numbers of records. Otherwise both are made

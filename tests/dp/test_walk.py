@@ -55,7 +55,7 @@ def test_schemes_are_chosen_as_often_as_the_definition_says(steps):
         private_search(
             SCORES.__getitem__, Fraction(2), (0, 0), (2, 1),
             epsilon=Symbolic.read(4), steps=steps, randomness=randomness, final_share=Fraction(1, 4),
-        ).levels
+        ).chosen
         for _ in range(4000)
     )  # fmt: skip
     assert_frequencies(private, private_choice(SCORES, Fraction(2), 4, steps, Fraction(1, 4)))
@@ -63,7 +63,7 @@ def test_schemes_are_chosen_as_often_as_the_definition_says(steps):
         published_search(
             SCORES.__getitem__, Fraction(2), (0, 0), (2, 1),
             epsilon=Symbolic.read(4), steps=steps, randomness=randomness,
-        ).levels
+        ).chosen
         for _ in range(2000)
     )  # fmt: skip
     assert_frequencies(published, published_choice(SCORES, Fraction(2), 4, steps))
@@ -76,7 +76,7 @@ def test_a_wrong_budget_shows_in_the_frequencies():
         private_search(
             SCORES.__getitem__, Fraction(2), (0, 0), (2, 1),
             epsilon=Symbolic.read(4), steps=3, randomness=randomness, final_share=Fraction(1, 4),
-        ).levels
+        ).chosen
         for _ in range(4000)
     )  # fmt: skip
     with pytest.raises(AssertionError):
@@ -116,9 +116,9 @@ def test_a_walk_moves_down_from_the_top_and_never_back(bounds, steps, data):
         for place, pivot in enumerate(walk.pivots[1:], start=1):
             above = {tuple(x + (i == j) for i, x in enumerate(pivot)) for j in range(len(pivot))}
             assert above & set(walk.pivots[:place])
-        assert walk.levels in (walk.scores if run is private_search else walk.pivots)
+        assert walk.chosen in (walk.scores if run is private_search else walk.pivots)
         if run is published_search:
-            assert values[walk.levels] == max(values[pivot] for pivot in walk.pivots)
+            assert values[walk.chosen] == max(values[pivot] for pivot in walk.pivots)
 
 
 # --- what one record can change -----------------------------------------------------------------------
@@ -178,7 +178,7 @@ def published_answer(table: Table, randomness: Randomness) -> Levels:
         epsilon=Symbolic.read("0.1"),
         steps=1,
         randomness=randomness,
-    ).levels
+    ).chosen
 
 
 def private_answer(table: Table, randomness: Randomness, epsilon: str) -> Levels:
@@ -191,7 +191,7 @@ def private_answer(table: Table, randomness: Randomness, epsilon: str) -> Levels
         epsilon=Symbolic.read(epsilon),
         steps=1,
         randomness=randomness,
-    ).levels
+    ).chosen
 
 
 def test_counterexample_to_theorem_10_one_attribute_one_step_the_answer_flips_with_probability_one():

@@ -280,7 +280,7 @@ class Mechanism:
                 self.function.published(self.smallest, len(self.codes)), self.minimum, self.maximum,
                 epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             )  # fmt: skip
-            return rows, walk.levels, walk
+            return rows, walk.chosen, walk
         levels, trace = self.choose(randomness)
         return draw_sample(self.records, self.beta, randomness), levels, trace
 
@@ -298,7 +298,7 @@ class Mechanism:
             epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             final_share=self.final_share,
         )  # fmt: skip
-        return walk.levels, walk
+        return walk.chosen, walk
 
     def _scores(self, sample: Sample) -> Scores:
         """Return a function that scores the schemes of a sample, and calls `cancel` before each.

@@ -68,13 +68,13 @@ class Walk:
         Every scheme that was scored, with its score. Not private: for the data holder only.
     pivots : tuple
         The schemes that were drawn, in order, from the top on.
-    levels : tuple
+    chosen : tuple
         Levels of the scheme that the search returns.
     """
 
     scores: dict[Levels, Fraction]
     pivots: tuple[Levels, ...]
-    levels: Levels
+    chosen: Levels
 
 
 def private_search(

@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
 
     `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
     suppressed at this node and at every more specific one down to the source it was judged from. `possible`
-    is False where this node and every more specific one cannot be anonymous. `affected` is the number of
+    is False where this node and every more specific one cannot be anonymous. `lost` is the number of
     people who lose a row, where people may have several.
     """
 
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
     satisfied: bool
     least: int
     possible: bool
-    affected: int | None = None
+    lost: int | None = None
 
 
 class Evaluator:

@@ -176,10 +176,9 @@ def _why_not(found: BestNode, prepared: Prepared) -> str:
             f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
         )
     closest = min(
-        found.space.evaluated.values(),
-        key=lambda each: (each.affected or 0, each.tally.suppressed, each.levels),
+        found.space.evaluated.values(), key=lambda each: (each.lost or 0, each.tally.suppressed, each.levels)
     )
-    suppressed = closest.tally.suppressed if closest.affected is None else closest.affected
+    suppressed = closest.tally.suppressed if closest.lost is None else closest.lost
     everybody = by_owner(prepared.sample).records
     levels = ", ".join(
         f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)

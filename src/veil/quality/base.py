@@ -60,7 +60,7 @@ class Evaluation(NamedTuple):
     `score` is None where the node is not anonymous and was not requested. `base` is a lower bound on the
     score of the node and everything more general; `least` is a lower bound on the records that the node and
     everything more specific suppress, down to the node whose class table it was evaluated from. `possible` is
-    False where the node and everything more specific cannot be anonymous. `affected` is the number of people
+    False where the node and everything more specific cannot be anonymous. `lost` is the number of people
     who lose a row, where people may have several.
     """
 
@@ -71,7 +71,7 @@ class Evaluation(NamedTuple):
     base: Score
     least: int
     possible: bool = True
-    affected: int | None = None
+    lost: int | None = None
 
 
 class Measure:

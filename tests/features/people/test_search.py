@@ -111,7 +111,7 @@ def test_every_node_is_judged_as_plain_python_does() -> None:
             verdict = evaluator.judge(levels, prepared.sample.table)
             found = verdict.node.rejected[prepared.sample.classes_of_rows(levels)[1]].astype(bool)
             assert found.tolist() == expected, f"seed {seed} at {levels}"
-            assert verdict.affected == len(set(whose[np.array(expected)]))
+            assert verdict.lost == len(set(whose[np.array(expected)]))
             assert verdict.node.tally.suppressed == sum(expected)
     assert judged > 500
 
@@ -172,6 +172,6 @@ def test_people_with_one_row_each_are_judged_as_rows_are(knows: str, monkeypatch
             assert (person.anonymous, person.tally) == (row.anonymous, row.tally)
             if not by_size:
                 assert person.score == row.score
-            assert person.affected == row.tally.suppressed
+            assert person.lost == row.tally.suppressed
             compared += 1
     assert compared > 100

@@ -91,7 +91,7 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
 
 def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the findings of the promises of a mask. Models count if they hold after all steps."""
-    promises["untouched"] = True  # no record is suppressed: a missing value is a value
+    promises["untouched"] = True  # no record is suppressed: missing cells are values
     published = published_table(table, promises, outcome.weights)
     facts = Input(whole=True, records=published.records)
     promises["input"] = spell_input(facts)

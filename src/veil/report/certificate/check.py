@@ -183,9 +183,8 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
         return read(source, may_be_empty=True)
     if certified:
         raise InputError(
-            f"{relation.name}: an engine holds it, but the certificate has a fingerprint of all rows in "
-            "their order. Give the file or the frame that was certified, or check the table against the "
-            "recipe"
+            f"{relation.name}: an engine holds it, but the certificate has a fingerprint of all rows in their "
+            "order. Give the file or the frame that was certified, or check the table against the recipe"
         )
     from veil.engines.source import of_release
 

@@ -27,7 +27,7 @@ from veil.report.pages.blocks import (
 )
 from veil.report.pages.concerns import concerns
 from veil.report.pages.first import first_page
-from veil.report.pages.repeat import again, certificate
+from veil.report.pages.repeat import certificate, repetition
 
 _CHOICES = {
     "all columns": "",
@@ -55,9 +55,9 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("summary", "Summary"): _summary(facts),
         ("asked", "What was asked"): request,
         ("policies", "What each policy asked and how it was met"): (
-            () if facts["policies"] is None else policies.asked_and_met(facts["policies"])
+            () if facts["policies"] is None else policies.account_of_policies(facts["policies"])
         ),
-        ("tables", "The tables"): tables.of_each(facts) if facts["tables"] else (),
+        ("tables", "The tables"): tables.linked_tables(facts) if facts["tables"] else (),
         ("done", "What was done"): _treatment(facts),
         ("guarantees", "Guarantees, and their verification"): _guarantees(facts),
         ("alternatives", "Alternatives"): alternatives(facts),
@@ -68,7 +68,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("utility", f"Utility {which}"): measured.utility(facts),
         ("distributions", "Distributions and dependencies"): measured.distributions(facts),
         ("search", "The search"): () if facts["space"] is None else measured.search(facts),
-        ("again", "How to repeat it"): again(facts),
+        ("again", "How to repeat it"): repetition(facts),
         ("certificate", "Certificate"): certificate(facts),
     }
     return [
@@ -80,7 +80,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     summary, request = facts["summary"], facts["asked"]
-    blocks: list[Block] = [Paragraph(_what_happened(facts), "lead")]
+    blocks: list[Block] = [Paragraph(_summarize(facts), "lead")]
     rows: list[tuple[str | Cell, ...]] = []
     if not facts["private"]:
         rows.append(("Records in the input", number(summary["records"])))
@@ -95,8 +95,8 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
                 count = people["lose_a_row"]
                 rows.append(("Suppressed rows", f"{number(summary['suppressed'])} ({percent(share)})"))
                 rows.append(("People in the input", number(people["all"])))
-                losers = f"{number(count)} ({percent(count / people['all'])}; {limit})"
-                rows.append(("People who lose a row", losers))
+                affected = f"{number(count)} ({percent(count / people['all'])}; {limit})"
+                rows.append(("People who lose a row", affected))
             else:
                 rows.append(
                     ("Suppressed records", f"{number(summary['suppressed'])} ({percent(share)}; {limit})")
@@ -125,21 +125,21 @@ def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _whom(request: dict[str, Any]) -> str:
+def _limited(request: dict[str, Any]) -> str:
     """Return the subject of the suppression limit."""
     return "records may be suppressed" if request["person"] is None else "people may lose a row"
 
 
-def _what_happened(facts: dict[str, Any]) -> str:
+def _summarize(facts: dict[str, Any]) -> str:
     summary, request = facts["summary"], facts["asked"]
     if request["steps"]:
-        return steps.what_happened(facts)
+        return steps.summarize(facts)
     promises = "; ".join(model["promise"] for model in request["models"])
     if facts["private"]:
         rows = plural(summary["released_rows"], "row")
         return f"A table of {rows} is released under this promise: {promises}. The transformation was chosen privately."
-    release_count = summary["chosen"] - summary["suppressed"]
-    text = f"Of {plural(summary['chosen'], 'record')}, {release_count:,} are released and {summary['suppressed']:,} suppressed. "
+    released_count = summary["chosen"] - summary["suppressed"]
+    text = f"Of {plural(summary['chosen'], 'record')}, {released_count:,} are released and {summary['suppressed']:,} suppressed. "
     text += f"The released table fulfils: {promises}. "
     if "is_optimum" not in summary and summary["ending"] is None:
         text += "Each part of the table was transformed by itself."
@@ -219,7 +219,7 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         }[request["suppressed_rows"]]
         blocks.append(
             Paragraph(
-                f"At most {percent(request['suppression_limit'])} of the {_whom(request)}; suppressed rows {treatment}. "
+                f"At most {percent(request['suppression_limit'])} of the {_limited(request)}; suppressed rows {treatment}. "
                 f"{_ORDERS[request['order']]} "
                 f"Of all transformations that keep the guarantees{_CHOICES[request['choose_by']]}, the one with the least "
                 f"information loss was sought, measured by {request['quality']['kind']}: {request['quality']['definition']}"
@@ -265,10 +265,8 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     as_it_was: list[Block] = []
     if plain:
-        names_before = Verbatim(", ".join(each["column"] for each in plain))
-        as_it_was = [
-            Folded(f"{plural(len(plain), 'column')} published as before", (Paragraph(names_before),))
-        ]
+        unchanged = Verbatim(", ".join(each["column"] for each in plain))
+        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Paragraph(unchanged),))]
     if facts["asked"]["steps"]:
         brief: list[tuple[str | Cell, ...]] = [(row[0], row[2]) for row in rows]
         return (TableBlock(("Column", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
@@ -360,6 +358,6 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     if len(same) > _MANY:
         names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
-        unchanged_names = Paragraph(Verbatim(", ".join(names)))
-        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (unchanged_names,)))
+        paragraph = Paragraph(Verbatim(", ".join(names)))
+        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (paragraph,)))
     return tuple(blocks)

@@ -29,7 +29,7 @@ def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if facts["not_anonymous"] is not None:
         blocks += [Paragraph(_NOT_ANONYMOUS, "notice"), Paragraph(Verbatim(facts["not_anonymous"]), "lead")]
-    blocks.append(TableBlock(("", ""), tuple(_what(facts))))
+    blocks.append(TableBlock(("", ""), tuple(_description_rows(facts))))
     if facts["notice"]:
         blocks.append(Paragraph(facts["notice"], "notice"))
     blocks += [Heading("What is promised"), *_promises(facts)]
@@ -56,7 +56,7 @@ _DECLARATION = (
 )
 
 
-def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
+def _description_rows(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
     about, out = facts["about"], facts["output"]
     file = (facts["input"] or {}).get("file")
     descriptions = [

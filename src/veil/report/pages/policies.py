@@ -7,7 +7,7 @@ from typing import Any
 from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, cut, note_on, number
 
 
-def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
+def account_of_policies(account: dict[str, Any]) -> tuple[Block, ...]:
     """Return the account of policies as blocks."""
     blocks: list[Block] = [
         Paragraph(

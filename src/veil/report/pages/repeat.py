@@ -10,7 +10,7 @@ from veil.base.wording import plural
 from veil.report.pages.blocks import Block, Cell, Code, Heading, Paragraph, TableBlock, Verbatim, day
 
 
-def again(facts: dict[str, Any]) -> tuple[Block, ...]:
+def repetition(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input, the versions and the recipe."""
     rows: list[tuple[str | Cell, ...]] = []
     source = facts["input"]

@@ -20,7 +20,7 @@ from veil.report.pages.blocks import (
 from veil.report.pages.first import attack
 
 
-def what_happened(facts: dict[str, Any]) -> str:
+def summarize(facts: dict[str, Any]) -> str:
     """Summarize a mask in a few sentences."""
     summary, steps = facts["summary"], facts["asked"]["steps"]
     text = f"Of {plural(summary['records'], 'record')}, {summary['released_rows']:,} are released, masked by "

@@ -7,7 +7,7 @@ from typing import Any
 from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
 
 
-def of_each(facts: dict[str, Any]) -> tuple[Block, ...]:
+def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input and the output of each table."""
     return (
         Paragraph(

@@ -10,7 +10,7 @@ from veil.report.pictures.shapes import Scene
 
 
 def scenes(facts: dict[str, Any], picture: Picture) -> list[Scene]:
-    """Draw what a picture of a report consists of."""
+    """Draw the scenes of a picture of a report."""
     if picture.name == "risks":
         return [charts.risks(facts["risks"]), charts.class_sizes(facts["risks"])]
     if picture.name == "distributions":

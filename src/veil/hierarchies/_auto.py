@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.hierarchies._axis import positions
+from veil.hierarchies._axis import is_iso, positions
 from veil.hierarchies._basic import Suppression
 from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import present
@@ -102,7 +101,7 @@ class Auto(Builder):
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return _nice_intervals(present_values, column)
         texts = [text or "" for text in canonical_text(present_values, column=column)]
-        if all(map(_ISO.fullmatch, texts)) and all(map(_is_date, texts)):
+        if all(map(_ISO.fullmatch, texts)) and all(map(is_iso, texts)):
             return _calendar(days=any(len(text) > _DAY for text in texts))
         if (form := form_of(texts)) is not None:
             return _calendar(form, days="%H" in form)
@@ -172,14 +171,6 @@ def _number(exact: Fraction) -> int | Decimal:
     if exact.denominator == 1:
         return int(exact)
     return Decimal(exact.numerator) / Decimal(exact.denominator)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def look_like_dates(texts: Collection[str]) -> bool:

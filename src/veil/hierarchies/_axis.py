@@ -165,7 +165,7 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
             f"column {column!r} holds true and false, which are not numbers; use `suppression()`"
         )
     texts = [text for text in canonical_text(values, column=column) if text is not None]
-    if texts and not _is_number(texts[0]) and _is_iso(texts[0]):
+    if texts and not _is_number(texts[0]) and is_iso(texts[0]):
         moments = [place(_moment(text, column)) for text in texts]
         day_length = DAY_LENGTH["us"]
         whole = all(moment.denominator == 1 for moment in moments)
@@ -256,7 +256,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _is_iso(text: str) -> bool:
+def is_iso(text: str) -> bool:
+    """Whether a text is a date or time in ISO 8601."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

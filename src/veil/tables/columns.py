@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.tables.arrow import dictionary_encoded, used_categories, with_one_zero
+from veil.tables.arrow import dictionary_encoded, has_ordered_categories, used_categories, with_one_zero
 from veil.tables.canonical import widened
 from veil.tables.text import canonical_text
 
@@ -167,11 +167,6 @@ def is_comparable(kind: pa.DataType) -> bool:
     return not (pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_union(kind))
 
 
-def is_ordered(kind: pa.DataType) -> bool:
-    """Whether values of a type are ordered categories."""
-    return bool(pa.types.is_dictionary(kind) and kind.ordered)
-
-
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of a type are numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
@@ -189,7 +184,7 @@ def numbers(table: pa.Table, name: str, method: object) -> NDArray[np.float64]:
     """
     column = column_of(table, name, method)
     require_numbers(column, name, method)
-    result: NDArray[np.float64] = np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)
+    result = as_numbers(column)
     missing = np.flatnonzero(np.isnan(result))
     if missing.size:
         raise InputError(
@@ -229,7 +224,7 @@ def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]
     >>> ranks(pa.chunked_array([["b", None, "a", "b"]]))[0].tolist()
     [1, 2, 0, 1]
     """
-    if is_ordered(column.type):
+    if has_ordered_categories(column.type):
         places = np.concatenate(
             [np.array(each.indices.fill_null(-1)) for each in column.unify_dictionaries().chunks]
         )

@@ -197,9 +197,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 
 def what_happened(error: BaseException) -> str:
-    """Return the kind and place of an unexpected error, with an id that the same error gets again.
-
-    The message of the error is left out, as it may contain a value of the table.
+    """Return the kind, place and id of an unexpected error, without its message, as that may contain a value.
 
     >>> try:
     ...     int("Quasimodo")

@@ -33,7 +33,7 @@ class Progress:
 
 
 ProgressLike = bool | Callable[[str, int, int, str], None] | Progress | None
-"""Where to report progress: the terminal or not, a function, a caller's `Progress`; None: if there is a terminal."""
+"""Where to report progress: the terminal or not, a function, a caller's `Progress`; None is automatic."""
 
 
 class Reported(Progress):

@@ -42,7 +42,7 @@ class Provided(Generic[T]):
 
 
 TABLE_OF_ENGINE: Provided[Any] = Provided("tables that an engine holds, to ask questions of")
-"""Given a source, returns a table whose questions an engine answers; None if the source is read into memory."""
+"""Given a source, returns a table whose questions an engine answers; None if it is read into memory."""
 
 REPORT_OF_PRIVATE_TABLE: Provided[Any] = Provided("reports of private tables")
 """Given a private table and a path, writes the report there and returns the path."""

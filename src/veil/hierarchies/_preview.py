@@ -1,4 +1,4 @@
-"""Preview of a hierarchy on a column: labels of each level, their frequencies, and the share of unique ones."""
+"""Preview of a hierarchy on a column: labels of each level, their frequencies, share of unique ones."""
 
 from __future__ import annotations
 

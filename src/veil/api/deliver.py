@@ -44,7 +44,7 @@ def _frame(outcome: Outcome, source: Source) -> Any:
     if outcome.statement is None:
         costly = [method for method in outcome.methods if method.local_epsilon is not None]
         drawn = [name for method in costly for name in method.column_names]
-        return source.restore(outcome.table, outcome.rows, drawn=drawn)
+        return source.restore(outcome.table, outcome.rows, random_columns=drawn)
     # Differential privacy: that a column is as it was, or of which type, would tell of the rows that were not drawn.
     if source.frame is None:
         return only_used_categories(outcome.table)

@@ -45,7 +45,7 @@ def _cache() -> str:
         from veil.base import compiled
         from veil.classes import kernels
 
-    if not compiled.kept:
+    if not compiled.caching:
         return "nowhere: no folder can be written to. Name one in NUMBA_CACHE_DIR, or every start takes some seconds longer"
     paths = {getattr(each, "stats", None) and each.stats.cache_path for each in vars(kernels).values()}
     return ", ".join(sorted(path for path in paths if path))

@@ -21,7 +21,7 @@ from veil.recipe.parts import shorten
 from veil.recipe.places import spell_database
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
-from veil.tables.csv.ambiguities import NOTHING_MISREAD, Misread
+from veil.tables.csv.ambiguities import NO_AMBIGUITIES, Ambiguities
 
 
 def draft(
@@ -33,7 +33,7 @@ def draft(
     folder: Path,
     *,
     guessed: Sequence[str] = (),
-    misread: Misread = NOTHING_MISREAD,
+    misread: Ambiguities = NO_AMBIGUITIES,
     meant: Format | None = None,
 ) -> Iterator[str]:
     """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be.

@@ -28,8 +28,8 @@ from veil.plan.plan import ASK
 from veil.recipe import Recipe
 from veil.tables import Format, Source, read
 from veil.tables.atomic import Together
-from veil.tables.csv.ambiguities import find_misread
-from veil.tables.csv.lenient import Guessed, read_guessing
+from veil.tables.csv.ambiguities import find_ambiguities
+from veil.tables.csv.lenient import LenientReading, read_leniently
 from veil.tables.formats import Csv, format_of
 from veil.tables.spelling import read_person
 
@@ -289,7 +289,7 @@ def identify(
             f"note: {place} is read as with --format {shlex.quote(spelled)}: {'; '.join(reasons)}. This is a guess: "
             "please check the letters and the numbers"
         )
-    misread = find_misread(table, source.format)
+    misread = find_ambiguities(table, source.format)
     for note in misread.notes:
         failures.say(f"note: {note}")
     meant = None if misread.format is None else _only_told(misread.format, chosen)
@@ -313,19 +313,19 @@ def identify(
             show.files(show.output(), [("draft of a recipe", recipe)])
 
 
-def _look_at(place: Place, format: Format | None) -> tuple[Guessed, Any]:
+def _look_at(place: Place, format: Format | None) -> tuple[LenientReading, Any]:
     """Read a table, or as many rows of one that an engine holds as show what its columns are; and what counts all rows."""
     relation = find_relation(place, format, "auto")
     if relation is None:
         path = cast("Path", place)  # databases always have an engine
-        found = read_guessing(path) if format is None else Guessed(read(path, format=format))
+        found = read_leniently(path) if format is None else LenientReading(read(path, format=format))
         return found, found.source.table
     from veil.engines.sample_rows import glimpse  # which needs Ibis
 
     seen = glimpse(relation)
     if seen.table.num_rows < seen.total:
         failures.say(f"note: columns are judged by {seen.table.num_rows:,} of {seen.total:,} rows")
-    return Guessed(Source(seen.table, "engine")), relation
+    return LenientReading(Source(seen.table, "engine")), relation
 
 
 def _only_told(meant: Csv, given: Csv | None) -> Csv:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from veil.hierarchies import Hierarchy
 from veil.tables import Source
-from veil.tables.cells import Marks, plain_form, spelled_cells
+from veil.tables.cells import Marks, plain_form, spell_cells
 from veil.tables.columns import is_text
 from veil.tables.text import canonical_text
 
@@ -47,6 +47,6 @@ def _labels(hierarchy: Hierarchy, marks: Marks, values: pa.Array) -> pa.Array:
     exact = set(labels) if is_text(values.type) else set()
     cells = [
         text if text is None or text in exact else by_form.get(plain_form(text, marks))
-        for text in spelled_cells(values)
+        for text in spell_cells(values)
     ]
     return pa.array(cells, pa.string())

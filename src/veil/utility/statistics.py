@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import ROOT
-from veil.tables.columns import as_numbers, encode_values, is_measured, is_number, is_ordered
+from veil.tables.arrow import has_ordered_categories
+from veil.tables.columns import as_numbers, encode_values, is_measured, is_number
 from veil.tables.text import canonical_text
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import label_ranks, natural_ranks
@@ -133,7 +134,7 @@ def is_spelled(comparison: Comparison, name: str) -> bool:
 
 def scale_of(kind: pa.DataType) -> Scale:
     """Return the scale of measure of a type."""
-    if is_ordered(kind):
+    if has_ordered_categories(kind):
         return "ordinal"
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

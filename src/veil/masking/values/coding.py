@@ -16,8 +16,9 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
-from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
+from veil.tables.columns import column_of, encode_values, is_number, is_text, replace_column
 from veil.tables.text import canonical_text, sorted_places
 
 _LEAST = 3
@@ -57,7 +58,7 @@ class _Coding(Method):
         counts = np.bincount(codes, minlength=len(values))
         missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
         order = self.order
-        if not order and is_ordered(table[self.column].type):
+        if not order and has_ordered_categories(table[self.column].type):
             categories = table[self.column].unify_dictionaries().chunk(0).dictionary
             order = tuple(str(each) for each in canonical_text(categories, column=self.column))
         place = self._places(values, order)

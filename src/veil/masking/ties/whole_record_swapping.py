@@ -1,4 +1,4 @@
-"""Swapping against those who know no confidential value: whole confidential records change places."""
+"""Swapping against attackers who know no confidential value: whole confidential records change places."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from veil.tables.columns import replace_column
 
 @declared(kind_of=Method)
 class WholeRecordSwapping(Measuring):
-    """Confidential values change places together, as one record, among people who are alike in what is known of them.
+    """Confidential values change places together, as one record, among people with similar quasi-identifiers.
 
-    MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves whatever
-    is confidential from one person to another. Whoever knows quasi-identifiers alone finds the confidential record of a
-    person only among those of the group, each with the same probability: 1/k at most. All relations among confidential
-    columns stay as they are, and so do those among the others. Who knows a confidential value of a person finds the rest
-    of the record with it: against such intruders, use `MDAVSwapping`, which moves each column
-    by itself and loses what these have to do with each other. Soria-Comas (2013), section 3.3.
+    MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves
+    the confidential records between people. An attacker who knows quasi-identifiers alone finds the
+    confidential record of a person only among those of the group, each with the same probability: 1/k at
+    most. All relations among confidential columns stay, and so do those among the others. A known
+    confidential value reveals the rest of the record: against such intruders, use `MDAVSwapping`, which moves
+    each column by itself and loses their relations. Soria-Comas (2013), section 3.3.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000], "tax": [9, 1, 50, 70]})
     >>> masked = WholeRecordSwapping(["income", "tax"], 2, ["age"]).mask(table, Randomness()).table
@@ -63,14 +63,14 @@ class WholeRecordSwapping(Measuring):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What the draw promises: groups are not published."""
+        """The promise of the draw, as groups are not published."""
         promise = f"probabilistic {self.k}-anonymity against those who know no confidential value"
         return (f"{promise}: confidential records change places among at least {self.k}",)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         check_size(self.k, table.num_rows, self)
-        groups = maximum_distance_to_average_vector(self.records(table, self._known(table)), self.k)
+        groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
         order = pa.array(draw_swaps(groups, randomness))
         masked = table
         for name in self.columns:
@@ -83,13 +83,13 @@ class WholeRecordSwapping(Measuring):
         }
         return self.outcome(table, masked, facts=facts)
 
-    def _known(self, table: pa.Table) -> list[str]:
-        given = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers
-        known = [name for name in given if name not in self.columns]
-        if self.quasi_identifiers is not None and len(known) < len(given):
+    def _compared(self, table: pa.Table) -> list[str]:
+        names = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers
+        compared = [name for name in names if name not in self.columns]
+        if self.quasi_identifiers is not None and len(compared) < len(names):
             raise PlanError(f"{self}: a column cannot be both confidential and a quasi-identifier")
-        if not known:
+        if not compared:
             raise PlanError(
                 f"{self}: no column is left to compare records by: name fewer confidential columns"
             )
-        return known
+        return compared

@@ -162,7 +162,7 @@ class _Criterion:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Mark classes in too small a group of classes without a mark, until there is none."""
-        self._settle(table, rejected, True)
+        self._reject_groups(table, rejected, True)
 
     def suppress(
         self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
@@ -170,18 +170,18 @@ class _Criterion:
         self.reject(table, rejected)
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
-        return self._settle(table, rejected, False)
+        return self._reject_groups(table, rejected, False)
 
-    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:
+    def _reject_groups(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:
         rooms = np.where(self.members, self._sizes(table), 1.0).prod(axis=1)
-        return bool(_settle(table.keys, table.count, self.masks, rooms, self.k, mark, rejected))
+        return bool(_reject_small(table.keys, table.count, self.masks, rooms, self.k, mark, rejected))
 
     def _sizes(self, table: ClassTable) -> NDArray[np.float64]:
         return self.cardinalities[np.arange(len(table.levels)), list(table.levels)].astype(np.float64)
 
 
 @kernel
-def _settle(
+def _reject_small(
     keys: Words,
     counts: NDArray[np.int64],
     masks: NDArray[np.uint64],

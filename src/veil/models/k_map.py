@@ -110,7 +110,7 @@ class KMap(PrivacyModel):
         return 1 - decimal_fraction(self.significance)
 
     def _reaches(self, goal: Fraction, c: int, rate: Fraction) -> bool:
-        """Whether the distribution function at c reaches the goal; e^rate is transcendental, so never equal."""
+        """Whether the distribution function at c reaches the goal; never equal: e^rate is transcendental."""
 
         def distribution(bits: int) -> arb:
             mean = ball(rate)

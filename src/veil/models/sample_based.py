@@ -100,8 +100,8 @@ class ShareCriterion(SizeCriterion):
     """Bounds on shares of small classes.
 
     Decided in integers: no fraction of counts up to the number of records lies between a bound and the
-    largest such fraction p/q below it, and no product of two such numbers overflows. Suppressing one more of the
-    smallest classes never breaks a bound that holds, so the fewest to suppress are found in one pass.
+    largest such fraction p/q below it, and no product of two such numbers overflows. Suppressing one more of
+    the smallest classes never breaks a bound that holds, so the fewest to suppress are found in one pass.
     """
 
     def __init__(self, sample: Sample, shares: Sequence[Share]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,7 @@ from veil.base.declare import declared
 from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import InputError
-from veil.masking.parameters import Columns
-from veil.masking.pseudonyms.methods import Pseudonyms
+from veil.masking.pseudonyms.methods import Context, Identifying, Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
@@ -55,16 +54,11 @@ class FormatPreservingPseudonyms(Pseudonyms):
     ['HF-1140370']
     """
 
-    columns: Annotated[Columns, Field(description="columns that name a person")]
+    columns: Identifying
     key_file: KeyFile = None
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
-    context: Annotated[
-        str,
-        Field(
-            description="what the pseudonyms are for; the same person has different ones in another context"
-        ),
-    ] = ""
+    context: Context = ""
     kind: Literal["FormatPreservingPseudonyms"] = Field(
         default="FormatPreservingPseudonyms", repr=False, kw_only=True
     )

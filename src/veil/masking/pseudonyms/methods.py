@@ -21,8 +21,8 @@ from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.text import canonical_text
 
-_Identifying = Annotated[Columns, Field(description="columns that name a person")]
-_Context = Annotated[
+Identifying = Annotated[Columns, Field(description="columns that name a person")]
+Context = Annotated[
     str,
     Field(description="what the pseudonyms are for; the same person has different ones in another context"),
 ]
@@ -58,11 +58,11 @@ class KeyedPseudonyms(Pseudonyms):
     ['c8fedc2e', 'bb4d5ec6', 'c8fedc2e']
     """
 
-    columns: _Identifying
+    columns: Identifying
     key_file: KeyFile = None
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
-    context: _Context = ""
+    context: Context = ""
     length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits of a pseudonym")] = 32
     kind: Literal["KeyedPseudonyms"] = Field(default="KeyedPseudonyms", repr=False, kw_only=True)
 
@@ -85,7 +85,7 @@ class KeyedPseudonyms(Pseudonyms):
 
 @declared(kind_of=Method)
 class RandomPseudonyms(Pseudonyms):
-    """Each value becomes a random one, and a table that tells which is kept apart.
+    """Each value becomes a random one, and the table of both is kept apart.
 
     The pseudonyms reveal nothing about the values. The table `pseudonyms` in `apart` (value and pseudonym)
     reverses them: it is as secret as the values themselves. Without it, reversal is impossible. The same
@@ -96,7 +96,7 @@ class RandomPseudonyms(Pseudonyms):
     ['Ada', 'Bob']
     """
 
-    columns: _Identifying
+    columns: Identifying
     length: Annotated[int, Field(ge=4, le=16, description="hexadecimal digits of a pseudonym")] = 16
     kind: Literal["RandomPseudonyms"] = Field(default="RandomPseudonyms", repr=False, kw_only=True)
 
@@ -130,7 +130,7 @@ class UnkeyedHash(Pseudonyms):
     that have to match others made this way; it warns whenever it runs. Use `KeyedPseudonyms`.
     """
 
-    columns: _Identifying
+    columns: Identifying
     although_values_can_be_guessed: Annotated[
         bool, Field(description="has to be true: you know that the values can be found out")
     ]

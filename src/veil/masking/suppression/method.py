@@ -28,11 +28,11 @@ class LocalSuppression(Method):
     Which records look alike, and what is promised, depends on the meaning of a missing cell:
 
     * "matches_everything": a record matches another if both agree wherever neither has a missing cell. Every
-      record matches at least k. This is what sdcMicro and μ-Argus mean by k-anonymity after local suppression, and it
-      takes the fewest cells. It is weaker than k-anonymity: an attacker who knows the left-out value of a person
-      can rule out matching records that show another one.
-    * "own_value": a missing cell is like other missing cells only. Every record shows the same as at least k - 1
-      others. This is k-anonymity, and holds whatever an attacker knows of these columns.
+      record matches at least k. This is k-anonymity after local suppression as in sdcMicro and μ-Argus, and
+      takes the fewest cells. It is weaker than k-anonymity: an attacker who knows the left-out value of a
+      person can rule out matching records that show another one.
+    * "own_value": a missing cell is like other missing cells only. Every record shows the same as at least
+      k - 1 others. This is k-anonymity against any knowledge of these columns.
 
     Cells that are missing from the start count like those that are left out. `importance` weighs the columns:
     the sum of the weights of all cells left out is kept small (by a heuristic; the least possible is NP-hard

@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
+from veil.masking.microaggregation.records import group_facts
 from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -145,13 +146,7 @@ def in_two_tables(
     order = np.lexsort((*(_places(table, column) for column in reversed(columns)), group_numbers))
     content = table.select(list(columns)).take(pa.array(order))
     second = pa.table([pa.chunked_array([group_numbers[order]]), *content.columns], names=[name, *columns])
-    sizes = np.bincount(group_numbers)[1:]
-    facts = {
-        "groups": int(sizes.size),
-        "smallest group": int(sizes.min()),
-        "largest group": int(sizes.max()),
-    }
-    return method.outcome(table, first, apart={"confidential": second}, facts=facts)
+    return method.outcome(table, first, apart={"confidential": second}, facts=group_facts(places))
 
 
 def _places(table: pa.Table, name: str) -> Integers:

@@ -25,7 +25,7 @@ from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import GROUP, ROWS_ARE_FOUND, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
-from veil.masking.ties.probabilistic import draw_swaps, moves_among
+from veil.masking.ties.probabilistic import moves_among, swap_together
 from veil.models import ratio_distance
 from veil.outcome.aggregates import Aggregate, aggregate_groups, ordered_places
 from veil.outcome.method import Method
@@ -275,10 +275,4 @@ def _release_groups(
 ) -> Outcome:
     if release == "two tables":
         return in_two_tables(table, columns, groups, method, randomness, name=name)
-    order = pa.array(draw_swaps(groups, randomness))
-    masked = table
-    for column in columns:  # all in the same order: the values of a record stay together
-        masked = replace_column(masked, column, table[column].take(order))
-    sizes = np.bincount(groups)
-    facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
-    return method.outcome(table, masked, facts=facts)
+    return swap_together(table, columns, groups, method, randomness)

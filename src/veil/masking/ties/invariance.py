@@ -116,7 +116,7 @@ class MInvariance(Method):
             before = history.signatures_of([people[row] for row in order])
             self._check_values(order, values, before)
             groups = invariant_groups([values[row] for row in order], before, self.m)
-            tables = self._publish(table, values, order, groups, randomness)
+            tables = self._publish(table, order, groups, randomness)
             history.add({people[order[each]]: group.signature for group in groups for each in group.members})
         first, second, third, counterfeits = tables
         facts = {
@@ -146,40 +146,26 @@ class MInvariance(Method):
     def _publish(
         self,
         table: pa.Table,
-        values: Sequence[str],
         order: NDArray[np.int64],
         groups: Sequence[SignatureGroup],
         randomness: Randomness,
     ) -> tuple[pa.Table, pa.Table, pa.Table, int]:
         """Return the three tables, and the number of counterfeits. Groups are numbered at random."""
-        numbers = randomness.permutation(len(groups)) + 1
-        number = np.empty(table.num_rows, np.int64)
-        for group, group_number in zip(groups, numbers.tolist(), strict=True):
-            number[order[list(group.members)]] = group_number
+        numbers = (randomness.permutation(len(groups)) + 1).tolist()
+        numbered = sorted(zip(numbers, groups, strict=True))
+        group_of_row = np.empty(table.num_rows, np.int64)
+        for number, group in numbered:
+            group_of_row[order[list(group.members)]] = number
         first = table.drop_columns([self.person, self.attribute])
         for name in self.quasi_identifiers:
-            first = replace_column(first, name, _labels(table[name], number))
-        first = first.append_column(GROUP, pa.array(number))
-        value_rows = sorted(
-            (group_number, value)
-            for group, group_number in zip(groups, numbers.tolist(), strict=True)
-            for value in group.signature
-        )
-        second = pa.table(
-            {GROUP: [each[0] for each in value_rows], self.attribute: [each[1] for each in value_rows]}
-        )
-        counterfeit_rows = sorted(
-            (group_number, len(group.counterfeits))
-            for group, group_number in zip(groups, numbers.tolist(), strict=True)
-            if group.counterfeits
-        )
-        third = pa.table(
-            {
-                GROUP: pa.array([each[0] for each in counterfeit_rows], pa.int64()),
-                "counterfeits": pa.array([each[1] for each in counterfeit_rows], pa.int64()),
-            }
-        )
-        return first, second, third, sum(each[1] for each in counterfeit_rows)
+            first = replace_column(first, name, _labels(table[name], group_of_row))
+        first = first.append_column(GROUP, pa.array(group_of_row))
+        pairs = [(number, value) for number, group in numbered for value in sorted(group.signature)]
+        second = pa.table({GROUP: [each[0] for each in pairs], self.attribute: [each[1] for each in pairs]})
+        counts = [(number, len(group.counterfeits)) for number, group in numbered if group.counterfeits]
+        columns = {GROUP: [each[0] for each in counts], "counterfeits": [each[1] for each in counts]}
+        third = pa.table({name: pa.array(numbers, pa.int64()) for name, numbers in columns.items()})
+        return first, second, third, sum(columns["counterfeits"])
 
 
 def _texts(table: pa.Table, name: str, method: object) -> list[str]:

@@ -28,7 +28,7 @@ from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size, quantities
+from veil.masking.microaggregation.records import check_size, group_facts, quantities
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
@@ -92,13 +92,7 @@ class _Swapping(Method):
         for name, groups in zip(self.columns, partitions, strict=True):
             order = draw_swaps(groups, randomness)
             masked = replace_column(masked, name, table[name].take(pa.array(order)))
-        sizes = [np.bincount(groups) for groups in partitions]
-        facts = {
-            "groups": sum(each.size for each in sizes),
-            "smallest group": int(min(each.min() for each in sizes)),
-            "largest group": int(max(each.max() for each in sizes)),
-        }
-        return self.outcome(table, masked, facts=facts)
+        return self.outcome(table, masked, facts=group_facts(*partitions))
 
     def _size(self, name: str) -> int:
         if not isinstance(self.k, dict):
@@ -138,10 +132,10 @@ class IndividualRankingSwapping(_Swapping):
 
 @declared(kind_of=Method)
 class MDAVSwapping(Measuring, _Swapping):
-    """MDAV-SWAP: values of a confidential column change places among records that are alike in everything else.
+    """MDAV-SWAP: values of a confidential column change places among records that are otherwise alike.
 
-    For each confidential column, MDAV groups the records by all other columns, so that a value moves to a record
-    that it might have come from.
+    For each confidential column, MDAV groups the records by all other columns, so that a value moves to a
+    record that it might have come from.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000]})
     >>> masked = MDAVSwapping("income", 2).mask(table, Randomness()).table
@@ -174,6 +168,16 @@ def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
     order = np.empty_like(source)
     order[np.argsort(groups, kind="stable")] = source
     return order
+
+
+def swap_together(
+    table: pa.Table, columns: Sequence[str], groups: Groups, method: Method, randomness: Randomness
+) -> Outcome:
+    """Exchange the values of columns within groups, by one permutation: those of a record stay together."""
+    order, masked = pa.array(draw_swaps(groups, randomness)), table
+    for name in columns:
+        masked = replace_column(masked, name, table[name].take(order))
+    return method.outcome(table, masked, facts=group_facts(groups))
 
 
 def moves_among(k: int, name: str) -> str:

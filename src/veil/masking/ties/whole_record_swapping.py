@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
@@ -16,10 +15,9 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.microaggregation.records import check_size
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
-from veil.masking.ties.probabilistic import draw_swaps
+from veil.masking.ties.probabilistic import swap_together
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import replace_column
 
 
 @declared(kind_of=Method)
@@ -71,17 +69,7 @@ class WholeRecordSwapping(Measuring):
         self.check_columns(table)
         check_size(self.k, table.num_rows, self)
         groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
-        order = pa.array(draw_swaps(groups, randomness))
-        masked = table
-        for name in self.columns:
-            masked = replace_column(masked, name, table[name].take(order))
-        sizes = np.bincount(groups)
-        facts = {
-            "groups": int(sizes.size),
-            "smallest group": int(sizes.min()),
-            "largest group": int(sizes.max()),
-        }
-        return self.outcome(table, masked, facts=facts)
+        return swap_together(table, self.columns, groups, self, randomness)
 
     def _compared(self, table: pa.Table) -> list[str]:
         names = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -41,8 +41,8 @@ class _Coding(Method):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def check(self) -> None:
-        """Refuse parameters that contradict each other."""
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         name = type(self).__name__
         if (self.threshold is None) == (self.quantile is None):
             raise ValueError(f"{name} needs `threshold` or `quantile`, one of the two")
@@ -51,6 +51,7 @@ class _Coding(Method):
         if self.order and self.threshold is not None and str(self.threshold) not in self.order:
             hint = did_you_mean(str(self.threshold), self.order)
             raise ValueError(f"`threshold` of {name} is {self.threshold!r}, which is not in `order`.{hint}")
+        return self
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes = encode_values(column_of(table, self.column, self))
@@ -212,11 +213,6 @@ class TopCoding(_Coding):
 
     sign: ClassVar[int] = 1
 
-    @model_validator(mode="after")
-    def _check_limit(self) -> TopCoding:
-        self.check()
-        return self
-
 
 @declared(kind_of=Method)
 class BottomCoding(_Coding):
@@ -236,11 +232,6 @@ class BottomCoding(_Coding):
     kind: Literal["BottomCoding"] = Field(default="BottomCoding", repr=False, kw_only=True)
 
     sign: ClassVar[int] = -1
-
-    @model_validator(mode="after")
-    def _check_limit(self) -> BottomCoding:
-        self.check()
-        return self
 
 
 def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:

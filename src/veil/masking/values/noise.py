@@ -57,9 +57,9 @@ class UncorrelatedNoise(Method):
 class CorrelatedNoise(Method):
     """Each record gets normal noise with α times the covariance matrix of the columns.
 
-    Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With `transformed`
-    (Kim, A Method for Limiting Disclosure in Microdata Based on Random Noise and Transformation, 1986), every column
-    is afterwards pulled towards its mean by the factor 1 / √(1 + α), so that variances and covariances stay, too.
+    Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With
+    `transformed` (Kim, A Method for Limiting Disclosure in Microdata Based on Random Noise and
+    Transformation, 1986), columns are then pulled towards their means by the factor 1 / √(1 + α): both stay.
 
     >>> table = pa.table({"age": [20, 40, 60], "income": [1.0, 3.0, 2.0]})
     >>> CorrelatedNoise(["age", "income"], 0.1, transformed=True).mask(table, Randomness()).table.num_rows

@@ -26,8 +26,8 @@ class Rounding(Method):
     """Numbers are rounded to multiples of a base.
 
     To the nearest one, a number in the middle to the even one; or at random to one of the two neighbours, the
-    nearer the likelier, so that the expected value stays (unbiased random rounding). Multiples of the base do not
-    change. Integers stay integers if the base is one. Missing values stay missing.
+    nearer the likelier, so that the expected value stays (unbiased random rounding). Multiples of the base
+    stay. Integers stay integers if the base is one. Missing values stay missing.
 
     >>> table = pa.table({"income": [1049, 1051, 1150]})
     >>> Rounding("income", 100).mask(table, Randomness()).table["income"].to_pylist()

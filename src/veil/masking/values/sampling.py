@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,19 @@ class Sampling(Method):
         return ()
 
 
+class _SizedSampling(Sampling):
+    fraction: float | None
+    size: int | None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.fraction is None) == (self.size is None):
+            raise ValueError(f"{type(self).__name__} needs `fraction` or `size`, one of the two")
+        return self
+
+
 @declared(kind_of=Method)
-class RandomSampling(Sampling):
+class RandomSampling(_SizedSampling):
     """A simple random sample without replacement: every choice of that many records is equally likely.
 
     Presence of a person in the sample is uncertain, and a record unique in it need not be unique among all.
@@ -47,23 +58,17 @@ class RandomSampling(Sampling):
     size: Annotated[int | None, Field(ge=1, description="number of records to keep")] = None
     kind: Literal["RandomSampling"] = Field(default="RandomSampling", repr=False, kw_only=True)
 
-    @model_validator(mode="after")
-    def _one_of_two(self) -> RandomSampling:
-        if (self.fraction is None) == (self.size is None):
-            raise ValueError("RandomSampling needs `fraction` or `size`, one of the two")
-        return self
-
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         size = _number(self.fraction, self.size, table.num_rows, self)
         return _keep_rows(self, table, np.sort(randomness.permutation(table.num_rows)[:size]))
 
 
 @declared(kind_of=Method)
-class StratifiedSampling(Sampling):
+class StratifiedSampling(_SizedSampling):
     """A simple random sample within each stratum: the records that agree in the given columns.
 
-    With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders, ties
-    by chance). With a size, each stratum gives that many records.
+    With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders,
+    ties by chance). With a size, each stratum gives that many records.
 
     >>> table = pa.table({"sex": ["f", "f", "f", "f", "m", "m"]})
     >>> StratifiedSampling("sex", 0.5).mask(table, Randomness()).table["sex"].to_pylist()
@@ -74,12 +79,6 @@ class StratifiedSampling(Sampling):
     fraction: _Fraction = None
     size: Annotated[int | None, Field(ge=1, description="number of records to keep of each stratum")] = None
     kind: Literal["StratifiedSampling"] = Field(default="StratifiedSampling", repr=False, kw_only=True)
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> StratifiedSampling:
-        if (self.fraction is None) == (self.size is None):
-            raise ValueError("StratifiedSampling needs `fraction` or `size`, one of the two")
-        return self
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         strata = groups(table, self.columns, self)

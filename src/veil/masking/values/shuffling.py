@@ -23,8 +23,8 @@ from veil.tables.columns import column_of, groups, numbers, refuse_constant, rep
 class ColumnShuffling(Method):
     """The values of some columns are handed out anew, every way equally likely.
 
-    By default each column by itself, which breaks all relations; `together` moves the values of a record jointly.
-    Within strata (`within`), the relation to the columns that make them stays. Every column keeps its values.
+    By default each column by itself, which breaks all relations; `together` moves the values of a record
+    jointly. Within strata (`within`), the relation to their columns stays. Every column keeps its values.
 
     >>> table = pa.table({"sex": ["f", "m"], "income": [10, 20]})
     >>> ColumnShuffling("income", within="sex").mask(table, Randomness()).table["income"].to_pylist()

@@ -25,7 +25,7 @@ class DataSwapping(Method):
     """Pairs of records, drawn at random, exchange their values in some columns.
 
     Partners come from the same stratum: they agree in the columns of `within`, so that every statistic of the
-    swapped columns within a stratum stays as it is. The swapped columns move together. Dalenius and Reiss (1982).
+    swapped columns within a stratum stays. The swapped columns move together. Dalenius and Reiss (1982).
 
     >>> table = pa.table({"age": [26, 31, 39, 79]})
     >>> sorted(DataSwapping("age", 1.0).mask(table, Randomness()).table["age"].to_pylist())

@@ -154,16 +154,15 @@ class TCloseness(SensitiveModel):
         kind = table[self.attribute].type
         if pa.types.is_nested(kind):
             raise PlanError(
-                f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': lists have no "
-                "order"
+                f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': "
+                "lists have no order"
             )
         if self.order is None and has_ordered_categories(kind):
             values = categories(table[self.attribute])
             order = "[…]" if values is None else canonical_text(values)
             raise PlanError(
                 f"the categories of column {self.attribute!r} have an order, which files do not keep. Give "
-                "it explicitly: "
-                f"TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
+                f"it explicitly: TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
             )
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
@@ -215,9 +214,8 @@ class TCloseness(SensitiveModel):
             some = f"{len(roots)} labels ({', '.join(roots[:3])} …)"
             raise HierarchyError(
                 f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one "
-                f"root, but its last level consists of {some if hierarchy.height else 'the values themselves'}: add a "
-                "last level with the same "
-                "label everywhere, such as '*'"
+                f"root, but its last level consists of {some if hierarchy.height else 'the values themselves'}: "
+                "add a last level with the same label everywhere, such as '*'"
             )
         return [np.unique(map_, return_inverse=True)[1] for map_ in maps]
 

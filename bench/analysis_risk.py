@@ -36,8 +36,9 @@ from veil.risk.column_sets import attribute_risk
 from veil.risk.grouping import group_records
 from veil.risk.individual import individual_risk_of
 from veil.risk.projections import projections
-from veil.risk.special_uniques import Hunt
+from veil.risk.special_uniques import UniqueSearch
 from veil.risk.wildcards import matches, wildcard_risk_of
+from veil.tables.rows import Rows
 
 Result = TypeVar("Result")
 
@@ -66,7 +67,9 @@ def made(rows: int, suppressed: float) -> tuple[pa.Table, list[str]]:
 def phases(table: pa.Table, names: list[str]) -> None:
     """Run and time each part by itself."""
     groups = timed(
-        "classes", lambda: group_records(Published(table, names)), lambda it: f"{it.sizes.size:,} classes"
+        "classes",
+        lambda: group_records(Published(Rows.of(table), names)),
+        lambda it: f"{it.sizes.size:,} classes",
     )
     sizes, population = groups.sizes, 10 * table.num_rows
     timed("prosecutor, journalist, marketer", lambda: attacker_risks(sizes))
@@ -82,10 +85,10 @@ def phases(table: pa.Table, names: list[str]) -> None:
     )
 
     def special() -> Any:
-        hunt = Hunt(groups, len(names))
+        search = UniqueSearch(groups, len(names))
         for each in projections(groups):
-            hunt.see(each)
-        return hunt.score(0.1)
+            search.add(each)
+        return search.score(0.1)
 
     timed("SUDA2, without a limit", special, lambda it: f"{sum(it.sizes.values()):,} minimal sample uniques")
     timed(

@@ -22,6 +22,7 @@ import generate
 import veil
 from veil.models import MODELS
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 
 def best(work: Callable[[], Any], repeat: int) -> tuple[Any, float]:
@@ -63,7 +64,7 @@ def main() -> None:
     print(f"  {'group_by of Arrow':28} {yardstick:7.3f} s")
 
     def grouped() -> Published:
-        published = Published(table, names)
+        published = Published(Rows.of(table), names)
         _ = published.sizes
         return published
 

@@ -26,7 +26,7 @@ from veil.errors import VeilError
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.quality import Loss
@@ -42,7 +42,7 @@ def candidates(name: str, rows: int) -> list[m.PrivacyModel]:
     attribute = SENSITIVE[name]
     _, prefix, _ = REAL[name]
     tree = h.read(SHARED / "data" / name / f"{prefix}{attribute}.csv")
-    tenth = Rows(list(range(0, rows, 10)))
+    tenth = RowNumbers(list(range(0, rows, 10)))
     return [
         m.KMap(5, tenth),
         m.KMap(5, population="USA"),

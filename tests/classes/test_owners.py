@@ -68,11 +68,11 @@ def test_people_of_merged_classes_are_counted_once(
         )
         rejected = np.array([len(each) < enough for each in there], np.uint8)
         lost = len(set().union(*(each for each in there if len(each) < enough)))
-        assert made.lost(rejected) == few.lost(rejected) == lost
+        assert made.rejected_owners(rejected) == few.rejected_owners(rejected) == lost
         pairs = {(p, v, c) for p, v, c in zip(people, values, classes, strict=True)}
         counted = Counter((v, c) for _, v, c in pairs)
         found = Histogram(
-            *count_values(made.shown[0].things, made.shown[0].classes, persons.values[0], 4, number)
+            *count_values(made.pairs[0].things, made.pairs[0].classes, persons.pair_values[0], 4, number)
         )
         assert _as_counter(found) == counted
 
@@ -113,7 +113,7 @@ def test_signatures_are_bags_of_rows(
         np.add.at(merged, moved, counts)
         counts, row_class = merged, moved[row_class]
         every = {(p, v) for p, v in zip(people, values, strict=True)}
-        assert made.shown[0].things.size == len(every)
+        assert made.pairs[0].things.size == len(every)
 
 
 def _signatures(people: list[int], shown: list[int], weights: list[int]) -> set[tuple[int, int, int]]:

@@ -25,6 +25,7 @@ from veil.dp.safepub import SafePub, draw_sample
 from veil.dp.walk import FINAL_SHARE
 from veil.errors import ParameterError
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 # --- declaration --------------------------------------------------------------------------------------
 
@@ -92,7 +93,7 @@ def test_delta_is_never_taken_from_the_table():
     model = SafePub(1, 1e-5)
     for records in (9_999, 10_000):
         table = pa.table({"age": ["1"] * records})
-        assert model.verify(Published(table, ["age"])).promise.startswith(
+        assert model.verify(Published(Rows.of(table), ["age"])).promise.startswith(
             "every record looks like at least 57 others"
         )
 
@@ -273,5 +274,5 @@ def test_the_published_variant_searches_the_sample():
 def test_verification_finds_classes_that_are_too_small(sizes, stars):
     model = SafePub(1, 1e-6, generalization={"age": 1})
     values = [str(i) for i, size in enumerate(sizes) for _ in range(size)] + ["*"] * stars
-    finding = model.verify(Published(pa.table({"age": pa.array(values, pa.string())}), ["age"]))
+    finding = model.verify(Published(Rows.of(pa.table({"age": pa.array(values, pa.string())})), ["age"]))
     assert finding.holds == all(size == 0 or size >= 74 for size in [*sizes, stars])

@@ -22,7 +22,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.dialects import collect
 from veil.engines.relation import relation_of
 from veil.errors import InputError, PlanError
-from veil.models.subset import Random, Rows
+from veil.models.subset import Random, RowNumbers
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -262,7 +262,7 @@ def test_a_microaggregated_column_needs_memory(connection: Any) -> None:
         veil.anonymize(connection.table("people"), **plan(microaggregated={"cost": "mean"}))
 
 
-@pytest.mark.parametrize("subset", [Rows([0, 1]), Random(0.5), people().slice(0, 2)])
+@pytest.mark.parametrize("subset", [RowNumbers([0, 1]), Random(0.5), people().slice(0, 2)])
 def test_research_subsets_that_are_no_query(connection: Any, subset: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
     with pytest.raises(PlanError, match=r"is not a query, but an engine's rows have no numbers.*Where\("):

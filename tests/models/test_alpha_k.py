@@ -26,6 +26,7 @@ from veil.classes.sample import Sample, SampleAttribute
 from veil.hierarchies import Hierarchy
 from veil.models.alpha_k import AlphaKAnonymity
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 
 def test_the_example():
@@ -123,7 +124,7 @@ def test_values_are_named_as_they_are_or_by_their_text(values, asked):
     codes = np.array([0, 0, 1], np.int32)
     encoding = Encoding(["Q"], [Hierarchy.from_rows([["a"]])])
     sample = Sample(encoding, [np.zeros(3, np.int32)], (SampleAttribute("S", codes, tuple(values)),))
-    published = Published(pa.table({"Q": ["a"] * 3, "S": column}), ["Q"])
+    published = Published(Rows.of(pa.table({"Q": ["a"] * 3, "S": column})), ["Q"])
     for alpha, fine in ((0.5, False), (0.7, True)):
         model = AlphaKAnonymity("S", alpha, 1, asked, missing="a value")
         assert rejected_classes(model, sample, (0,)) == [not fine]

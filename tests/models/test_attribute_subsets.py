@@ -21,6 +21,7 @@ from veil.models.attribute_subsets import SubsetKAnonymity
 from veil.models.base import PrivacyModel
 from veil.published.table import Published
 from veil.quality import Loss
+from veil.tables.rows import Rows
 
 FOUR = oracle.Problem(
     [("a", "a", "a"), ("a", "b", "b"), ("b", "a", "b"), ("b", "b", "a")], [[[v, "*"] for v in "ab"]] * 3
@@ -190,19 +191,19 @@ def test_rows_without_any_value_count_where_nothing_is_known() -> None:
     released = oracle.generalize(problem, (1, 1))
     columns = {f"q{j}": [row[j] for row in released] for j in range(2)}
     assert columns == {"q0": ["*", "*", "x", "x", "x", "*"], "q1": ["*", "*", "*", "r", "r", "r"]}
-    assert model.verify(Published(pa.table(columns), ["q0", "q1"])).holds
+    assert model.verify(Published(Rows.of(pa.table(columns)), ["q0", "q1"])).holds
     flags = pa.array([True, True, False, False, False, False])
-    told = Published(pa.table(columns | {"suppressed": flags}), ["q0", "q1"], flag="suppressed")
+    told = Published(Rows.of(pa.table(columns | {"suppressed": flags})), ["q0", "q1"], flag="suppressed")
     assert model.verify(told).measured == "k = 1 for 'q0'"
 
 
 def test_a_changed_cell_is_noticed() -> None:
     table = {"age": ["20", "20", "30", "30"], "zip": ["1", "2", "1", "2"]}
     model = SubsetKAnonymity(2, 1)
-    finding = model.verify(Published(pa.table(table), ["age", "zip"]))
+    finding = model.verify(Published(Rows.of(pa.table(table)), ["age", "zip"]))
     assert finding.holds
     assert finding.promise == "2-anonymity against anyone who knows any 1 of the quasi-identifiers"
-    broken = model.verify(Published(pa.table(table | {"zip": ["1", "2", "1", "3"]}), ["age", "zip"]))
+    broken = model.verify(Published(Rows.of(pa.table(table | {"zip": ["1", "2", "1", "3"]})), ["age", "zip"]))
     assert not broken.holds
     assert broken.measured == "k = 1 for 'zip'"
 
@@ -212,24 +213,24 @@ def test_many_columns_are_verified_without_overflow() -> None:
     values = np.arange(4096)
     names = [f"c{j}" for j in range(8)]
     table = pa.table({name: np.concatenate([values, values]) for name in names})
-    published = Published(table, names)
+    published = Published(Rows.of(table), names)
     assert SubsetKAnonymity(2, 8).verify(published).measured.startswith("k = 2 for")
     shifted = table.set_column(0, "c0", pa.array(np.concatenate([values, np.roll(values, 1)])))
-    assert SubsetKAnonymity(2, 8).verify(Published(shifted, names)).measured.startswith("k = 1 for")
-    assert SubsetKAnonymity(2, subsets=[names[1:], ["c0"]]).verify(Published(shifted, names)).holds
+    assert SubsetKAnonymity(2, 8).verify(Published(Rows.of(shifted), names)).measured.startswith("k = 1 for")
+    assert SubsetKAnonymity(2, subsets=[names[1:], ["c0"]]).verify(Published(Rows.of(shifted), names)).holds
 
 
 def test_too_many_sets_are_not_assessed() -> None:
     names = [f"c{j}" for j in range(12)]
     table = pa.table({name: [str(row >> j & 1) for row in range(4096)] for j, name in enumerate(names)})
-    found = SubsetKAnonymity.strongest(Published(table, names), [])
+    found = SubsetKAnonymity.strongest(Published(Rows.of(table), names), [])
     assert [(each.parameter, each.value) for each in found] == [("k (m = 1)", 2048)]
-    less = SubsetKAnonymity.strongest(Published(table, names[:8]), [])
+    less = SubsetKAnonymity.strongest(Published(Rows.of(table), names[:8]), [])
     assert [each.value for each in less] == [2048, 1024, 512]
 
 
 def test_nothing_left_is_safe() -> None:
-    published = Published(pa.table({"age": ["*", "*"]}), ["age"])
+    published = Published(Rows.of(pa.table({"age": ["*", "*"]})), ["age"])
     assert SubsetKAnonymity(3, 1).verify(published).holds
     assert SubsetKAnonymity.strongest(published, []) == []
 

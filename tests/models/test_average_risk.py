@@ -32,6 +32,7 @@ from veil.models.average_risk import AverageReidentificationRisk, smallest_safe_
 from veil.models.sample_based import _histogram, _mark, _smallest
 from veil.models.uniqueness import SampleUniqueness
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 RISKS = st.one_of(
     st.sampled_from([0, 0.05, 0.1, 0.2, 0.25, 0.34, 0.3333, 0.5, 0.999, 1, 1e-9, 1 / 3]),
@@ -249,7 +250,7 @@ def test_invalid_parameters():
 def test_a_lone_record_without_labels_is_a_person() -> None:
     """Everything that is known of it is `*`, and its diagnosis is shown: it can be told from all others."""
     labels = pa.table({"age": ["*", *["20"] * 9], "illness": ["HIV", *["flu"] * 9]})
-    published = Published(labels, ["age"])
+    published = Published(Rows.of(labels), ["age"])
     assert published.sizes.tolist() == [1, 9]
     assert not AverageReidentificationRisk(0.1).verify(published).holds  # two classes of ten records
     assert not SampleUniqueness(0.05).verify(published).holds

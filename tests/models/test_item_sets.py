@@ -25,6 +25,7 @@ from veil.classes.sample import Sample, SampleAttribute
 from veil.models import item_sets
 from veil.models.item_sets import KMAnonymity
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 BASKETS = {"bread,milk": 2, "bread,milk,wine": 1, "bread,wine": 1, "milk": 1, "": 1}
 """Of six records four hold bread, four milk, two wine; three bread and milk, one milk and wine."""
@@ -155,7 +156,7 @@ def test_strongest_of_each_number_of_items() -> None:
         ("k (m = 3)", 1),
     ]
     assert KMAnonymity.strongest(table_of({"a": 3, "b": 1}), ["S"]) == []
-    assert KMAnonymity.strongest(Published(pa.table({"Q": ["*"], "S": ["*"]}), ["Q"]), ["S"]) == []
+    assert KMAnonymity.strongest(Published(Rows.of(pa.table({"Q": ["*"], "S": ["*"]})), ["Q"]), ["S"]) == []
 
 
 # --- lists, and what else a column may hold -------------------------------------------------------
@@ -165,7 +166,7 @@ def test_strongest_of_each_number_of_items() -> None:
 def test_lists_are_sets(kind: pa.DataType) -> None:
     texts = [text for text, n in BASKETS.items() for _ in range(n)]
     lists = pa.array([text.split(",") if text else None for text in texts], kind)
-    published = Published(pa.table({"Q": ["q"] * len(texts), "S": lists}), ["Q"])
+    published = Published(Rows.of(pa.table({"Q": ["q"] * len(texts), "S": lists})), ["Q"])
     for m in (1, 2, 3):
         assert KMAnonymity("S", 1, m).verify(published).measured == least(m, BASKETS)
     assert [each.value for each in KMAnonymity.strongest(published, ["S"])] == [2, 1, 1]
@@ -189,14 +190,14 @@ def test_the_engine_takes_lists() -> None:
 
 def test_items_of_lists_may_be_numbers_or_missing() -> None:
     lists = pa.array([[1, 2], [2, 1], [1, 2, 2], [None, 2]])
-    published = Published(pa.table({"Q": ["q"] * 4, "S": lists}), ["Q"])
+    published = Published(Rows.of(pa.table({"Q": ["q"] * 4, "S": lists})), ["Q"])
     assert KMAnonymity("S", 2, 1).verify(published).measured == "k = 1"
-    shorter = Published(published.table.slice(0, 3), ["Q"])
+    shorter = Published(Rows.of(published.table.slice(0, 3)), ["Q"])
     assert KMAnonymity("S", 3, 2).verify(shorter).holds
 
 
 def test_numbers_are_no_sets() -> None:
-    published = Published(pa.table({"Q": ["q"], "S": [12]}), ["Q"])
+    published = Published(Rows.of(pa.table({"Q": ["q"], "S": [12]})), ["Q"])
     with refused("`attribute` of KMAnonymity should be a column of lists or text, but 'S' holds 12"):
         KMAnonymity("S", 2, 1).verify(published)
     assert KMAnonymity.strongest(published, ["S"]) == []
@@ -209,9 +210,9 @@ def test_verify_says_what_it_found() -> None:
     finding = KMAnonymity("S", 2, 2).verify(table_of(BASKETS))
     assert not finding.holds
     assert (finding.promise, finding.measured) == ("2^2-anonymity of 'S'", "k = 1")
-    nothing = Published(pa.table({"Q": ["*"], "S": ["*"]}), ["Q"])
+    nothing = Published(Rows.of(pa.table({"Q": ["*"], "S": ["*"]})), ["Q"])
     assert KMAnonymity("S", 2, 2).verify(nothing).holds
-    items = Published(pa.table({"Q": ["*"], "S": ["a"]}), ["Q"])
+    items = Published(Rows.of(pa.table({"Q": ["*"], "S": ["a"]})), ["Q"])
     assert not KMAnonymity("S", 2, 2).verify(items).holds
 
 

@@ -21,6 +21,7 @@ from veil.models.k_map import KMap
 from veil.models.presence import Inclusion
 from veil.population.size import Population
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 NAMES = {"poisson": "Poisson", "zero_truncated_poisson": "ZeroTruncatedPoisson"}
 
@@ -124,7 +125,7 @@ def test_the_largest_estimated_k_holds(sizes, others, data):
     people = data.draw(
         st.sampled_from([Population(size=records + others), Population(sampling_fraction=0.3)])
     )
-    published.people = people
+    published.region = people
     found = {each.parameter: each.value for each in KMap.strongest(published, [])}
     assert list(found) == [f"k ({estimator})" for estimator in NAMES]
     for estimator in NAMES:
@@ -142,7 +143,7 @@ def test_the_largest_k_of_one_class_rests_on_its_records():
 
     def largest(*sizes: int) -> list[float]:
         published = table_of(*({"x": size} for size in sizes))
-        published.people = Population(size=1000)
+        published.region = Population(size=1000)
         return [each.value for each in KMap.strongest(published, [])]
 
     assert largest(1) == [1, 1]
@@ -179,9 +180,17 @@ def test_a_tampered_table_is_noticed():
     assert KMap(4).verify(published).holds
     assert str(KMap(5).verify(published)) == "BROKEN: 5-map (found: k = 4)"
     elsewhere = published.table.set_column(0, "q0", pa.array(["20-29", "40-49"] * 3))
-    assert not KMap(1).verify(Published(elsewhere, published.names, population=published.population)).holds
+    assert (
+        not KMap(1)
+        .verify(Published(Rows.of(elsewhere), published.names, population=published.population))
+        .holds
+    )
     doubled = pa.concat_tables([published.table] * 9)
-    assert not KMap(1).verify(Published(doubled, published.names, population=published.population)).holds
+    assert (
+        not KMap(1)
+        .verify(Published(Rows.of(doubled), published.names, population=published.population))
+        .holds
+    )
     model = KMap(10, population=50)
     assert model.verify(publish(E1, (2, 1, 3))).holds
     assert model.verify(publish(E1, (1, 1, 1))).promise.endswith("estimated for 50 people: classes of 8")

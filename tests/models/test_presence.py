@@ -22,6 +22,7 @@ from veil.classes.table import roll_up
 from veil.errors import PlanError
 from veil.models.presence import DeltaPresence, Inclusion, sizes_in_population
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 BOUNDS = [
     (0, 1),
@@ -232,17 +233,24 @@ def test_a_tampered_table_is_noticed():
     published = publish(E1_SUBSET, (1, 1, 1))
     assert model.verify(published).holds
     more = pa.concat_tables([published.table] * 2)
-    doubled = Published(more, published.names, flag="suppressed", population=published.population)
+    doubled = Published(Rows.of(more), published.names, flag="suppressed", population=published.population)
     assert sizes_in_population(doubled).tolist() == [0, 4]  # eight records of five people
     assert not model.verify(doubled).holds
     elsewhere = published.table.set_column(0, "q0", pa.array(["40-49"] * 6))
-    assert not model.verify(Published(elsewhere, published.names, population=published.population)).holds
+    assert not model.verify(
+        Published(Rows.of(elsewhere), published.names, population=published.population)
+    ).holds
     assert Inclusion([0]).verify(published).holds
-    short = Published(more, published.names, baseline=published.table, population=published.population)
+    short = Published(
+        Rows.of(more),
+        published.names,
+        baseline=Rows.of(published.table),
+        population=published.population,
+    )
     assert not Inclusion([0]).verify(short).holds
     assert (
         not Inclusion([0])
-        .verify(Published(elsewhere, published.names, population=published.population))
+        .verify(Published(Rows.of(elsewhere), published.names, population=published.population))
         .holds
     )
 
@@ -251,7 +259,7 @@ def test_typed_columns_are_looked_up_by_their_text():
     """Original numbers in the release, text in the population; a missing value is a value."""
     table = pa.table({"age": [30, None], "zip": ["1", "1"]})
     population = pa.table({"age": ["30", "30", None, "31"], "zip": ["1", "1", "1", "1"]})
-    published = Published(table, ["age", "zip"], population=population)
+    published = Published(Rows.of(table), ["age", "zip"], population=Rows.of(population))
     assert sizes_in_population(published).tolist() == [2, 1]
     assert DeltaPresence(0.5, 1, empty_classes="ignore").verify(published).holds
     assert DeltaPresence.strongest(published, [])[0].value == 0

@@ -20,8 +20,9 @@ from support.samples import E1, E1_SUBSET, names_of, sample_of
 from veil import hierarchies as h
 from veil.errors import PlanError
 from veil.models.profitability import Profitability
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 COSTS = {"benefit": 100, "publisher_loss": 80, "adversary_gain": 60, "cost": 21}
 
@@ -34,7 +35,7 @@ def twin(model: Profitability) -> Any:
     )
 
 
-def profits(no_attack: bool = False, subset: Rows | None = None) -> st.SearchStrategy[Profitability]:
+def profits(no_attack: bool = False, subset: RowNumbers | None = None) -> st.SearchStrategy[Profitability]:
     return st.builds(
         Profitability,
         st.sampled_from(["prosecutor", "journalist"]),
@@ -282,7 +283,7 @@ def test_records_of_nobody_are_noticed():
     model = Profitability("journalist", benefit=100, publisher_loss=10)
     assert model.verify(published).holds
     more = pa.concat_tables([published.table] * 9)
-    forged = Published(more, published.names, flag="suppressed", population=published.population)
+    forged = Published(Rows.of(more), published.names, flag="suppressed", population=published.population)
     forged.hierarchies, forged.levels = published.hierarchies, published.levels
     assert model.verify(forged).measured == "records that the population lacks"
     assert not model.verify(forged).holds

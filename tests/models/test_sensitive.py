@@ -32,6 +32,7 @@ from veil.models import (
 )
 from veil.published.blank import shows_no_value
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 MODELS: list[Any] = [
     oracle.DistinctLDiversity("S", 2),
@@ -77,7 +78,7 @@ def test_all_small_tables_are_judged_by_the_definition(theirs: Any, missing: str
 
 def seen(*classes: list[Any]) -> Published:
     rows = [(str(at), cell) for at, cells in enumerate(classes) for cell in cells]
-    return Published(pa.table({"Q": [q for q, _ in rows], "S": [cell for _, cell in rows]}), ["Q"])
+    return Published(Rows.of(pa.table({"Q": [q for q, _ in rows], "S": [cell for _, cell in rows]})), ["Q"])
 
 
 EVERY = [

@@ -28,7 +28,7 @@ from support.judging import often, refused
 from veil import KAnonymity, Plan
 from veil.errors import InputError, ParameterError, PlanError
 from veil.models.presence import DeltaPresence, Inclusion
-from veil.models.subset import Matching, Random, Rows, Where, row_numbers, subset_of
+from veil.models.subset import Matching, Random, RowNumbers, Where, row_numbers, subset_of
 from veil.plan.prepare import prepare
 
 PEOPLE = pa.table({"age": [30, 40, 30, None, 30], "sex": ["f", "m", "f", "f", None]})
@@ -42,32 +42,32 @@ def chosen(subset: Any, table: pa.Table = PEOPLE) -> list[int]:
 
 
 def test_rows():
-    assert chosen(Rows([3, 0, 3])) == [0, 3]
-    assert Rows([1, 2]).mask(PEOPLE).dtype == bool
-    assert chosen(Rows([])) == []
+    assert chosen(RowNumbers([3, 0, 3])) == [0, 3]
+    assert RowNumbers([1, 2]).mask(PEOPLE).dtype == bool
+    assert chosen(RowNumbers([])) == []
 
 
 @pytest.mark.parametrize(
     "rows", [np.array([0, 3]), range(0, 4, 3), {3, 0}, (0, 3), pd.Series([0, 3]), pl.Series([0, 3])]
 )
 def test_any_list_of_numbers(rows):
-    assert chosen(Rows(rows)) == [0, 3]
+    assert chosen(RowNumbers(rows)) == [0, 3]
 
 
 def test_a_row_out_of_range_is_named():
-    with refused(r"`rows` of Rows should be between 0 and 4, as the table has 5 rows, not 5"):
-        Rows([1, 5, 9]).mask(PEOPLE)
+    with refused(r"`rows` of RowNumbers should be between 0 and 4, as the table has 5 rows, not 5"):
+        RowNumbers([1, 5, 9]).mask(PEOPLE)
     with refused(r"should be greater than or equal to 0, not -1"):
-        Rows([-1])
-    with refused(r"`rows.0` of Rows should be a valid integer, not '1'"):
-        Rows(["1"])
-    with refused("`rows` of Rows should be a list of row numbers, not 'age'"):
-        Rows("age")
+        RowNumbers([-1])
+    with refused(r"`rows.0` of RowNumbers should be a valid integer, not '1'"):
+        RowNumbers(["1"])
+    with refused("`rows` of RowNumbers should be a list of row numbers, not 'age'"):
+        RowNumbers("age")
 
 
 def test_many_rows_have_a_short_name():
-    assert repr(Rows([1, 2])) == "Rows([1, 2])"
-    assert repr(Rows(range(1000))) == "Rows([0, 1, 2, 3, 4, … 1000 row numbers])"
+    assert repr(RowNumbers([1, 2])) == "RowNumbers([1, 2])"
+    assert repr(RowNumbers(range(1000))) == "RowNumbers([0, 1, 2, 3, 4, … 1000 row numbers])"
 
 
 # --- by another table -----------------------------------------------------------------------------
@@ -473,12 +473,12 @@ def test_probabilities_out_of_range():
 @pytest.mark.parametrize(
     ("given_", "expected"),
     [
-        ([0, 5], Rows([0, 5])),
-        (range(3), Rows([0, 1, 2])),
-        (np.array([2, 1]), Rows([2, 1])),
-        ([True, False, True], Rows([0, 2], 3)),
-        (np.array([False, True]), Rows([1], 2)),
-        (pd.Series([False, True]), Rows([1], 2)),
+        ([0, 5], RowNumbers([0, 5])),
+        (range(3), RowNumbers([0, 1, 2])),
+        (np.array([2, 1]), RowNumbers([2, 1])),
+        ([True, False, True], RowNumbers([0, 2], 3)),
+        (np.array([False, True]), RowNumbers([1], 2)),
+        (pd.Series([False, True]), RowNumbers([1], 2)),
         ("age > 30", Where("age > 30")),
         ("name = 'a.csv' ", Where("name = 'a.csv' ")),
         ("subset.csv", Matching("subset.csv")),
@@ -496,7 +496,7 @@ def test_subset_of(given_, expected):
 
 
 def test_a_mask_of_another_length_is_refused():
-    with refused("`total` of Rows should be 5, the number of rows of the table, not 2"):
+    with refused("`total` of RowNumbers should be 5, the number of rows of the table, not 2"):
         subset_of([True, False]).mask(PEOPLE)
 
 
@@ -518,7 +518,7 @@ def test_errors_reach_the_model():
 
 
 def test_values_can_be_copied_and_compared():
-    for subset in (Rows([1, 2]), Matching("a.csv"), Where("age = 1"), Random(0.5)):
+    for subset in (RowNumbers([1, 2]), Matching("a.csv"), Where("age = 1"), Random(0.5)):
         assert copy.deepcopy(subset) == subset
         assert pickle.loads(pickle.dumps(subset)) == subset
         assert hash(subset) == hash(copy.copy(subset))
@@ -530,8 +530,8 @@ def test_values_can_be_copied_and_compared():
 @pytest.mark.parametrize(
     "subset",
     [
-        Rows([0, 2]),
-        Rows([1], 9),
+        RowNumbers([0, 2]),
+        RowNumbers([1], 9),
         Matching("a.csv"),
         Where("age = 1"),
         Random(0.5),
@@ -551,7 +551,7 @@ def test_the_schema_lists_the_forms():
     schema = TypeAdapter(DeltaPresence).json_schema()
     forms = schema["properties"]["subset"]["anyOf"]
     assert {form.get("type") for form in forms} >= {"string", "array", "null"}
-    assert set(schema["$defs"]) >= {"Rows", "Matching", "Where", "Random"}
+    assert set(schema["$defs"]) >= {"RowNumbers", "Matching", "Where", "Random"}
 
 
 def test_models_of_a_plan_share_one_subset():
@@ -565,7 +565,7 @@ def test_models_of_a_plan_share_one_subset():
     assert drawn.sample.records == int(drawn.subset.sum())
     assert drawn.sample.rows == 200
     with pytest.raises(PlanError, match="different research subsets: all models must share one"):
-        ready(Rows([1]), Rows([2]))
+        ready(RowNumbers([1]), RowNumbers([2]))
     with pytest.raises(PlanError, match=r"the research subset of DeltaPresence.* is empty"):
         ready(Where("age = 'none'"))
 

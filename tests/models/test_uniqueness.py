@@ -322,7 +322,7 @@ def test_strongest_population_uniqueness(data):
     size = data.draw(st.sampled_from([40, 41, 100, 1000, 100000]))
     published = publish(problem, levels)
     assert PopulationUniqueness.strongest(published, []) == []
-    published.people = Population(size=size)
+    published.region = Population(size=size)
     for strength in PopulationUniqueness.strongest(published, []):
         model = strength.parameter.removeprefix("threshold (").removesuffix(")")
         assert PopulationUniqueness(strength.value, size, model).verify(published).holds
@@ -339,7 +339,7 @@ def test_what_is_reported_holds_as_a_promise(sizes, others):
     """As it is, and as people read it. Zayatz's is the least double that does."""
     published = of_sizes(*sizes)
     population = sum(sizes) + others
-    published.people = Population(size=population)
+    published.region = Population(size=population)
     strengths = PopulationUniqueness.strongest(published, [])
     assert "threshold (zayatz)" in [each.parameter for each in strengths]
     for strength in strengths:
@@ -355,7 +355,7 @@ def test_what_is_reported_holds_as_a_promise(sizes, others):
 def test_the_reported_share_of_two_classes_holds():
     """11.1% by Zayatz, which the nearest double falls short of."""
     published = of_sizes(1, 2)
-    published.people = Population(size=10_000)
+    published.region = Population(size=10_000)
     values = {each.parameter: each.value for each in PopulationUniqueness.strongest(published, [])}
     assert PopulationUniqueness(values["threshold (zayatz)"], 10_000, "zayatz").verify(published).holds
     finding = PopulationUniqueness(0.11112592938352282, 10_000, "zayatz").verify(published)

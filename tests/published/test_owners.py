@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.oracle.people import worst_view
-from veil.published.owners import People, worst_counts
+from veil.published.owners import owners_shown, worst_counts
 from veil.published.table import Published
+from veil.tables.rows import Owners, Rows
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("pqrst"), st.sampled_from("ab"), st.sampled_from(["x", "y", "z", None])),
@@ -24,7 +25,11 @@ def table_of(rows: list[tuple[str, str, str | None]], *, all_rows: bool = False)
     table = pa.table(
         {"who": [w for w, _, _ in rows], "known": [k for _, k, _ in rows], "told": [t for _, _, t in rows]}
     )
-    return Published(table, ["known"], untouched=True, persons=People.of(table, "who", all_rows=all_rows))
+    return Published(
+        Rows.of(table, None, Owners.of(table, "who", "all rows" if all_rows else "one row")),
+        ["known"],
+        suppressed="none",
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -56,11 +61,9 @@ def test_all_rows_are_a_bag(rows: list[tuple[str, str, str | None]], data: st.Da
     weights = data.draw(st.lists(st.integers(1, 3), min_size=len(rows), max_size=len(rows)) | st.none())
     table = pa.table({"who": [w for w, _, _ in rows], "known": [k for _, k, _ in rows]})
     published = Published(
-        table,
+        Rows.of(table, None if weights is None else np.array(weights), Owners.of(table, "who", "all rows")),
         ["known"],
-        untouched=True,
-        weights=None if weights is None else np.array(weights),
-        persons=People.of(table, "who", all_rows=True),
+        suppressed="none",
     )
     bags: dict[str, Counter[str]] = {}
     for (who, known, _), weight in zip(rows, weights or [1] * len(rows), strict=True):
@@ -80,6 +83,6 @@ def test_the_worst_counts_of_several_classes() -> None:
 
 def test_whose_rows_are_is_read_of_pseudonyms_only() -> None:
     table = pa.table({"who": ["a", "b"]})
-    assert People.shown_by(table, "who", "pseudonym", all_rows=True) is not None
+    assert not owners_shown(table, "who", "pseudonym", "all rows").are_records
     for column, treatment in (("who", "mask"), ("who", "remove"), ("whose", "pseudonym"), (None, None)):
-        assert People.shown_by(table, column, treatment, all_rows=True) is None
+        assert owners_shown(table, column, treatment, "all rows").are_records

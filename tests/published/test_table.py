@@ -18,6 +18,7 @@ from veil.errors import InputError
 from veil.published.table import Published
 from veil.tables import read
 from veil.tables.columns import encode_columns, encode_values
+from veil.tables.rows import Rows
 
 VALUES: list[list[Any]] = [
     ["a", "b", "*", None],
@@ -63,7 +64,7 @@ def rows_of(table: pa.Table, names: list[str]) -> list[tuple[Any, ...]]:
 @given(tables(), st.booleans())
 def test_classes_and_histograms_are_what_counting_finds(table: pa.Table, untouched: bool) -> None:
     names = table.column_names[:-1]
-    published = Published(table, names, untouched=untouched)
+    published = Published(Rows.of(table), names, suppressed="none" if untouched else "by cells")
     records, whole = rows_of(table, names), rows_of(table, table.column_names)
     texts = [pa.types.is_dictionary(t) or "string" in str(t)[:12] for t in table.schema.types]
     blank = tuple("*" if text else None for text in texts)
@@ -91,8 +92,8 @@ def test_classes_and_histograms_are_what_counting_finds(table: pa.Table, untouch
 
 
 def test_zero_columns_are_one_class() -> None:
-    assert Published(pa.table({"s": ["a", "b"]}), []).sizes.tolist() == [2]
-    assert Published(pa.table({"s": pa.array([], pa.string())}), []).sizes.tolist() == []
+    assert Published(Rows.of(pa.table({"s": ["a", "b"]})), []).sizes.tolist() == [2]
+    assert Published(Rows.of(pa.table({"s": pa.array([], pa.string())})), []).sizes.tolist() == []
 
 
 def test_many_columns_with_many_values_do_not_overflow() -> None:
@@ -100,13 +101,13 @@ def test_many_columns_with_many_values_do_not_overflow() -> None:
     values = np.arange(4096)
     names = [f"c{j}" for j in range(8)]
     table = pa.table({name: np.concatenate([values, values]) for name in names})
-    assert set(Published(table, names).sizes.tolist()) == {2}
+    assert set(Published(Rows.of(table), names).sizes.tolist()) == {2}
     shifted = table.set_column(0, "c0", pa.array(np.concatenate([values, np.roll(values, 1)])))
-    assert set(Published(shifted, names).sizes.tolist()) == {1}
+    assert set(Published(Rows.of(shifted), names).sizes.tolist()) == {1}
 
 
 def test_results_are_shared_and_therefore_read_only() -> None:
-    published = Published(pa.table({"q": ["a"], "s": ["b"]}), ["q"])
+    published = Published(Rows.of(pa.table({"q": ["a"], "s": ["b"]})), ["q"])
     number, _, count = published.histograms("s")
     for array in (published.sizes, number, count):
         with pytest.raises(ValueError, match="read-only"):
@@ -127,7 +128,7 @@ def test_long_columns_are_encoded_on_threads(monkeypatch: pytest.MonkeyPatch) ->
 
 def suppressed(columns: dict[str, Any], **options: Any) -> list[bool]:
     names = [name for name in columns if name != "suppressed"]
-    return Published(pa.table(columns), names, **options).suppressed.tolist()
+    return Published(Rows.of(pa.table(columns)), names, **options).suppressed.tolist()
 
 
 def test_a_suppressed_row_shows_nothing_anywhere() -> None:
@@ -136,14 +137,14 @@ def test_a_suppressed_row_shows_nothing_anywhere() -> None:
     assert suppressed({"zip": ["*", "**", None]}) == [True, False, False]
     assert suppressed({"zip": ["*", "-", None]}, marker="-") == [False, True, False]
     assert suppressed({"zip": ["*", "-", None]}, marker=None) == [False, False, True]
-    assert suppressed({"zip": ["*"]}, untouched=True) == [False]
+    assert suppressed({"zip": ["*"]}, suppressed="none") == [False]
     categories = pa.array(["*", "x", None]).dictionary_encode()
     assert suppressed({"zip": categories}) == [True, False, False]
 
 
 def test_a_row_with_blank_quasi_identifiers_that_shows_something_is_in_a_class() -> None:
     table = pa.table({"zip": ["*", "*", "*", "1"], "disease": ["HIV", "*", None, "flu"]})
-    published = Published(table, ["zip"])
+    published = Published(Rows.of(table), ["zip"])
     assert published.suppressed.tolist() == [False, True, False, False]
     assert published.sizes.tolist() == [2, 1]
 
@@ -151,8 +152,8 @@ def test_a_row_with_blank_quasi_identifiers_that_shows_something_is_in_a_class()
 def test_of_people_everything_may_be_missing() -> None:
     """Whoever knows which rows were suppressed says so."""
     table = pa.table({"age": pa.array([None, None, 30], pa.int64())})
-    assert Published(table, ["age"]).suppressed.tolist() == [True, True, False]
-    published = Published(table, ["age"], hidden=np.array([True, False, True]))
+    assert Published(Rows.of(table), ["age"]).suppressed.tolist() == [True, True, False]
+    published = Published(Rows.of(table), ["age"], suppressed=np.array([True, False, True]))
     assert published.suppressed.tolist() == [True, False, False]
     assert published.sizes.tolist() == [1, 1]
 
@@ -181,7 +182,7 @@ def test_every_kind_of_frame_looks_the_same(frame: Callable[..., Any]) -> None:
         "zip": ["1", "1", "*", None, "*"],
         "s": ["a", "b", "*", None, "c"],
     }
-    published = Published(read(frame(columns)).table, ["age", "zip"])
+    published = Published(Rows.of(read(frame(columns)).table), ["age", "zip"])
     assert published.suppressed.tolist() == [False, False, True, False, False]
     assert published.sizes.tolist() == [2, 1, 1]
     assert published.histograms("s")[1].to_pylist() == ["a", "b", None, "c"]

@@ -44,6 +44,7 @@ from veil.risk import (
     suda,
     wildcard_risk,
 )
+from veil.tables.rows import Rows
 
 
 def same_arrays(some, others):
@@ -62,7 +63,7 @@ def test_the_whole_agrees_with_its_parts(table, threshold, untouched):
         "w", pa.array([2.0 + at % 3 for at in range(len(rows))], pa.float64())
     )
     found = analyze(made, names, threshold=threshold, population=1000, weights="w", untouched=untouched)
-    seen = Published(made, names, untouched=untouched)
+    seen = Published(Rows.of(made), names, suppressed="none" if untouched else "by cells")
     sizes = seen.sizes
     assert found.quasi_identifiers == tuple(names)
     assert found.attackers == attacker_risks(sizes, threshold)
@@ -127,7 +128,13 @@ def test_every_kind_of_table_gives_the_same(tmp_path):
     path = tmp_path / "people.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
     expected = analyze(E1, NAMES).to_dict()
-    for given_as in (pd.DataFrame(columns), pl.DataFrame(columns), path, str(path), Published(E1, NAMES)):
+    for given_as in (
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+        path,
+        str(path),
+        Published(Rows.of(E1), NAMES),
+    ):
         names = None if isinstance(given_as, Published) else NAMES
         assert analyze(given_as, names).to_dict() == expected
 
@@ -156,7 +163,7 @@ def test_the_flag_of_a_release_tells_missing_from_suppressed():
 def test_a_published_table_brings_population_and_people():
     whole = generalized(sex=True)
     some = whole.take(pa.array([0, 1, 2, 4, 6, 9]))
-    seen = Published(some, NAMES, population=whole, people=Population(size=500))
+    seen = Published(Rows.of(some), NAMES, region=Population(size=500), population=Rows.of(whole))
     found = analyze(seen, threshold=0.3)
     assert found.attackers.journalist.highest == 0.25
     assert found.population_uniques.population == 500
@@ -250,7 +257,7 @@ def test_parameters_are_checked():
     with pytest.raises(PlanError, match="`subset` should be left out"):
         analyze(E1, NAMES, subset=[0], population=E1)
     with pytest.raises(PlanError, match="`population` should be a number or a region for a published table"):
-        analyze(Published(E1, NAMES), population=E1)
+        analyze(Published(Rows.of(E1), NAMES), population=E1)
     with pytest.raises(InputError, match="is not a table"):
         analyze(object(), NAMES)
     with pytest.raises(InputError, match="lacks records"):

@@ -37,12 +37,13 @@ from veil.risk import (
 )
 from veil.risk.distribution import BINS
 from veil.risk.reidentification import exposed
+from veil.tables.rows import Rows
 
 THRESHOLDS = st.sampled_from([0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.33, 0.3333333333333333, 0.34, 0.5, 1])
 
 
 def test_reference_7_1_risks_of_the_input():
-    found = sample_risk(Published(E1, NAMES).sizes)
+    found = sample_risk(Published(Rows.of(E1), NAMES).sizes)
     assert (found.average, found.highest, found.lowest, found.uniques) == (0.9, 1, 0.5, 0.8)
 
 

@@ -17,6 +17,7 @@ from veil.published.table import Published
 from veil.risk import attribute_risks
 from veil.risk.grouping import group_records
 from veil.risk.projections import projections, subset_count
+from veil.tables.rows import Rows
 
 
 def test_reference_7_2_distinction_and_separation():
@@ -122,5 +123,5 @@ def test_columns_are_checked():
     with pytest.raises(PlanError, match="at least one column"):
         attribute_risks(seeded(5, 3, 2, 1), [])
     with pytest.raises(PlanError, match="`quasi_identifiers` should be left out for a published table"):
-        attribute_risks(Published(E1, NAMES), ["A"])
-    assert len(attribute_risks(Published(E1, NAMES), NAMES)) == 7
+        attribute_risks(Published(Rows.of(E1), NAMES), ["A"])
+    assert len(attribute_risks(Published(Rows.of(E1), NAMES), NAMES)) == 7

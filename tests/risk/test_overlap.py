@@ -18,6 +18,7 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.published.table import Published
 from veil.risk import differencing, intersection
+from veil.tables.rows import Rows
 
 FIRST = pa.table(
     {
@@ -52,7 +53,7 @@ def test_john() -> None:
 
 
 def strongest(table: pa.Table, model: type[Any]) -> dict[str, float]:
-    published = Published(table, ["zip", "age"])
+    published = Published(Rows.of(table), ["zip", "age"])
     return {each.parameter: each.value for each in model.strongest(published, ["ill"])}
 
 
@@ -64,9 +65,9 @@ def test_the_lecture_says_4_diverse_and_the_table_is_3_diverse() -> None:
 
 def test_closeness_does_not_help_john() -> None:
     for table, t in ((FIRST, 0.556), (SECOND, 0.2)):
-        found = TCloseness("ill", t).verify(Published(table, ["zip", "age"]))
+        found = TCloseness("ill", t).verify(Published(Rows.of(table), ["zip", "age"]))
         assert found.holds
-        assert not TCloseness("ill", t - 0.01).verify(Published(table, ["zip", "age"])).holds
+        assert not TCloseness("ill", t - 0.01).verify(Published(Rows.of(table), ["zip", "age"])).holds
 
 
 @needs_data

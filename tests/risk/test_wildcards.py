@@ -18,6 +18,7 @@ from veil.published.table import Published
 from veil.risk import wildcard_risk
 from veil.risk.grouping import group_records
 from veil.risk.wildcards import matches, sum_matches
+from veil.tables.rows import Rows
 
 THRESHOLDS = st.sampled_from([0, 0.051, 0.2, 0.3, 0.33, 0.3333, 0.34, 0.5, 1])
 
@@ -56,7 +57,7 @@ def local_suppression(rows: int, columns: int, share: float, seed: int) -> pa.Ta
 def test_hash_tables_find_what_comparing_rows_finds(rows, columns, share):
     """Few patterns of many rows, many patterns of few rows, and more columns than a machine word holds."""
     made = group_records(
-        Published(local_suppression(rows, columns, share, 5), [f"q{j}" for j in range(columns)])
+        Published(Rows.of(local_suppression(rows, columns, share, 5)), [f"q{j}" for j in range(columns)])
     )
     codes = np.where(made.blank, -1, made.codes).astype(np.int32)
     repeated = np.repeat(codes, made.sizes, axis=0)
@@ -86,9 +87,13 @@ def test_amounts_add_up_over_matches(table, data):
 
 def test_cells_that_cannot_hold_the_marker_are_suppressed_if_they_are_missing():
     table = pa.table({"age": [20, None, 30], "sex": ["f", "f", None]})
-    assert matches(group_records(Published(table, ["age", "sex"]))).tolist() == [2, 2, 1]
-    assert matches(group_records(Published(table, ["age", "sex"], marker=None))).tolist() == [2, 3, 2]
-    untouched = group_records(Published(table, ["age", "sex"], untouched=True), untouched=True)
+    assert matches(group_records(Published(Rows.of(table), ["age", "sex"]))).tolist() == [2, 2, 1]
+    assert matches(group_records(Published(Rows.of(table), ["age", "sex"], marker=None))).tolist() == [
+        2,
+        3,
+        2,
+    ]
+    untouched = group_records(Published(Rows.of(table), ["age", "sex"], suppressed="none"), untouched=True)
     assert matches(untouched).tolist() == [1, 1, 1]
 
 

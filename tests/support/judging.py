@@ -20,6 +20,7 @@ from veil.classes.table import roll_up
 from veil.errors import ParameterError
 from veil.models.base import PrivacyModel, Strength
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 often = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -70,10 +71,10 @@ def publish(
     columns |= {name: pc.if_else(blank, "*", cells) for name, cells in shown.items()}
     columns["suppressed"] = blank
     return Published(
-        pa.table(columns),
+        Rows.of(pa.table(columns)),
         names_of(problem),
         flag="suppressed",
-        baseline=pa.table(sensitive) if sensitive else None,
+        baseline=Rows.of(pa.table(sensitive)) if sensitive else None,
     )
 
 
@@ -82,7 +83,7 @@ def table_of(*classes: dict[str, int], baseline: dict[str, int] | None = None) -
     rows = [(str(i), value) for i, cls in enumerate(classes) for value, n in cls.items() for _ in range(n)]
     table = pa.table({"Q": [q for q, _ in rows], "S": [s for _, s in rows]})
     whole = None if baseline is None else pa.table({"S": [v for v, n in baseline.items() for _ in range(n)]})
-    return Published(table, ["Q"], baseline=whole)
+    return Published(Rows.of(table), ["Q"], baseline=None if whole is None else Rows.of(whole))
 
 
 def problem_of(*classes: dict[str, int]) -> oracle.Problem:

@@ -19,13 +19,14 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimal import Optimal
 from veil.lattice.search import Search
 from veil.models.base import PrivacyModel
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.published.table import Published
 from veil.quality import Discernibility
+from veil.tables.rows import Rows
 
 
-def subset_of(problem: oracle.Problem) -> Rows | None:
-    return None if problem.subset is None else Rows(problem.subset)
+def subset_of(problem: oracle.Problem) -> RowNumbers | None:
+    return None if problem.subset is None else RowNumbers(problem.subset)
 
 
 def publish(
@@ -46,12 +47,12 @@ def publish(
         )
     table = pa.table(columns)
     return Published(
-        table,
+        Rows.of(table),
         names,
         flag="suppressed",
-        baseline=table.drop(["suppressed"]),
-        population=population,
         members=np.isin(np.arange(len(problem.rows)), rows) if members and population is not None else None,
+        baseline=Rows.of(table.drop(["suppressed"])),
+        population=None if population is None else Rows.of(population),
     )
 
 

@@ -22,7 +22,7 @@ from veil.dp.safepub import SafePub
 from veil.errors import PlanError
 from veil.local_recoding import FastIterative
 from veil.models import DeltaPresence
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.plan.plan import Plan
 from veil.tables import read
 from veil.utility import Comparison, Utility, compare, quality_measures, utility_of
@@ -116,7 +116,7 @@ def test_a_research_subset_is_compared_with_itself():
         SICK,
         quasi_identifiers=TABLES,
         insensitive=["S"],
-        models=(KAnonymity(2), DeltaPresence(0, 1, subset=Rows(rows))),
+        models=(KAnonymity(2), DeltaPresence(0, 1, subset=RowNumbers(rows))),
         suppression_limit=1.0,
         order="input",
     ).search.apply((1, 0, 1))
@@ -128,7 +128,7 @@ def test_a_research_subset_is_compared_with_itself():
         SICK,
         quasi_identifiers=TABLES,
         insensitive=["S"],
-        models=(KAnonymity(2), DeltaPresence(0, 1, subset=Rows(rows))),
+        models=(KAnonymity(2), DeltaPresence(0, 1, subset=RowNumbers(rows))),
         suppression_limit=1.0,
         suppressed_rows="drop",
         order="input",

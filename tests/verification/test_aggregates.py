@@ -12,6 +12,7 @@ import pytest
 
 from veil import KAnonymity, Plan
 from veil.published.table import Published
+from veil.tables.rows import Rows
 from veil.verification.aggregates import verify_aggregates
 
 
@@ -20,7 +21,7 @@ def wrong(how: str, before: Any, shown: Any, classes: str = "xxxx", hidden: tupl
     labels = pa.table({"G": list(classes)})
     gone = np.isin(np.arange(len(classes)), hidden)
     published = Published(
-        labels.append_column("A", pa.array(shown) if isinstance(shown, list) else shown), ["G"]
+        Rows.of(labels.append_column("A", pa.array(shown) if isinstance(shown, list) else shown)), ["G"]
     )
     plan = Plan({"G": "identity"}, KAnonymity(1), microaggregated={"A": how})
     (found,) = verify_aggregates(pa.table({"A": before}), labels, published, plan, gone)

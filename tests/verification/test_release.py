@@ -23,8 +23,9 @@ from veil.api.release import Release
 from veil.errors import VerificationError
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
+from veil.tables.rows import Rows
 from veil.verification.outcome import verify_outcome
-from veil.verification.release import verify_release
+from veil.verification.release import rows_of, verify_release
 
 PEOPLE: dict[str, list[Any]] = {
     "name": ["Ann", "Bob", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal"],
@@ -53,7 +54,7 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
     """Verify a table that claims to be a release."""
     prepared = release.outcome.prepared
     arguments: dict[str, Any] = {
-        "original": prepared.table,
+        "before": rows_of(prepared.table, None, release.plan),
         "released": release.arrow if table is None else table,
         "plan": release.plan,
         "levels": release.transformation,
@@ -209,10 +210,10 @@ def test_not_a_number_equals_itself() -> None:
     before = made.outcome.prepared.table.append_column("cost", costs)
     after = made.arrow.append_column("cost", costs)
     plan = Plan(**(PLAN | {"insensitive": ["visit", "cost"]}))
-    assert not broken(check(made, after, original=before, plan=plan))
+    assert not broken(check(made, after, before=Rows.of(before), plan=plan))
     for cells in ([1.5, None, None], [1.5, float("nan"), float("nan")], [float("nan"), float("nan"), None]):
         changed = with_column(after, "cost", [*cells, *costs.to_pylist()[3:]])
-        assert broken(check(made, changed, original=before, plan=plan)) == [
+        assert broken(check(made, changed, before=Rows.of(before), plan=plan)) == [
             "BROKEN: column 'cost' is blank where records are suppressed, and otherwise unchanged (found: different)"
         ]
 
@@ -412,7 +413,7 @@ def test_a_flag_that_is_gone(flagged: Release) -> None:
 def test_a_value_that_the_hierarchy_does_not_know(release: Release) -> None:
     """The original is not what the hierarchies were made for: nothing may slip through as it is."""
     original = with_cell(release.outcome.prepared.table, "age", 0, 99)
-    found = broken(check(release, with_cell(release.arrow, "age", 0, "99"), original=original))
+    found = broken(check(release, with_cell(release.arrow, "age", 0, "99"), before=Rows.of(original)))
     assert "BROKEN: column 'age' is generalized to level 1 (found: 1 cells differ)" in found
 
 

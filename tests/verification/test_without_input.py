@@ -27,6 +27,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report import check_certificate
 from veil.report.certificate.disclosed_input import tellable_input
+from veil.tables.rows import Rows
 from veil.verification.without_input import Input, verify_from_outside
 
 PLAN = Plan({"age": "suppression"}, KAnonymity(2), sensitive=["illness"])
@@ -148,9 +149,9 @@ def test_closeness_is_judged_where_the_table_shows_every_record() -> None:
 
 
 def test_without_knowing_more_rows_are_taken_for_people() -> None:
-    (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input())
+    (found,) = verify_from_outside(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input())
     assert (found.promise, found.verdict) == ("2-anonymity", "holds")
-    (found,) = verify_from_outside(Published(TABLE, ["age"]), [KAnonymity(2)], Input(several=True))
+    (found,) = verify_from_outside(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input(several=True))
     assert (found.promise, found.verdict) == ("2-anonymity, counting people", "not checked")
 
 

@@ -19,15 +19,15 @@ from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
-from veil.plan.owners import number_people
+from veil.plan.owners import owners_of
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
 from veil.population import population_of
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.risk import Repeated, Risk, find_repeats, sample_risk
 from veil.tables import Format, Source
+from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 
 
@@ -117,24 +117,18 @@ def assess(
         raise PlanError(
             f"the research subset {chosen} is empty: it should select at least one row of the table"
         )
+    rows = Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
     published = Published(
-        table if mask is None else table.filter(pa.array(mask)),
+        rows if mask is None else rows.take(mask),
         columns,
         marker=marker,
-        weights=weights if weights is None or mask is None else weights[mask],
-        population=None if mask is None else table.select([*columns, *attributes]),
-        population_weights=weights,
         members=mask,
         hierarchies={
             name: _build_hierarchy(table[name], each, name, weights)
             for name, each in (hierarchies or {}).items()
         },
-        people=None if population is None else population_of(population),
-        persons=None
-        if person is None
-        else People(
-            number_people(table[person], person, weights, published=True), all_rows=knows == "all rows"
-        ),
+        region=None if population is None else population_of(population),
+        population=None if mask is None else rows.showing(table.select([*columns, *attributes])),
     )
     strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
     if repeated is None:
@@ -146,10 +140,10 @@ def _strongest(
     model: type[PrivacyModel], published: Published, attributes: Sequence[str]
 ) -> Sequence[Strength]:
     """Ask a model; where people may have several rows, as far as it can count them."""
-    persons = published.persons
-    if persons is None:
+    owners = published.rows.owners
+    if owners.are_records:
         return model.strongest(published, attributes)
-    if not _counts(model, all_rows=persons.all_rows):
+    if not _counts(model, all_rows=owners.know_all_rows):
         return []
     # A model that reads one value of each person says nothing of those who show two.
     read = model.views[0]

@@ -59,7 +59,7 @@ def attacks_on(
             origins=made.origins[shown],
             hierarchies=made.hierarchies,
             marker=made.marker,
-            person=outcome.person_column if outcome.persons is not None else None,
+            person=None if outcome.before.owners.are_records else outcome.person_column,
             seed=seed,
             progress=told,
         )
@@ -72,19 +72,20 @@ def _secrets(outcome: Outcome) -> list[str]:
 def _half(outcome: Outcome, seed: int) -> NDArray[np.bool_]:
     """Draw half of the people: all rows of a person are in, or none."""
     rng = np.random.default_rng(seed)
-    if outcome.persons is None:
+    owners = outcome.before.owners.codes
+    if owners is None:
         chosen = np.zeros(outcome.original.num_rows, np.bool_)
         chosen[rng.permutation(chosen.size)[: (chosen.size + 1) // 2]] = True
         return chosen
-    everybody = np.unique(outcome.persons.codes)
-    return np.isin(outcome.persons.codes, rng.permutation(everybody)[: (everybody.size + 1) // 2])
+    people = np.unique(owners)
+    return np.isin(owners, rng.permutation(people)[: (people.size + 1) // 2])
 
 
 def _made_again(
     outcome: Outcome, members: pa.Table, told: Progress, cancel: Callable[[], bool] | None
 ) -> Outcome:
     """Do to fewer people what was done to all of them."""
-    person = outcome.person_column if outcome.persons is not None else None
+    person = None if outcome.before.owners.are_records else outcome.person_column
     plan = outcome.plan
     if plan is None:
         return mask(members, outcome.methods, person=person, progress=told).outcome

@@ -22,12 +22,13 @@ from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
 from veil.plan.linked_tables import Stacked, stack
-from veil.plan.owners import number_people
-from veil.plan.plan import ASK, Knows, Plan
+from veil.plan.owners import owners_of
+from veil.plan.plan import ASK, Plan
 from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
 from veil.tables.formats import format_of
+from veil.tables.rows import Knows
 
 if TYPE_CHECKING:
     from veil.published.table import Published
@@ -234,8 +235,8 @@ def count_combinations(
     """
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
-    from veil.published.owners import People
     from veil.published.table import Published
+    from veil.tables.rows import Rows
 
     repeats.check_people(relation, person)
     whose = None if person in (None, ASK) else person
@@ -246,18 +247,13 @@ def count_combinations(
         if pa.types.is_boolean(source.dictionary(name).type)
     ]
     everybody = people if isinstance(people, pa.Table) else None
+    owners = owners_of(source.table, whose, source.weights, knows, published=True)
     published = Published(
-        source.table,
+        Rows.of(source.table, source.weights, owners),
         list(columns),
         marker=marker,
         flag=flags[0] if flags else None,
-        untouched=untouched,
-        weights=source.weights,
-        population=everybody,
-        persons=None
-        if whose is None
-        else People(
-            number_people(source.table[whose], whose, source.weights, published=True), knows == "all rows"
-        ),
+        suppressed="none" if untouched else "by cells",
+        population=None if everybody is None else Rows.of(everybody),
     )
     return published, None if everybody is not None else people

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from veil.api.anonymize import anonymize
 from veil.api.policy_table import (
-    RowNumbers,
+    Integers,
     copies_of,
     distributions_of,
     groups_of,
@@ -30,7 +30,7 @@ from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import Inclusion, KAnonymity, PrivacyModel
 from veil.models.sensitive import SensitiveModel
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.outcome.outcome import Outcome, without_columns
 from veil.plan.plan import ASK
 from veil.policy.account import Account
@@ -61,7 +61,7 @@ class Linked(NamedTuple):
 
     names: list[str]
     number: dict[str, int]
-    policy: RowNumbers
+    policy: Integers
 
 
 @dataclasses.dataclass
@@ -155,7 +155,7 @@ class PolicyRun:
         )
         return release, account
 
-    def _under(self, rows: RowNumbers) -> tuple[list[str], RowNumbers]:
+    def _under(self, rows: Integers) -> tuple[list[str], Integers]:
         """Return the policies of some rows, and which of them each row is under."""
         present, codes = np.unique(self.linked.policy[rows], return_inverse=True)
         return [self.linked.names[at] for at in present.tolist()], codes.astype(np.int64)
@@ -225,7 +225,7 @@ class PolicyRun:
         copies: Mapping[str, str],
         lifted: Mapping[str, CoarsenedColumn],
         models: tuple[PrivacyModel, ...],
-        subset: Rows | None,
+        subset: RowNumbers | None,
     ) -> Release:
         known = [name for name, role in roles.items() if role == "QID"]
         if not known:
@@ -329,7 +329,7 @@ class PolicyRun:
         self,
         reasons: Mapping[str, int],
         names: list[str],
-        codes: RowNumbers,
+        codes: Integers,
         joined: list[Joined],
         found: Substitution,
         roles: Mapping[str, str],
@@ -337,7 +337,7 @@ class PolicyRun:
         lifted: Mapping[str, CoarsenedColumn],
         notes: list[str],
         release: Release,
-        rows: RowNumbers,
+        rows: Integers,
     ) -> Account:
         number = {name: at for at, name in enumerate(names)}
         counts = np.bincount(codes, minlength=len(names))
@@ -374,7 +374,7 @@ class _Spoken:
 
     copies: Mapping[str, str]
     hierarchies: Mapping[str, Any]
-    subset: Rows | None
+    subset: RowNumbers | None
     worst: frozenset[str]
 
     def model(self, asked: Requirement) -> PrivacyModel:

@@ -14,7 +14,7 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import PrivacyModel
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.policy.combined import Joined, Terms, join_pseudonyms, strictest_group
 from veil.policy.elements import PseudonymizationMethod
 from veil.policy.personal_minimum import CoarsenedColumn
@@ -25,7 +25,7 @@ from veil.tables.columns import encode_values, is_text, replace_column
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_text
 
-RowNumbers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 def groups_of(terms: list[Terms]) -> dict[str, str]:
@@ -47,7 +47,7 @@ def tell_absent(groups: Mapping[str, str], columns: list[str]) -> list[str]:
 
 
 def only_listed(
-    table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: RowNumbers
+    table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: Integers
 ) -> tuple[pa.Table, dict[str, int]]:
     """Keep the columns that some policy lists, and of each record those that its own lists.
 
@@ -68,7 +68,7 @@ def pseudonymize(
     table: pa.Table,
     names: list[str],
     terms: list[Terms],
-    codes: RowNumbers,
+    codes: Integers,
     make: Callable[[PseudonymizationMethod, str], Pseudonyms],
 ) -> tuple[pa.Table, dict[str, str | None], pa.Table | None]:
     """Replace names by pseudonyms. Also return the column that holds those of each, and the mapping if it is kept."""
@@ -191,7 +191,7 @@ def with_others(
     population: pa.Table | None,
     known: Sequence[str],
     person: str | None,
-) -> tuple[pa.Table, Rows]:
+) -> tuple[pa.Table, RowNumbers]:
     """Put the people below the table that it was chosen from, and say which rows are released.
 
     The population does not tell which of its records are one person's, so nobody may have several: records would count as
@@ -218,4 +218,4 @@ def with_others(
                 "many others look like them. List it in every policy, or leave those records out"
             )
     table = below(table, others_of(everything, population, known))
-    return table, Rows(tuple(range(everything.num_rows)), table.num_rows)
+    return table, RowNumbers(tuple(range(everything.num_rows)), table.num_rows)

@@ -96,7 +96,7 @@ def _finding(published: Published, model: PrivacyModel) -> Finding:
 
 
 def _impossible(published: Published, model: PrivacyModel) -> Iterator[str]:
-    people = published.records if published.persons is None else published.persons.number
+    people = published.rows.people
     k, values = getattr(model, "k", None), getattr(model, "l", None)
     if (
         isinstance(k, int)
@@ -104,7 +104,7 @@ def _impossible(published: Published, model: PrivacyModel) -> Iterator[str]:
         and getattr(model, "population", None) is None
         and k > people
     ):
-        who = plural(people, "record") if published.persons is None else plural(people, "person", "people")
+        who = published.rows.spell(people)
         yield f"the table has {who}, and groups of {k} are asked for"
     for name in model.attribute_names if values is not None else ():
         different = pc.count_distinct(published.table[name], mode="only_valid").as_py()

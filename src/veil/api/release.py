@@ -164,14 +164,14 @@ class Release:
     @property
     def people(self) -> int | None:
         """Number of people that went in, where people may have several rows; None if every record is a person."""
-        persons = self.outcome.persons
-        return None if persons is None else persons.number
+        before = self.outcome.before
+        return None if before.owners.are_records else before.people
 
     @property
     def people_suppressed(self) -> int | None:
         """Number of people who lose a row, where people may have several."""
-        persons, hidden = self.outcome.persons, self.outcome.hidden
-        return None if persons is None or hidden is None else persons.lost(hidden)
+        before, hidden = self.outcome.before, self.outcome.hidden
+        return None if before.owners.are_records or hidden is None else before.people_in(hidden)
 
     @property
     def suppressed(self) -> int:

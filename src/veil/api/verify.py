@@ -16,10 +16,11 @@ from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.published.flag import find_flag
 from veil.published.linked_tables import free_label, joined_view
-from veil.published.owners import People
+from veil.published.owners import owners_shown
 from veil.published.table import Published
 from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import Format, Source
+from veil.tables.rows import Rows
 from veil.verification.foreign_table import look_at
 from veil.verification.outcome import verify_outcome
 from veil.verification.release import verify_roles
@@ -121,7 +122,7 @@ def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verificatio
     )
     looked = {name: look_at(each) for name, each in opened.items()}
     findings = [
-        *verify_from_outside(published, plan.models, Input(several=published.persons is None)),
+        *verify_from_outside(published, plan.models, Input(several=published.rows.owners.are_records)),
         *(_of(name, found) for name, table in tables.items() for found in verify_roles(table, plan)),
         verify_columns(columns, plan, None),
         nobody,
@@ -160,13 +161,12 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
     person = plan.person_column
     treatment = None if person is None else plan.identifying[person]
     published = Published(
-        table,
+        Rows.of(table, found.weights, owners_shown(table, person, treatment, plan.knows)),
         list(plan.roles["quasi-identifying"]),
         marker=plan.marker,
         flag=flag,
-        untouched=plan.suppressed_rows == "keep cells",  # of which every row is judged
-        weights=found.weights,
-        persons=People.shown_by(table, person, treatment, all_rows=plan.knows == "all rows"),
+        # Where suppressed records keep some cells, every row is judged.
+        suppressed="none" if plan.suppressed_rows == "keep cells" else "by cells",
     )
     forms, beside = look_at(found)
     findings = [

@@ -1,4 +1,4 @@
-"""Encoding: every attribute becomes small integer codes packed into machine words, every hierarchy maps."""
+"""Encoding: attributes as small integer codes packed into machine words, hierarchies as maps of codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Levels = tuple[int, ...]
 
 
 class Encoding:
-    """How the quasi-identifiers are packed, and what generalizing each of them does to the packed bits.
+    """Packing of the quasi-identifiers, and the bits that generalizing each of them flips.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Encoding:
     offsets, changes
         `changes[offsets[j, from, to] + code]` are the bits to flip in the word of attribute j.
     value_starts : int64 array (attributes, levels + 1)
-        Where the values of attribute j on a level begin in an array with room for all values of all levels.
+        Position of the first value of an attribute on a level, in an array of all values of all levels.
     """
 
     def __init__(self, names: Sequence[str], hierarchies: Sequence[Hierarchy]) -> None:
@@ -49,17 +49,17 @@ class Encoding:
 
     def class_without_information(self, levels: Levels, keys: Words) -> int:
         """Return the class whose every label is `*`, or -1."""
-        wanted = [0] * self.words
+        root_key = [0] * self.words
         for (word, shift, _), hierarchy, level in zip(self.layout, self.hierarchies, levels, strict=True):
             if ROOT not in hierarchy.labels[level]:
                 return -1
-            wanted[word] |= hierarchy.labels[level].index(ROOT) << int(shift)
-        match = np.logical_and.reduce([key == np.uint64(w) for key, w in zip(keys, wanted, strict=True)])
-        found = np.flatnonzero(match)
-        return int(found[0]) if found.size else -1
+            root_key[word] |= hierarchy.labels[level].index(ROOT) << int(shift)
+        match = np.logical_and.reduce([key == np.uint64(w) for key, w in zip(keys, root_key, strict=True)])
+        positions = np.flatnonzero(match)
+        return int(positions[0]) if positions.size else -1
 
     def _lay_out(self) -> int:
-        """Assign each attribute a bit field. Fields do not straddle words. Return the number of words."""
+        """Assign each attribute a bit field within one word. Return the number of words."""
         word = shift = 0
         for j, hierarchy in enumerate(self.hierarchies):
             # A coarser level never has more labels than a finer one, so level 0 decides the width.

@@ -1,12 +1,12 @@
-"""The compiled kernels: everything that loops over rows or classes.
+"""Compiled kernels: everything that loops over rows or classes.
 
-They are ordinary Python functions compiled by Numba. They release the interpreter lock, so disjoint parts
-of a search run on threads. All of them visit classes in order of first appearance in the table and keep
-that order, so that sums of floats never depend on the path by which a class table was derived.
+They are Python functions compiled by Numba that release the interpreter lock, so that disjoint parts of a
+search run on threads. All visit classes in order of first appearance in the table and keep that order, so
+that sums of floats never depend on the path by which a class table was derived.
 
-A packed key is one machine word for each entry of the tuple `keys`, and a measure is one number a class for
-each entry of the tuple `measures`: Numba compiles the same source once for each tuple length, so the usual
-case (one word, one measure) pays nothing for the general one.
+A packed key has one machine word in each entry of the tuple `keys`, and a class one number in each entry of
+the tuple `measures`. Numba compiles the source once for each tuple length, so the usual case (one word, one
+measure) pays nothing for the general one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def group(
     attributes = layout.shape[0]
     words = len(keys)
     tail = words - 1
-    # Only the attributes that move, word by word.
+    # Collect the attributes whose level changes, word by word, and the size of the generalized domain.
     shifts = np.empty(attributes, np.int64)
     masks = np.empty(attributes, np.int64)
     flips = np.empty(attributes, np.int64)
@@ -75,6 +75,7 @@ def group(
             moving += 1
         for w in range(layout[j, 0], words):
             stops[w] = moving
+    # Empty a hash table of at most half as many keys as slots.
     rows = keys[0].size
     bits = 1
     while (1 << bits) < 2.0 * rows and (1 << bits) < 2.0 * domain:
@@ -85,6 +86,7 @@ def group(
     remember = groups.size > 0
     count = 0
     for i in range(rows):
+        # Generalize the key word by word, and hash it.
         mixed = np.uint64(0)
         value = np.uint64(0)
         f = 0
@@ -94,47 +96,48 @@ def group(
                 code = np.int64((old >> np.uint64(shifts[f])) & np.uint64(masks[f]))
                 value ^= changes[flips[f] + code]
                 f += 1
-            if w < tail:  # The candidate's leading words wait one past the groups found so far.
+            if w < tail:  # The candidate's leading words are stored one past the last group.
                 out_keys[w][count] = value
                 mixed = (mixed ^ value) * np.uint64(0x9E3779B97F4A7C15)
                 mixed ^= mixed >> np.uint64(32)
         slot = np.int64(((mixed ^ value) * np.uint64(0x9E3779B97F4A7C15)) >> down)
+        # Find the group of the key, or open one, and add the measures.
         while True:
-            found = np.int64(slots[slot])
-            if found < 0:
-                found = np.int64(count)
-                slots[slot] = found
-                out_keys[tail][found] = value
+            slot_group = np.int64(slots[slot])
+            if slot_group < 0:
+                slot_group = np.int64(count)
+                slots[slot] = slot_group
+                out_keys[tail][slot_group] = value
                 for q in range(len(measures)):
-                    out_measures[q][found] = measures[q][i]
+                    out_measures[q][slot_group] = measures[q][i]
                 count += 1
                 break
-            same = out_keys[tail][found] == value
+            same = out_keys[tail][slot_group] == value
             for w in range(tail):
-                same &= out_keys[w][found] == out_keys[w][count]
+                same &= out_keys[w][slot_group] == out_keys[w][count]
             if same:
                 for q in range(len(measures)):
-                    out_measures[q][found] += measures[q][i]
+                    out_measures[q][slot_group] += measures[q][i]
                 break
             slot = (slot + 1) & last
         if remember:
-            groups[i] = found
+            groups[i] = slot_group
     return count
 
 
 FEW = 8
-"""Entries of a value, on average, below which it pays to look at entries one by one, not value by value."""
+"""Mean number of entries of a value below which a loop over entries is faster than one over values."""
 
 
 @kernel
 def merge_histogram(
     groups: NDArray[np.int32], sizes: NDArray[np.int64], smallest: int, histogram: Entries, out: Entries
 ) -> None:
-    """Add up the histogram of classes that became one group, for groups of at least `smallest` records.
+    """Add up the histograms of classes that became one group, for groups of at least `smallest` records.
 
     Histograms are stored value by value: value v occurs `counts[e]` times in class `classes[e]` for the
     entries e from `starts[v]` to `starts[v + 1]`. Groups therefore see their values in ascending order, and
-    nothing needs sorting. `out` has room for one entry more; the last one takes what nobody asks for.
+    nothing needs sorting. `out` has room for one entry more, which takes the counts of smaller groups.
     """
     starts, classes, counts = histogram
     newest = np.empty(sizes.size, np.int32)  # entry of each group
@@ -162,7 +165,7 @@ def _merge_entries(
     newest: NDArray[np.int32],
     out: Entries,
 ) -> None:
-    """Add up a histogram without branching on which value an entry is of: no processor could predict that."""
+    """Add up a histogram without branching on the value of an entry, which no processor could predict."""
     begins = np.zeros(classes.size + 1, np.uint8)  # whether an entry is the first of its value
     for value in range(starts.size - 1):
         begins[starts[value]] = 1
@@ -177,7 +180,7 @@ def _merge_entries(
             filled = _add_entry(groups[np.uint32(classes[e])], counts[e], first, filled, newest, out)
     place += 1
     out_starts[place] = filled
-    # Values without entries, which were passed over, begin where the next one does.
+    # Values without entries, which the loop skipped, begin where the next value does.
     for value in range(starts.size - 1, -1, -1):
         if value < starts.size - 1 and starts[value] < starts[value + 1]:
             place -= 1
@@ -190,9 +193,9 @@ def _merge_entries(
 def _add_entry(
     group: int, count: int, first: int, filled: int, newest: NDArray[np.int32], out: Entries
 ) -> int:
-    """Count some records of a group with the value whose entries begin at `first`. Return the number of entries.
+    """Count records of a group with the value whose entries begin at `first`. Return the number of entries.
 
-    Without branching on whether the group has been met before, for the same reason.
+    There is no branch on whether the group already has an entry, for the same reason.
     """
     _, out_classes, out_counts = out
     g = np.uint32(group)
@@ -212,12 +215,12 @@ def tally(
     rejected: NDArray[np.uint8],
     out: NDArray[np.int64],
 ) -> None:
-    """Sum up what every quality model and every bound needs to know about the classes of one node.
+    """Compute the sums that quality models and bounds read from the classes of one node.
 
     `out` receives: classes, kept classes, suppressed records, the sum of squared sizes, and the same over
-    kept classes. Classes without relevant records do not exist for anyone.
+    kept classes. Classes without relevant records are ignored.
     """
-    classes = kept = suppressed = squares = kept_squares = 0
+    classes = kept_classes = suppressed = squares = kept_squares = 0
     for i in range(counts.size):
         size = counts[i]
         if size == 0:
@@ -227,10 +230,10 @@ def tally(
         if rejected[i]:
             suppressed += size
         else:
-            kept += 1
+            kept_classes += 1
             kept_squares += size * size
     out[0] = classes
-    out[1] = kept
+    out[1] = kept_classes
     out[2] = suppressed
     out[3] = squares
     out[4] = kept_squares
@@ -240,7 +243,7 @@ def tally(
 def below(
     counts: NDArray[np.int64], smallest: int, rejected: NDArray[np.uint8], out: NDArray[np.int64]
 ) -> None:
-    """Reject every class with fewer records than `smallest`, clear the mark of every other, and `tally` them."""
+    """Reject the classes with fewer records than `smallest`, accept all others, and `tally` them."""
     for i in range(counts.size):
         rejected[i] = counts[i] < smallest
     tally(counts, rejected, out)
@@ -248,14 +251,14 @@ def below(
 
 @light_kernel
 def kept_records(counts: NDArray[np.int64], rejected: NDArray[np.uint8], out: NDArray[np.int64]) -> None:
-    """Tell how many records of each class are kept, if classes are rejected whole."""
+    """Count the records of each class that are kept, if classes are rejected whole."""
     for i in range(counts.size):
         out[i] = 0 if rejected[i] else counts[i]
 
 
 @light_kernel
 def total(numbers: NDArray[np.int64]) -> int:
-    """Add up."""
+    """Return the sum."""
     return int(numbers.sum())
 
 
@@ -272,7 +275,7 @@ def value_counts(
 ) -> None:
     """Count the records of the classes with a mark by generalized value of each attribute.
 
-    The counts of attribute j stand from `starts[j, levels[j]]` on; only that stretch is touched.
+    The counts of attribute j begin at `starts[j, levels[j]]`; the rest of `out` is not touched.
     """
     attributes = layout.shape[0]
     for j in range(attributes):
@@ -289,7 +292,7 @@ def value_counts(
 def subtract_from(
     totals: NDArray[np.int64], levels: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Turn the counts that `value_counts` has made into those of all other records."""
+    """Turn the counts of `value_counts` into those of all other records."""
     for j in range(levels.size):
         for u in range(starts[j, levels[j]], starts[j, levels[j] + 1]):
             out[u] = totals[u] - out[u]
@@ -304,11 +307,11 @@ def room(
     sums: NDArray[np.int64],
     parts: NDArray[np.int64],
 ) -> int:
-    """Bound the classes of at least `smallest` records at any node between two others.
+    """Bound the number of classes of at least `smallest` records at any node between two others.
 
-    `counts` are the classes of the lower node and `groups` tells which class of the upper node each is part
-    of. A class in between that is large enough either contains a class that already is, or consists of two
-    or more smaller ones that lie in the same class of the upper node.
+    `counts` are the class sizes of the lower node, `groups` the class of the upper node that each is part of.
+    A large enough class in between either contains one of the lower node that already is, or consists of two
+    or more smaller ones in the same class of the upper node.
     """
     sums[:group_count] = 0
     parts[:group_count] = 0

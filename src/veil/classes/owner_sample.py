@@ -1,21 +1,21 @@
-"""The sample as privacy models see it where a person may have several rows: a record is a person.
+"""The sample counted in owners, as privacy models read it where an owner may have several rows.
 
-A person votes once in each class. Who has several values of a sensitive attribute there could vote for any of them: a
-view of a class takes one value of each person, and a class is safe only if no view of it breaks the model. What a model
-reads stands for all views (`View`):
+An owner counts once in each class, for any of their values of a sensitive attribute there: a view of a class
+takes one value of each owner, and a class is safe only if no view of it breaks the model. Models read
+histograms that bound all views (`View`):
 
-* "worst" is a histogram that every view is at least as even as. With the people c_v who show a value v, in descending
-  order, and n people in all: (c_1, min(c_2, n - c_1), …). The largest i counts of a view have at most as many people as
-  show one of its i values, so that their sum is at most that of these. A model that only gets harder to fulfil as counts
-  move from rare values to frequent ones holds for all views if it holds for this.
-* "most" counts everybody who shows a value: the largest count that a view has of it, for models that limit that. So it
-  is for a model that only gets harder to fulfil as any count grows and the size of the class stays.
-* "sure" counts those who show no other value: the smallest count that a view has. "fewest" is the same, but one where there
-  is nobody: the smallest of those views that have the value. Both are for models that limit counts from below.
-* "lowest" and "highest" take everybody's first or last value: what a view has up to any value lies between the two.
-* "one value" is the histogram itself, of classes in which nobody shows two values. The others are rejected.
+* "worst": a histogram that every view is at least as even as. With c_v owners who show value v, in descending
+  order, and n owners in all, it is (c_1, min(c_2, n - c_1), …). The largest i counts of a view have at most
+  as many owners as show one of its i values, so their sum is at most the sum of these. A model that only gets
+  harder to fulfil as counts move from rare to frequent values holds for all views if it holds for this one.
+* "most": all owners who show a value, its largest count in any view, for models that only get harder to
+  fulfil as a count grows while the size of the class stays.
+* "sure": the owners who show no other value, its smallest count in any view. "fewest" is the same, but at
+  least one: the smallest count in the views with the value. Both are for models that bound counts from below.
+* "lowest", "highest": first or last values of owners, whose cumulative counts enclose those of any view.
+* "one value": the histogram of classes in which no owner shows two values. Other classes are rejected.
 
-Where everybody has one value, all are the same.
+If each owner has one value, all of them are the same.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from veil.classes.table import ClassTable, Histogram
 
 
 class OwnerSample(Sample):
-    """A sample whose records are people. It reads tables that `count_owners` makes."""
+    """A sample whose records are owners. It reads the tables of `count_owners`."""
 
     def __init__(self, sample: Sample, persons: Persons, view: View = "one value") -> None:
         self.sample, self.persons, self.view = sample, None, view
-        self.voters = persons
+        self.owners = persons
         self.encoding = sample.encoding
         self.attributes = sample.attributes
         self.microaggregated = ()
         self.has_subset = False
         self.baseline = None if sample.baseline is None else by_owner(sample.baseline, view)
-        self.records = self.everybody = persons.number
+        self.records = self.population_size = persons.number
         self.rows = sample.rows
         self.table = count_owners(sample.table, persons)
         self.row_class = sample.row_class
@@ -53,24 +53,24 @@ class OwnerSample(Sample):
 
     @property
     def entries(self) -> int:
-        """People in classes: each counts in every class that they have a row in."""
+        """Bound on the sum of all class sizes: an owner counts in every class that has a row of theirs."""
         return max(self.records, self.rows)
 
     def histogram(self, table: ClassTable, name: str) -> Histogram:
-        """How many people of each class are taken to show each value."""
+        """Histogram of owners in the view of this sample."""
         return self.read(table, name, self.view)
 
     def read(self, table: ClassTable, name: str, view: View) -> Histogram:
-        """How many people of each class are taken to show each value, in any of the ways to look at them."""
-        found: Histogram = table.histograms[len(_READ) * self._position(name) + _READ.index(view)]
-        return found
+        """Histogram of owners in any view."""
+        histogram: Histogram = table.histograms[len(_VIEWS) * self._position(name) + _VIEWS.index(view)]
+        return histogram
 
     def distribution(self, name: str) -> NDArray[np.int64]:
-        """How many people of the whole input show each value: who has two values counts for both."""
+        """Number of owners in the whole input who show each value; owners with two values count for both."""
         if self.baseline is not None:
             return self.baseline.distribution(name)
         place = self._position(name)
-        values, domain = self.voters.values[place], self.voters.domains[place]
+        values, domain = self.owners.pair_values[place], self.owners.domains[place]
         return np.bincount(values, minlength=domain).astype(np.int64)
 
     def whole_of(self, name: str) -> int:
@@ -79,14 +79,14 @@ class OwnerSample(Sample):
 
 
 def by_owner(sample: Sample, view: View = "one value") -> Sample:
-    """Return the sample that models are to see: itself, if every record is a person."""
+    """Return the sample counted in owners: itself, if every record has an owner of its own."""
     return sample if sample.persons is None else OwnerSample(sample, sample.persons, view)
 
 
 def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
-    """Return a class table counted in people: of the same classes, or with all rows known, of signatures.
+    """Return a class table counted in owners: of the same classes, or of signatures if all rows are known.
 
-    Signatures have no labels. If they are to be `ordered`, each has a key that follows from the labels of its rows.
+    Signatures have no labels. With `ordered`, the key of each follows from the labels of its rows.
     """
     people = table.people
     assert people is not None
@@ -97,17 +97,17 @@ def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) 
             *([nothing] * (len(table.keys) - 1)),
         )
         return ClassTable(
-            table.levels, keys, (people.people,), OwnerHistograms(people.shown, people.people, persons)
+            table.levels, keys, (people.people,), OwnerHistograms(people.pairs, people.people, persons)
         )
     return ClassTable(
-        table.levels, table.keys, (people.counts,), OwnerHistograms(people.shown, people.counts, persons)
+        table.levels, table.keys, (people.counts,), OwnerHistograms(people.pairs, people.counts, persons)
     )
 
 
 def _keys_of_signatures(table: ClassTable, people: OwnersBySignature) -> NDArray[np.uint64]:
-    """Number signatures by the labels that they hold and how often, so that no order of rows has a say.
+    """Hash the labels of each signature and how often each occurs, independently of the order of rows.
 
-    Two that have the same number, which hardly happens, are taken for equally good.
+    Two signatures with the same hash, which hardly happens, rank as equal.
     """
     mixed = np.zeros(len(table), np.uint64)
     for word in table.keys:
@@ -116,76 +116,76 @@ def _keys_of_signatures(table: ClassTable, people: OwnersBySignature) -> NDArray
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(32)
     times = (table.count // people.people[people.signatures]).astype(np.uint64)
-    made = np.zeros(people.people.size, np.uint64)
-    np.add.at(made, people.signatures, times * mixed)
-    return made
+    keys = np.zeros(people.people.size, np.uint64)
+    np.add.at(keys, people.signatures, times * mixed)
+    return keys
 
 
 class OwnerHistograms(Sequence[Histogram]):
-    """For each attribute, who shows what, and the worst view of it; each made when it is first asked for."""
+    """The histograms of each attribute in each view, computed when first read."""
 
-    def __init__(self, shown: tuple[ClassMembers, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
-        self.shown, self.sizes, self.persons = shown, sizes, persons
-        self.made: dict[int, Histogram] = {}
+    def __init__(self, pairs: tuple[ClassMembers, ...], sizes: NDArray[np.int64], persons: Persons) -> None:
+        self.pairs, self.sizes, self.persons = pairs, sizes, persons
+        self._histograms: dict[int, Histogram] = {}
 
     def __len__(self) -> int:
-        return len(_READ) * len(self.shown)
+        return len(_VIEWS) * len(self.pairs)
 
     def __getitem__(self, i: Any) -> Any:
-        if i not in self.made:
-            place, how = divmod(i, len(_READ))
-            self.made[i] = self._read(place, _READ[how])
-        return self.made[i]
+        if i not in self._histograms:
+            place, how = divmod(i, len(_VIEWS))
+            self._histograms[i] = self._histogram(place, _VIEWS[how])
+        return self._histograms[i]
 
-    def _read(self, place: int, view: View) -> Histogram:
-        shown = self.shown[place]
+    def _histogram(self, place: int, view: View) -> Histogram:
+        pairs = self.pairs[place]
         if view == "most":
-            return self._count(place, shown)
-        most: Histogram = self[len(_READ) * place + _READ.index("most")]
+            return self._count(place, pairs)
+        most: Histogram = self[len(_VIEWS) * place + _VIEWS.index("most")]
         if view == "one value":
             return most
         if view == "worst":
             return worst_view(most, self.sizes)
         if view in ("lowest", "highest"):
-            return self._count(place, self._at_one_end(place, shown, last=view == "highest"))
-        sure = self._count(place, self._without_choice(place, shown))
+            return self._count(place, self._extreme_values(place, pairs, last=view == "highest"))
+        sure = self._count(place, self._sole_values(place, pairs))
         return sure if view == "sure" else at_least_one(most, sure, self.sizes.size)
 
-    def _count(self, place: int, shown: ClassMembers) -> Histogram:
-        values, domain = self.persons.values[place], self.persons.domains[place]
-        return Histogram(*count_values(shown.things, shown.classes, values, domain, self.sizes.size))
+    def _count(self, place: int, pairs: ClassMembers) -> Histogram:
+        values, domain = self.persons.pair_values[place], self.persons.domains[place]
+        return Histogram(*count_values(pairs.things, pairs.classes, values, domain, self.sizes.size))
 
-    def _whose(self, place: int, shown: ClassMembers) -> NDArray[np.int64]:
-        """Number the people of classes, for each of their values there."""
-        owners = self.persons.owners[place][shown.things]
-        return shown.classes.astype(np.int64) * self.persons.everybody + owners
+    def _number_owners(self, place: int, pairs: ClassMembers) -> NDArray[np.int64]:
+        """Number the owner and class of each pair."""
+        owners = self.persons.pair_owners[place][pairs.things]
+        return pairs.classes.astype(np.int64) * self.persons.code_bound + owners
 
-    def _at_one_end(self, place: int, shown: ClassMembers, *, last: bool) -> ClassMembers:
-        """Return the first or the last value that everybody shows in a class. Entries are in the order of values."""
-        whose = self._whose(place, shown)
-        _, first = np.unique(whose[::-1] if last else whose, return_index=True)
-        chosen = np.sort(whose.size - 1 - first if last else first)
-        return ClassMembers(shown.things[chosen], shown.classes[chosen])
+    def _extreme_values(self, place: int, pairs: ClassMembers, *, last: bool) -> ClassMembers:
+        """Return the first or the last pair of each owner in a class. Pairs are in the order of values."""
+        pair_owners = self._number_owners(place, pairs)
+        _, first = np.unique(pair_owners[::-1] if last else pair_owners, return_index=True)
+        positions = np.sort(pair_owners.size - 1 - first if last else first)
+        return ClassMembers(pairs.things[positions], pairs.classes[positions])
 
-    def _without_choice(self, place: int, shown: ClassMembers) -> ClassMembers:
-        """Return what people show in classes in which they show nothing else."""
-        whose = self._whose(place, shown)
-        _, at, times = np.unique(whose, return_inverse=True, return_counts=True)
+    def _sole_values(self, place: int, pairs: ClassMembers) -> ClassMembers:
+        """Return the pairs of owners who show no other value in the class."""
+        pair_owners = self._number_owners(place, pairs)
+        _, at, times = np.unique(pair_owners, return_inverse=True, return_counts=True)
         only = times[at] == 1
-        return ClassMembers(shown.things[only], shown.classes[only])
+        return ClassMembers(pairs.things[only], pairs.classes[only])
 
 
-_READ: tuple[View, ...] = ("most", "worst", "sure", "fewest", "lowest", "highest", "one value")
-"""In which order the histograms of an attribute stand."""
+_VIEWS: tuple[View, ...] = ("most", "worst", "sure", "fewest", "lowest", "highest", "one value")
+"""The order of the histograms of an attribute."""
 
 
 def at_least_one(most: Histogram, sure: Histogram, classes: int) -> Histogram:
-    """Return the counts of those who are sure of a value; one where somebody shows it and nobody is."""
+    """Return the counts of `sure`, and one where an owner shows a value but none shows it alone."""
     counts = np.ones_like(most.counts)
     value_of = [np.repeat(np.arange(each.starts.size - 1), np.diff(each.starts)) for each in (most, sure)]
-    there, known = (v * classes + each.classes for v, each in zip(value_of, (most, sure), strict=True))
-    order = np.argsort(there)
-    counts[order[np.searchsorted(there[order], known)]] = sure.counts
+    places, sure_places = (v * classes + each.classes for v, each in zip(value_of, (most, sure), strict=True))
+    order = np.argsort(places)
+    counts[order[np.searchsorted(places[order], sure_places)]] = sure.counts
     return Histogram(most.starts, most.classes, counts)
 
 
@@ -202,9 +202,9 @@ def worst_view(histogram: Histogram, sizes: NDArray[np.int64]) -> Histogram:
     # Class by class, the most frequent value first.
     order = entries[np.lexsort((-counts[entries], classes[entries]))]
     fill_up(classes[order], counts[order], sizes, order, capped)
-    left = capped > 0
-    gone = np.concatenate([[0], np.cumsum(left)])
-    return Histogram(gone[starts].astype(np.int64), classes[left], capped[left])
+    nonzero_mask = capped > 0
+    kept_before = np.concatenate([[0], np.cumsum(nonzero_mask)])
+    return Histogram(kept_before[starts].astype(np.int64), classes[nonzero_mask], capped[nonzero_mask])
 
 
 @kernel
@@ -215,7 +215,7 @@ def fill_up(
     places: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Let each value have as many people as show it, as long as there are any left."""
+    """Give each value as many owners as show it, until all owners of the class are used up."""
     left = 0
     for t in range(classes.size):
         if t == 0 or classes[t] != classes[t - 1]:
@@ -232,9 +232,9 @@ def count_values(
     domain: int,
     number: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Count the pairs of each value in each class, value by value, as they are ordered."""
+    """Count the pairs of each value in each class. Pairs are in the order of values."""
     starts = np.zeros(domain + 1, np.int64)
-    found = np.empty(pairs.size, np.int32)
+    out_classes = np.empty(pairs.size, np.int32)
     counts = np.empty(pairs.size, np.int64)
     newest = np.full(number, -1, np.int64)
     filled = first = 0
@@ -247,42 +247,42 @@ def count_values(
         i = classes[e]
         if newest[i] < first:
             newest[i] = filled
-            found[filled] = i
+            out_classes[filled] = i
             counts[filled] = 0
             filled += 1
         counts[newest[i]] += 1
     while value < domain:
         value += 1
         starts[value] = filled
-    return starts, found[:filled].copy(), counts[:filled].copy()
+    return starts, out_classes[:filled].copy(), counts[:filled].copy()
 
 
-def tell_several_values(sample: Sample, names: Iterable[str]) -> str:
-    """Say how many people show several values of an attribute, which makes models hard to fulfil; "" if nobody does."""
-    told = ""
+def describe_several_values(sample: Sample, names: Iterable[str]) -> str:
+    """Describe how many owners show several values, which makes models hard to fulfil; "" if none does."""
+    message = ""
     for name in dict.fromkeys(names):
         if sample.persons is None:
             break
         place = sample.attributes.index(sample.attribute(name))
-        shown = np.unique(np.stack([sample.persons.codes, sample.persons.pairs[place]]), axis=1)[0]
-        several = int(np.count_nonzero(np.bincount(shown) > 1))
+        owner_codes = np.unique(np.stack([sample.persons.codes, sample.persons.pairs[place]]), axis=1)[0]
+        several = int(np.count_nonzero(np.bincount(owner_codes) > 1))
         if several:
-            told += (
+            message += (
                 f". {several} of {plural(sample.persons.number, 'person', 'people')} show several values of {name!r}, and a "
                 "class has to be safe whichever of them counts: coarser values or one row of each person would help"
             )
-    return told
+    return message
 
 
 class OneValueEach:
-    """Rejects classes in which somebody shows two values of an attribute: for models that read one value each."""
+    """Rejection of classes in which an owner shows two values, for models that read one of each."""
 
     def __init__(self, sample: Sample, attribute: str) -> None:
         self.sample, self.attribute = sample, attribute
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
-        """Reject classes of which more values are shown than there are people."""
+        """Reject classes with more pairs of owner and value than owners."""
         histogram = self.sample.histogram(table, self.attribute)
-        shown = np.zeros(len(table), np.int64)
-        np.add.at(shown, histogram.classes, histogram.counts)
-        rejected[shown > table.count] = 1
+        pair_counts = np.zeros(len(table), np.int64)
+        np.add.at(pair_counts, histogram.classes, histogram.counts)
+        rejected[pair_counts > table.count] = 1

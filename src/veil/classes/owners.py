@@ -1,9 +1,9 @@
-"""Who is in which class, where a person may have several rows: what rides along with a class table.
+"""The owners in each class of a class table, where an owner may have several rows.
 
-People do not add up when classes merge, so a table that is to be judged by people carries who they are. There are two
-ways to look at them. Whoever knows one row of a person sees the people of its class (`OwnersByClass`). Whoever knows all rows of
-a person sees those people who have the same ones: a class is then a generalized row together with the rows that its
-person has, the signature (`OwnersBySignature`).
+Numbers of owners do not add up when classes merge, so a table that is counted in owners lists them. An
+attacker who knows one row of an owner sees the owners of its class (`OwnersByClass`). An attacker who knows
+all rows of an owner sees the owners with the same rows: a class is then a generalized row together with the
+signature of its owner, which is all rows of the owner (`OwnersBySignature`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 
-EVERYBODY = np.iinfo(np.int64).max
-"""More people than any class has."""
+NO_LIMIT = np.iinfo(np.int64).max
+"""A number above the size of any class."""
 
 _BITS = 32
 _COUNT = (1 << _BITS) - 1
-"""A count beside which the number of a thing fits into a machine word."""
+"""Mask of a count that shares a machine word with the number of a thing."""
 
 Numbers = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -30,7 +30,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMembers:
-    """Which things (people, or people with one of their values) are in which classes; things in ascending order."""
+    """The classes of things (owners, or pairs of owner and value), in ascending order of things."""
 
     things: Numbers
     classes: Numbers
@@ -47,12 +47,12 @@ class ClassMembers:
         room = ClassMembers(np.empty_like(self.things), np.empty_like(self.classes))
         counts, parts = np.empty(number, np.int64), np.zeros(groups.size, np.int64)
         filled = merge_entries(
-            self.things, self.classes, groups, parts, EVERYBODY, counts, room.things, room.classes
+            self.things, self.classes, groups, parts, NO_LIMIT, counts, room.things, room.classes
         )
         return ClassMembers(room.things[:filled], room.classes[:filled])
 
     def copy(self) -> ClassMembers:
-        """The same in memory of its own."""
+        """Return a copy in memory of its own."""
         return ClassMembers(self.things.copy(), self.classes.copy())
 
     @property
@@ -62,7 +62,7 @@ class ClassMembers:
 
 
 def records_of(codes: Numbers, weights: Counts | None) -> Counts:
-    """Count the records of each person."""
+    """Count the records of each owner."""
     if weights is None:
         return np.bincount(codes).astype(np.int64)
     counts = np.zeros(int(codes.max()) + 1, np.int64)
@@ -71,15 +71,15 @@ def records_of(codes: Numbers, weights: Counts | None) -> Counts:
 
 
 def are_rows(codes: Numbers, weights: Counts | None) -> bool:
-    """Whether nobody has two records: people are rows then, and nothing has to be carried along."""
+    """Whether no owner has two records, so that records can be counted instead of owners."""
     return bool(records_of(codes, weights).max() <= 1)
 
 
 class Persons:
-    """Whom each row is about, and what of them an attacker may know: one row, or all rows.
+    """The owner of each row, and whether an attacker may know one row of an owner or all.
 
-    A pair is a person together with one of the values that a further attribute has in their rows; pairs are numbered by
-    value. `attributes` are the codes and domain sizes of these, `weights` how many records each row stands for.
+    A pair is an owner together with one of the values that a further attribute has in their rows; pairs are
+    numbered by value. `attributes` are codes and domain sizes of these, `weights` the records of each row.
     """
 
     def __init__(
@@ -92,95 +92,97 @@ class Persons:
     ) -> None:
         self.codes = codes
         self.all_rows = all_rows
-        there = records_of(codes, weights)
-        self.number = int(np.count_nonzero(there))
-        self.most = np.sort(there)[::-1]
-        """Records of each person, the most first."""
+        record_counts = records_of(codes, weights)
+        self.number = int(np.count_nonzero(record_counts))
+        self.most = np.sort(record_counts)[::-1]
+        """Records of each owner, in descending order."""
         self.pairs: list[Numbers] = []
-        """For each attribute, the pair that each row shows."""
-        self.values: list[Numbers] = []
+        """For each attribute, the pair of each row."""
+        self.pair_values: list[Numbers] = []
         """For each attribute, the value of each pair."""
-        self.owners: list[Numbers] = []
-        """For each attribute, the person of each pair."""
-        self.everybody = int(there.size)
-        """More than the number of any person."""
+        self.pair_owners: list[Numbers] = []
+        """For each attribute, the owner of each pair."""
+        self.code_bound = int(record_counts.size)
+        """A number above the code of any owner."""
         self.domains = [domain for _, domain in attributes]
         for column, _ in attributes:
-            pairs, number = np.unique(column.astype(np.int64) * there.size + codes, return_inverse=True)
+            pairs, number = np.unique(
+                column.astype(np.int64) * record_counts.size + codes, return_inverse=True
+            )
             self.pairs.append(number.astype(np.int32))
-            self.values.append((pairs // there.size).astype(np.int32))
-            self.owners.append((pairs % there.size).astype(np.int32))
+            self.pair_values.append((pairs // record_counts.size).astype(np.int32))
+            self.pair_owners.append((pairs % record_counts.size).astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnersByClass:
-    """The people of each class.
+    """The owners of each class.
 
-    A class of `enough` people is large enough for whoever asks, and stays so whatever it is merged with: nobody needs to
-    know any more who they are. So its people are not listed, and `counts` says that they are enough, not how many.
+    A class of `enough` owners is large enough for all models, and stays so in any union. Its owners are
+    therefore not listed, and its entry of `counts` is at least `enough`, but not exact.
     """
 
     counts: Counts
     entries: ClassMembers
-    shown: tuple[ClassMembers, ...]
-    """For each further attribute, which value of whom is in which class: numbers of pairs, ordered by value."""
-    enough: int = EVERYBODY
+    pairs: tuple[ClassMembers, ...]
+    """For each further attribute, the classes of its pairs."""
+    enough: int = NO_LIMIT
 
     @staticmethod
     def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OwnersByClass:
-        """Count everybody once in each class that they have rows in."""
+        """Count each owner once in each class that has a row of theirs."""
         entries = ClassMembers.of_rows(persons.codes, row_class, classes)
-        shown = tuple(ClassMembers.of_rows(each, row_class, classes) for each in persons.pairs)
-        return OwnersByClass(np.bincount(entries.classes, minlength=classes).astype(np.int64), entries, shown)
+        pairs = tuple(ClassMembers.of_rows(each, row_class, classes) for each in persons.pairs)
+        return OwnersByClass(np.bincount(entries.classes, minlength=classes).astype(np.int64), entries, pairs)
 
     @property
     def visits(self) -> int:
         """Entries to visit in a roll-up."""
-        return int(self.entries.things.size) + sum(int(each.things.size) for each in self.shown)
+        return int(self.entries.things.size) + sum(int(each.things.size) for each in self.pairs)
 
     @property
     def nbytes(self) -> int:
         """Memory that this holds."""
-        return self.counts.nbytes + self.entries.nbytes + sum(each.nbytes for each in self.shown)
+        return self.counts.nbytes + self.entries.nbytes + sum(each.nbytes for each in self.pairs)
 
     def copy(self) -> OwnersByClass:
-        """The same in memory of its own."""
-        shown = tuple(each.copy() for each in self.shown)
-        return OwnersByClass(self.counts.copy(), self.entries.copy(), shown, self.enough)
+        """Return a copy in memory of its own."""
+        pairs = tuple(each.copy() for each in self.pairs)
+        return OwnersByClass(self.counts.copy(), self.entries.copy(), pairs, self.enough)
 
     def sufficient(self, enough: int) -> OwnersByClass:
-        """List nobody of classes that have enough people."""
+        """Return the same without the owners of classes that have enough."""
         few = self.counts[self.entries.classes] < enough
         left = ClassMembers(self.entries.things[few], self.entries.classes[few])
         return OwnersByClass(self.counts, left, (), enough)
 
     def room(self) -> Scratch:
-        """Memory for any roll-up of this."""
+        """Return memory for any roll-up."""
         return Scratch(self.counts.size, self.entries.things.size)
 
     def merge(self, groups: Numbers, number: int, work: Scratch) -> OwnersByClass:
-        """The people of classes that have been merged into so many groups. They live in `work`."""
+        """Return the owners of `number` groups that classes were merged into. Their memory is `work`."""
         filled = merge_entries(
             self.entries.things, self.entries.classes, groups, self.counts, self.enough, work.counts[:number],
             work.things, work.classes,
         )  # fmt: skip
-        listed = ClassMembers(work.things[:filled], work.classes[:filled])
-        shown = tuple(each.merge(groups, number) for each in self.shown)
-        return OwnersByClass(work.counts[:number], listed, shown, self.enough)
+        entries = ClassMembers(work.things[:filled], work.classes[:filled])
+        pairs = tuple(each.merge(groups, number) for each in self.pairs)
+        return OwnersByClass(work.counts[:number], entries, pairs, self.enough)
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Tell which classes of rows are rejected, given which classes of people are."""
+        """Return which classes of rows are rejected, given which classes of owners are."""
         return rejected
 
-    def lost(self, rejected: NDArray[np.uint8]) -> int:
-        """Count the people who have a row in a rejected class."""
-        if self.enough < EVERYBODY:  # nobody else is listed, and nothing else is asked for
+    def rejected_owners(self, rejected: NDArray[np.uint8]) -> int:
+        """Count the owners of a row in a rejected class."""
+        if self.enough < NO_LIMIT:  # exactly the owners of classes that are too small are listed
             return int(count_different(self.entries.things))
-        return int(count_lost(self.entries.things, self.entries.classes, rejected))
+        return int(count_rejected(self.entries.things, self.entries.classes, rejected))
 
 
 class Scratch:
-    """Memory for the people of one roll-up."""
+    """Memory for the owners of one roll-up."""
 
     def __init__(self, classes: int, entries: int) -> None:
         self.counts = np.empty(classes, np.int64)
@@ -190,27 +192,27 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnersBySignature:
-    """The signature of each class, and the people of each signature.
+    """The signature of each class, and the number of owners of each signature.
 
-    All people of a signature have the same number of rows in a class. So the rows of a class, divided by its people,
-    tell how often it stands in the signature.
+    All owners with a signature have the same number of rows in a class: the rows of the class divided by its
+    owners.
 
-    Two signatures are the same if two sums of 64 random bits for each row are. They are drawn anew in each process, so
-    that nobody can choose rows whose sums agree by design; by chance, two of a million people's do once in 10^26 times.
-    The verifier compares the rows themselves.
+    Two signatures count as the same if two sums of 64 random bits for each row are equal. The bits are drawn
+    anew in each process, so that rows cannot be constructed whose sums agree; by chance, two of a million
+    owners' sums agree once in 10^26 times. The verifier compares the rows themselves.
     """
 
     signatures: Numbers
     people: Counts
-    shown: tuple[ClassMembers, ...]
-    """For each further attribute, which value of whom is in which signature: numbers of pairs, ordered by value."""
+    pairs: tuple[ClassMembers, ...]
+    """For each further attribute, the signatures of its pairs."""
     salts: tuple[int, int]
 
     @staticmethod
     def of_rows(
         persons: Persons, row_class: Numbers, weights: Counts | None
     ) -> tuple[OwnersBySignature, Numbers]:
-        """Return the signatures of rows, and the class of each: what it shows, divided by signature."""
+        """Return the signatures, and the class of each row: classes of equal labels, split by signature."""
         codes = persons.codes
         salts = (secrets.randbits(63), secrets.randbits(63))
         number = int(codes.max()) + 1
@@ -219,35 +221,35 @@ class OwnersBySignature:
         add_up(row_class, codes, times, np.ones(number, np.int64), salts[0], salts[1], sums)
         of_person = np.empty(number, np.int32)
         types = number_pairs(sums[0], sums[1], of_person)
-        there = np.bincount(codes, minlength=number) > 0  # in a part of a table, not everybody is
+        there = np.bincount(codes, minlength=number) > 0  # a part of a table lacks some owners
         people = np.bincount(of_person[there], minlength=types).astype(np.int64)
         where = np.empty(codes.size, np.int32)
         signature = of_person[codes]
         split = number_pairs(row_class.astype(np.uint64), signature.astype(np.uint64), where)
         signatures = np.empty(split, np.int32)
         signatures[where] = signature
-        shown = tuple(ClassMembers.of_rows(each, signature, types) for each in persons.pairs)
-        return OwnersBySignature(signatures, people, shown, salts), where
+        pairs = tuple(ClassMembers.of_rows(each, signature, types) for each in persons.pairs)
+        return OwnersBySignature(signatures, people, pairs, salts), where
 
     @property
     def visits(self) -> int:
-        """Further visits in a roll-up: each class is looked at twice."""
-        return int(self.signatures.size) + sum(int(each.things.size) for each in self.shown)
+        """Further visits in a roll-up: each class is visited twice."""
+        return int(self.signatures.size) + sum(int(each.things.size) for each in self.pairs)
 
     @property
     def nbytes(self) -> int:
-        """Memory that this holds, but for numbers of pairs, which all tables share."""
-        own = sum(each.classes.nbytes for each in self.shown)
+        """Memory that this holds, without the pairs, which all tables share."""
+        own = sum(each.classes.nbytes for each in self.pairs)
         return int(self.signatures.nbytes + self.people.nbytes + own)
 
     def copy(self) -> OwnersBySignature:
-        """The same, of which nothing lives in scratch memory."""
+        """Return this: nothing of it is in scratch memory."""
         return self
 
     def merge(self, groups: Numbers, counts: Counts) -> tuple[OwnersBySignature, Numbers]:
-        """Return the signatures of classes that have been merged into groups by what they show.
+        """Return the signatures after classes of `counts` rows were merged into groups of equal labels.
 
-        Also the class that each class, which had so many rows, goes to: its group, divided by signature.
+        Also return the new class of each class: its group, split by signature.
         """
         sums = np.zeros((2, self.people.size), np.uint64)
         add_up(groups, self.signatures, counts, self.people, self.salts[0], self.salts[1], sums)
@@ -260,16 +262,16 @@ class OwnersBySignature:
         split = number_pairs(groups.astype(np.uint64), signature.astype(np.uint64), where)
         signatures = np.empty(split, np.int32)
         signatures[where] = signature
-        # Everybody has one signature, so that nothing is counted twice.
-        shown = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.shown)
-        return OwnersBySignature(signatures, people, shown, self.salts), where
+        # Each owner has one signature, so no pair is counted twice.
+        pairs = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.pairs)
+        return OwnersBySignature(signatures, people, pairs, self.salts), where
 
     def spread(self, rejected: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Tell which classes of rows are rejected, given which signatures are: all of a person's rows, or none."""
+        """Return which classes of rows are rejected, given which signatures are."""
         return rejected[self.signatures]
 
-    def lost(self, rejected: NDArray[np.uint8]) -> int:
-        """Count the people of rejected signatures."""
+    def rejected_owners(self, rejected: NDArray[np.uint8]) -> int:
+        """Count the owners of rejected signatures."""
         return int(self.people[rejected != 0].sum())
 
 
@@ -287,16 +289,17 @@ def merge_entries(
     out_things: Numbers,
     out_classes: Numbers,
 ) -> int:
-    """Count each thing once in each group. Return the number of entries, which leave groups with enough things out.
+    """Count each thing once in each group. Return the number of entries: those of groups with too few things.
 
-    `parts` are the counts of the classes; those that have enough already are not listed among the entries.
+    `parts` are the counts of the classes; the entries list no things of classes that already have enough.
     """
-    # Which thing was last met in a group stands beside how many were, so that both are fetched at once.
+    # Begin with the classes that have enough things already.
     for g in range(counts.size):
         counts[g] = 0
     for c in range(groups.size):
         if parts[c] >= enough:
             counts[groups[c]] = max(counts[groups[c]], parts[c])
+    # Count new things. The last thing of a group shares a machine word with its count: one fetch for both.
     filled = 0
     for e in range(things.size):
         g = groups[np.uint32(classes[e])]
@@ -309,8 +312,9 @@ def merge_entries(
             filled += 1
     for g in range(counts.size):
         counts[g] &= _COUNT
-    if enough == EVERYBODY:
+    if enough == NO_LIMIT:
         return filled
+    # Drop the entries of groups that now have enough things.
     left = 0
     for e in range(filled):
         out_things[left] = out_things[e]
@@ -323,7 +327,7 @@ def merge_entries(
 def sort_by_thing(
     things: Numbers, classes: Numbers, number: int, out_things: Numbers, out_classes: Numbers
 ) -> None:
-    """Bring rows into the order of their things, by counting."""
+    """Sort rows by their things (counting sort)."""
     starts = np.zeros(number + 1, np.int64)
     for i in range(things.size):
         starts[things[i] + 1] += 1
@@ -338,28 +342,28 @@ def sort_by_thing(
 
 @kernel
 def count_different(things: Numbers) -> int:
-    """Count different things, which stand together."""
-    found = 0
+    """Count different things; equal ones are adjacent."""
+    count = 0
     for e in range(things.size):
-        found += e == 0 or things[e] != things[e - 1]
-    return found
+        count += e == 0 or things[e] != things[e - 1]
+    return count
 
 
 @kernel
-def count_lost(things: Numbers, classes: Numbers, rejected: NDArray[np.uint8]) -> int:
+def count_rejected(things: Numbers, classes: Numbers, rejected: NDArray[np.uint8]) -> int:
     """Count the things that are in a rejected class."""
-    lost = 0
+    count = 0
     last = -1
     for e in range(things.size):
         if rejected[classes[e]] and things[e] != last:
             last = things[e]
-            lost += 1
-    return lost
+            count += 1
+    return count
 
 
 @kernel
 def _mix(number: int, salt: int) -> np.uint64:
-    """64 bits of which every one depends on every bit of the number (Steele, Lea and Flood 2014)."""
+    """Return 64 bits, each of which depends on every bit of the number (Steele, Lea and Flood 2014)."""
     z = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -376,7 +380,7 @@ def add_up(
     other: int,
     sums: NDArray[np.uint64],
 ) -> None:
-    """Add up random bits of the groups that each owner has, each as often as one of its people has it."""
+    """Add up the random bits of the groups of each signature, each as often as one of its owners has it."""
     for i in range(groups.size):
         owner = owners[i]
         times = np.uint64(counts[i] // people[owner])
@@ -400,15 +404,15 @@ def number_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64], numbers:
         mixed = (mixed ^ (mixed >> np.uint64(32)) ^ second[i]) * np.uint64(0x9E3779B97F4A7C15)
         slot = np.int64(mixed >> down)
         while True:
-            found = slots[slot]
-            if found < 0:
+            number = slots[slot]
+            if number < 0:
                 slots[slot] = count
                 met[count] = i
                 numbers[i] = count
                 count += 1
                 break
-            if first[met[found]] == first[i] and second[met[found]] == second[i]:
-                numbers[i] = found
+            if first[met[number]] == first[i] and second[met[number]] == second[i]:
+                numbers[i] = number
                 break
             slot = (slot + 1) & last
     return count

@@ -19,7 +19,7 @@ from veil.errors import PlanError, did_you_mean
 class SampleAttribute:
     """A further column (sensitive, or a response variable) as codes in the order of its values.
 
-    `hidden` tells which of them are none: missing or withheld. None if all are values.
+    `hidden` marks the entries of `values` that are missing or withheld; None if there are none.
     """
 
     name: str
@@ -29,7 +29,7 @@ class SampleAttribute:
 
 
 class Sample:
-    """The input of a search: class table of the bottom node, and facts derived from it once.
+    """The input of a search: the class table of the bottom node, and facts derived from it once.
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ class Sample:
     attributes
         Further columns whose histograms the models need.
     subset
-        Which rows belong to the research subset; None if there is none, so that every row counts.
+        Which rows are in the research subset; None without one, so that every row counts.
     microaggregated
-        Those of the further columns that are quasi-identifiers: no class is formed by their values, and what
-        is published is one value for each class.
+        The further columns that are quasi-identifiers: their values form no classes, and one value is
+        published for each class.
     weights
-        How many records each row stands for; None if one.
+        Number of records of each row; None if one.
     squares
-        Whether the squared multiplicities of original rows ride along (the Kullback-Leibler model needs them).
+        Whether to sum squared multiplicities of original rows (the Kullback-Leibler model needs them).
     people
-        Number of the person that each row is about; None if every record is a person.
+        Code of the owner of each row; None if every record has an owner of its own.
     all_rows
-        Whether an attacker may know all rows of a person, not only one.
+        Whether an attacker may know all rows of an owner, not only one.
     baseline
-        The sample that this one is a part of: models go on comparing classes with the values of all of it.
+        The sample that this one is a part of: models compare classes with the values of all of it.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Sample:
             encoding, codes, further, subset, weights=weights, squares=squares, persons=self.persons
         )
         self.rows = int(self.row_class.size)
-        self.everybody = int(self.table.population.sum())
+        self.population_size = int(self.table.population.sum())
         self.records = int(self.table.count.sum())
         self._index = {attribute.name: i for i, attribute in enumerate(attributes)}
 
     def workspace(self) -> Workspace:
-        """Scratch memory for roll-ups of this sample; each thread sees its own."""
+        """Return scratch memory for roll-ups of this sample; each thread sees its own."""
         table, encoding = self.table, self.encoding
         return Workspace(
             len(table),
@@ -134,7 +134,7 @@ class Sample:
         return self.records
 
     def whole_of(self, name: str) -> int:
-        """Number of relevant records of the whole input, which this sample may be a part of: the sum of a distribution."""
+        """Number of relevant records of the whole input: the sum of a distribution."""
         return self.records if self.baseline is None else self.baseline.whole_of(name)
 
     def largest_size(self, name: str) -> int:
@@ -142,7 +142,7 @@ class Sample:
         return max(self.whole_of(name), self.records)
 
     def distribution(self, name: str) -> NDArray[np.int64]:
-        """How many relevant records of the whole input have each value of a further attribute."""
+        """Number of relevant records of the whole input with each value of a further attribute."""
         if self.baseline is not None:
             return self.baseline.distribution(name)
         histogram = self.histogram(self.table, name)
@@ -171,7 +171,7 @@ class Sample:
 
     @functools.cached_property
     def value_totals(self) -> NDArray[np.int64]:
-        """The frequencies of all values of all levels, each at the place that `Encoding.value_starts` gives it."""
+        """The frequencies of all values of all levels, in the order of `Encoding.value_starts`."""
         return np.concatenate([counts for levels in self.frequencies for counts in levels])
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Class tables: the distinct generalized rows of a table, with what must be known about their records."""
+"""Class tables: the distinct generalized rows of a table, with counts of their records."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NOTHING = np.empty(0, np.int32)
 
 
 class Histogram(NamedTuple):
-    """How often each value of one further attribute occurs in each class, value by value.
+    """Counts of each value of one further attribute in each class, value by value.
 
     Value v occurs `counts[e]` times in class `classes[e]`, for the entries e from `starts[v]` to
-    `starts[v + 1]`. Only what occurs is stored.
+    `starts[v + 1]`. Only values that occur are stored.
     """
 
     starts: NDArray[np.int64]
@@ -35,21 +35,21 @@ class Histogram(NamedTuple):
 
     @classmethod
     def room_for(cls, other: Histogram) -> Histogram:
-        """Memory for as many entries as another one has, and one to spare."""
+        """Return memory for as many entries as another histogram has, and one more."""
         entries = other.classes.size + 1
         return cls(np.empty_like(other.starts), np.empty(entries, np.int32), np.empty(entries, np.int64))
 
     def used_entries(self) -> Histogram:
-        """The entries that are in use."""
+        """Return the entries that are in use."""
         end = int(self.starts[-1])
         return Histogram(self.starts, self.classes[:end], self.counts[:end])
 
     def copy(self) -> Histogram:
-        """The same in memory of its own."""
+        """Return a copy in memory of its own."""
         return Histogram(self.starts.copy(), self.classes.copy(), self.counts.copy())
 
     def merge(self, groups: NDArray[np.int32], sizes: NDArray[np.int64]) -> Histogram:
-        """Histogram after classes have been merged into groups of so many records."""
+        """Return the histogram after classes were merged into groups of `sizes` records."""
         merged = Histogram.room_for(self)
         kernels.merge_histogram(groups, sizes, 0, self, merged)
         return merged.used_entries().copy()
@@ -68,7 +68,7 @@ class ClassTable:
     measures: kernels.Measures
     histograms: Sequence[Histogram]
     people: People | None = None
-    """Who is in the classes; None if every record is a person."""
+    """The owners in the classes; None if every record has an owner of its own."""
 
     def __len__(self) -> int:
         return int(self.keys[0].size)
@@ -103,7 +103,7 @@ class ClassTable:
 
 
 class Workspace(threading.local):
-    """Scratch memory of one thread, large enough for any roll-up of the table it was made for."""
+    """Scratch memory of one thread for any roll-up of one table."""
 
     def __init__(
         self,
@@ -143,17 +143,17 @@ def collapse(
 ) -> tuple[ClassTable, NDArray[np.int32]]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
-    `further` are the codes and domain sizes of attributes whose histograms ride along, `weights` how many records
-    each row stands for, if not one, and `persons` whom it is about, if people may have several rows.
+    `further` are the codes and domain sizes of attributes that need histograms, `weights` the number of
+    records of each row, if not one, and `persons` its owner, if owners may have several rows.
     """
     rows = codes[0].size
     words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
     for j, column in enumerate(codes):
         word, shift, _ = encoding.layout[j]
         kernels.pack(column, int(shift), words[word])
-    everybody = np.ones(rows, np.int64) if weights is None else weights
-    relevant = everybody if subset is None else everybody * subset
-    added = (relevant,) if subset is None else (relevant, everybody)
+    records = np.ones(rows, np.int64) if weights is None else weights
+    relevant = records if subset is None else records * subset
+    added = (relevant,) if subset is None else (relevant, records)
     work = Workspace(rows, encoding.words, len(added), 0)
     bottom = np.zeros(len(codes), np.int64)
     count = kernels.group(
@@ -166,11 +166,11 @@ def collapse(
     people: People | None = None
     if persons is not None and persons.all_rows:
         people, where = OwnersBySignature.of_rows(persons, row_class, weights)
-        member = np.empty(people.signatures.size, np.int32)  # a row of each class, whichever
+        member = np.empty(people.signatures.size, np.int32)  # any row of each class
         member[where] = np.arange(rows, dtype=np.int32)
         keys, row_class = tuple(word[row_class[member]] for word in keys), where
         counts = np.zeros(member.size, np.int64)
-        np.add.at(counts, row_class, everybody)
+        np.add.at(counts, row_class, records)
     elif persons is not None:
         people = OwnersByClass.of_rows(persons, row_class, count)
     measures: tuple[NDArray[np.int64], ...] = (counts,)
@@ -184,7 +184,7 @@ def collapse(
 
 
 def _by_value(codes: NDArray[np.int32], domain: int, relevant: NDArray[np.int64]) -> Histogram:
-    """Histogram of single rows, each a class of its own."""
+    """Return the histogram of single rows, each a class of its own."""
     order = np.argsort(codes, kind="stable").astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=domain))])
     return Histogram(starts.astype(np.int64), order, relevant[order])
@@ -199,10 +199,10 @@ def roll_up(
     groups: bool = False,
     smallest: int = 0,
 ) -> ClassTable:
-    """Derive the class table of a more general node. All of the result lives in `work` until the next roll-up.
+    """Derive the class table of a more general node. Its memory is `work`, until the next roll-up.
 
-    With `groups`, `work.groups` tells where each class went. Histograms leave classes of fewer records than `smallest`
-    out.
+    With `groups`, `work.groups` is the new class of each class. Histograms omit classes of fewer than
+    `smallest` records.
     """
     where = work.groups if groups or table.histograms or table.people is not None else _NOTHING
     count = kernels.group(
@@ -211,7 +211,7 @@ def roll_up(
     )  # fmt: skip
     people = table.people
     if isinstance(people, OwnersBySignature):
-        return _divided(table, people, levels, work)
+        return _split_by_signature(table, people, levels, work)
     if people is not None:
         assert work.people is not None
         people = people.merge(work.groups[: len(table)], count, work.people)
@@ -219,19 +219,21 @@ def roll_up(
         levels,
         tuple(word[:count] for word in work.keys),
         tuple(measure[:count] for measure in work.measures),
-        _Merged(table.histograms, count, work, smallest) if table.histograms else (),
+        _LazyHistograms(table.histograms, count, work, smallest) if table.histograms else (),
         people,
     )
 
 
-def _divided(table: ClassTable, people: OwnersBySignature, levels: Levels, work: Workspace) -> ClassTable:
-    """Divide what has been grouped by what it shows: by the signatures of the people."""
+def _split_by_signature(
+    table: ClassTable, people: OwnersBySignature, levels: Levels, work: Workspace
+) -> ClassTable:
+    """Split the groups of equal labels by the signatures of the owners."""
     groups = work.groups[: len(table)]
     signatures, where = people.merge(groups, table.count)
     count = signatures.signatures.size
     keys = tuple(np.empty(count, np.uint64) for _ in work.keys)
-    for word, shown in zip(keys, work.keys, strict=True):
-        word[where] = shown[groups]
+    for word, group_word in zip(keys, work.keys, strict=True):
+        word[where] = group_word[groups]
     measures = tuple(np.zeros(count, np.int64) for _ in table.measures)
     for sums, measure in zip(measures, table.measures, strict=True):
         np.add.at(sums, where, measure)
@@ -240,23 +242,23 @@ def _divided(table: ClassTable, people: OwnersBySignature, levels: Levels, work:
     return ClassTable(levels, keys, measures, histograms, signatures)
 
 
-class _Merged(Sequence[Histogram]):
-    """The histograms of a roll-up: each is made when it is first asked for, as not everybody asks."""
+class _LazyHistograms(Sequence[Histogram]):
+    """The histograms of a roll-up, each computed when first read, as many are never read."""
 
     def __init__(self, sources: Sequence[Histogram], classes: int, work: Workspace, smallest: int) -> None:
-        # Taken here, as the workspace shows each thread its own.
+        # These attributes of the workspace differ from thread to thread.
         self.groups, self.sizes, self.rooms = work.groups, work.measures[0][:classes], work.histograms
         self.sources, self.smallest = sources, smallest
-        self.made: dict[int, Histogram] = {}
+        self._histograms: dict[int, Histogram] = {}
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def __getitem__(self, i: Any) -> Any:
-        if i not in self.made:
+        if i not in self._histograms:
             kernels.merge_histogram(self.groups, self.sizes, self.smallest, self.sources[i], self.rooms[i])
-            self.made[i] = self.rooms[i].used_entries()
-        return self.made[i]
+            self._histograms[i] = self.rooms[i].used_entries()
+        return self._histograms[i]
 
 
 def keep(table: ClassTable) -> ClassTable:

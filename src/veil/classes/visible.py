@@ -1,18 +1,18 @@
-"""The sample as models of a sensitive attribute see it: the records that show a value of it.
+"""The sample as models of a sensitive attribute read it: the records that show a value.
 
-A cell is a value, missing, or withheld. The last two show nothing: such records are left out of the class's and of the
-table's distribution, and a class in which nobody shows a value holds nothing to judge. Where people may have several rows,
-a person shows the values of those rows that have one.
+A cell is a value, missing, or withheld. Records with the last two are left out of the distributions of the
+class and the table, and a class in which no record shows a value has nothing to judge. If owners may have
+several rows, an owner shows the values of those rows that have one.
 
-At worst, a cell that shows nothing is whichever value of the table breaks the model. The classes then keep their sizes, and
-`fill` is a function of what they show and of how many of their cells are blank.
+At worst, a blank cell has the value of the table that breaks the model. The classes then keep their sizes,
+and `fill` is a function of the values they show and of the number of their blank cells.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ class Visible:
     Attributes
     ----------
     sample
-        A sample of those records and of that attribute alone, with the values that can be seen.
+        A sample of those records and of that attribute alone, with its visible values.
     is_whole
         Whether all records show a value.
     to_fill
-        A sample of all records, whose classes are compared with the distribution of those that show a value.
+        A sample of all records, whose classes are compared with the distribution of visible values.
     """
 
     def __init__(self, sample: Sample, name: str) -> None:
@@ -51,64 +51,63 @@ class Visible:
         self.sample._index = {name: 0}
         if isinstance(sample, OwnerSample):
             assert isinstance(self.sample, OwnerSample)
-            everybody = copy.copy(sample.voters)
-            shown = self._code[everybody.values[self._place]]
-            everybody.values, everybody.owners = (
-                [shown[shown >= 0]],
-                [everybody.owners[self._place][shown >= 0]],
-            )
-            everybody.domains, everybody.pairs = [len(values)], []
-            self._pair = np.where(shown >= 0, np.cumsum(shown >= 0) - 1, -1).astype(np.int32)
-            self.is_whole = bool((shown >= 0).all())
-            everybody.number = int(np.unique(everybody.owners[0]).size)
-            self.sample.voters = everybody
+            owners = copy.copy(sample.owners)
+            pair_values = self._code[owners.pair_values[self._place]]
+            visible_mask = pair_values >= 0
+            owners.pair_values = [pair_values[visible_mask]]
+            owners.pair_owners = [owners.pair_owners[self._place][visible_mask]]
+            owners.domains, owners.pairs = [len(values)], []
+            self._pair = np.where(visible_mask, np.cumsum(visible_mask) - 1, -1).astype(np.int32)
+            self.is_whole = bool(visible_mask.all())
+            owners.number = int(np.unique(owners.pair_owners[0]).size)
+            self.sample.owners = owners
         self.sample.table = self.see(sample.table)
         if isinstance(self.sample, OwnerSample):
-            self.sample.records = self.sample.everybody = self.sample.voters.number
+            self.sample.records = self.sample.population_size = self.sample.owners.number
         else:
-            self.sample.records = self.sample.everybody = int(self.sample.table.count.sum())
+            self.sample.records = self.sample.population_size = int(self.sample.table.count.sum())
             self.is_whole = self.sample.records == sample.records
         if sample.baseline is not None:
             self.sample.baseline = Visible(sample.baseline, name).sample
         self.to_fill = copy.copy(self.sample)
-        self.to_fill.records = self.to_fill.everybody = sample.records
+        self.to_fill.records = self.to_fill.population_size = sample.records
         self.to_fill.baseline = self.sample.baseline or self.sample
 
     def see(self, table: ClassTable) -> ClassTable:
-        """Return the same classes with the records, or people, that show a value; their labels are not there."""
+        """Return the same classes, without labels, with only the records or owners that show a value."""
         if isinstance(self.sample, OwnerSample):
             assert isinstance(table.histograms, OwnerHistograms)
-            counts, histograms = self._people(table.histograms, len(table))
-            return _seen(counts, histograms)
+            return self._count_owners(table.histograms, len(table))
         starts, classes, counts = table.histograms[self._place]
         blank = np.repeat(self._hidden, np.diff(starts))
         left = table.count.copy()
         np.subtract.at(left, classes[blank], counts[blank])
         begins = np.concatenate([[0], np.cumsum(np.diff(starts)[~self._hidden])]).astype(np.int64)
-        return _seen(left, (Histogram(begins, classes[~blank], counts[~blank]),))
+        return _unlabelled(left, (Histogram(begins, classes[~blank], counts[~blank]),))
 
-    def _people(self, votes: OwnerHistograms, number: int) -> tuple[NDArray[np.int64], OwnerHistograms]:
-        """Count the people of each class who show a value there."""
+    def _count_owners(self, histograms: OwnerHistograms, number: int) -> ClassTable:
+        """Return the classes with only the owners who show a value there."""
         assert isinstance(self.sample, OwnerSample)
-        everybody, shown = self.sample.voters, votes.shown[self._place]
-        things = self._pair[shown.things]
-        visible = ClassMembers(things[things >= 0], shown.classes[things >= 0])
-        whose = visible.classes.astype(np.int64) * everybody.everybody + everybody.owners[0][visible.things]
-        sizes = np.bincount(np.unique(whose) // everybody.everybody, minlength=number).astype(np.int64)
-        return sizes, OwnerHistograms((visible,), sizes, everybody)
+        owners, pairs = self.sample.owners, histograms.pairs[self._place]
+        things = self._pair[pairs.things]
+        visible = ClassMembers(things[things >= 0], pairs.classes[things >= 0])
+        bound = owners.code_bound
+        places = visible.classes.astype(np.int64) * bound + owners.pair_owners[0][visible.things]
+        sizes = np.bincount(np.unique(places) // bound, minlength=number).astype(np.int64)
+        return _unlabelled(sizes, OwnerHistograms((visible,), sizes, owners))
 
 
-def _seen(counts: NDArray[np.int64], histograms: tuple[Histogram, ...] | OwnerHistograms) -> ClassTable:
-    """Return a class table of which nothing is known but sizes and values: its keys are numbers."""
+def _unlabelled(counts: NDArray[np.int64], histograms: Sequence[Histogram]) -> ClassTable:
+    """Return a class table of sizes and values only; its keys are numbers."""
     return ClassTable((), (np.arange(counts.size, dtype=np.uint64),), (counts,), histograms)
 
 
 Filling = tuple[int, int] | None
-"""A value for one blank cell of a class, and one for its others; None: all are the commonest value of the class."""
+"""A value for one blank cell of a class, and one for the others; None: the commonest value of the class."""
 
 
 def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
-    """Return the fillings that have to be tried with some values, so that none is worse."""
+    """Yield the fillings with some values among which is a worst one."""
     if rule == "commonest":
         yield None
         return
@@ -118,12 +117,12 @@ def fillings(values: NDArray[np.int64], rule: FillingRule) -> Iterator[Filling]:
             yield from ((value, other) for other in values[values != value][:1].tolist())
 
 
-def fill(seen: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassTable:
-    """Return classes of the sizes given, whose cells that are not seen have the values of a filling."""
-    starts, classes, counts = seen.histograms[0]
-    number = len(seen)
+def fill(visible: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassTable:
+    """Return classes of the given sizes, whose blank cells have the values of a filling."""
+    starts, classes, counts = visible.histograms[0]
+    number = len(visible)
     codes = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    blank = np.flatnonzero(sizes > seen.count)
+    blank = np.flatnonzero(sizes > visible.count)
     first = others = np.zeros(blank.size, np.int64)
     if filling is None:
         commonest, order = np.zeros(number, np.int64), np.argsort(counts, kind="stable")
@@ -132,7 +131,7 @@ def fill(seen: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassT
     else:
         first, others = first + filling[0], others + filling[1]
     keys = np.concatenate([codes * number + classes, first * number + blank, others * number + blank])
-    more = np.concatenate([counts, np.ones(blank.size, np.int64), (sizes - seen.count)[blank] - 1])
+    more = np.concatenate([counts, np.ones(blank.size, np.int64), (sizes - visible.count)[blank] - 1])
     order = np.argsort(keys, kind="stable")
     order = order[more[order] > 0]
     keys = keys[order]
@@ -140,4 +139,4 @@ def fill(seen: ClassTable, sizes: NDArray[np.int64], filling: Filling) -> ClassT
     sums = np.add.reduceat(more[order], begins) if begins.size else more[:0]
     keys = keys[begins]
     ends = np.searchsorted(keys, np.arange(starts.size) * number).astype(np.int64)
-    return _seen(sizes, (Histogram(ends, (keys % max(1, number)).astype(np.int32), sums),))
+    return _unlabelled(sizes, (Histogram(ends, (keys % max(1, number)).astype(np.int32), sums),))

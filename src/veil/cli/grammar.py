@@ -28,7 +28,7 @@ from veil.errors import ParameterError, PlanError, VeilError, did_you_mean
 from veil.hierarchies import BUILDERS, File
 from veil.lattice import STRATEGIES
 from veil.models.base import PrivacyModel
-from veil.models.subset import Random, Rows
+from veil.models.subset import Random, RowNumbers
 from veil.plan.plan import ASK
 from veil.population import Population
 from veil.quality import QUALITIES
@@ -192,11 +192,11 @@ def subset(text: str) -> Any:
     """Read a research subset: row numbers, `random:` and a probability, a query, or the path of a file.
 
     >>> subset("0|2|5"), subset("random:0.1").probability, subset("age > 30"), subset("some.csv")
-    (Rows([0, 2, 5]), 0.1, 'age > 30', 'some.csv')
+    (RowNumbers([0, 2, 5]), 0.1, 'age > 30', 'some.csv')
     """
     text = _unquote(text)
     if re.fullmatch(r"\s*\d+\s*(\|\s*\d+\s*)*", text, re.ASCII):
-        return Rows(tuple(int(each) for each in text.split("|")))
+        return RowNumbers(tuple(int(each) for each in text.split("|")))
     kind, colon, chance = text.partition(":")
     if colon and plain(kind) == "random":
         return Random(value_of(chance))

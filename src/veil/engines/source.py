@@ -40,7 +40,8 @@ from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.cells import POINT, Marks
 from veil.tables.formats import Format, Parquet
-from veil.tables.source import Rows, file_digest
+from veil.tables.rows import Rows
+from veil.tables.source import RowsOrTypes, file_digest
 
 if TYPE_CHECKING:
     import ibis
@@ -72,7 +73,7 @@ class EngineSource(EngineRows):
     )
 
     @property
-    def files(self) -> list[tuple[Path, Format, Rows]]:
+    def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
         """The files that the engine reads."""
         scan = self.relation.original.scan
         if scan is None:
@@ -127,7 +128,7 @@ class EngineSource(EngineRows):
         return None
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
-        return Published(self.table, names, untouched=True, weights=self.weights).sizes
+        return Published(Rows.of(self.table, self.weights), names, suppressed="none").sizes
 
     def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
         found: Verification | None = None

@@ -28,9 +28,9 @@ from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank
 from veil.published.finding import Finding, Verification
-from veil.published.owners import People
+from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import renamed
-from veil.verification.release import as_published, verify_links, verify_models, verify_roles
+from veil.verification.release import as_published, rows_of, verify_links, verify_models, verify_roles
 
 if TYPE_CHECKING:
     import ibis
@@ -59,7 +59,7 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
 
     def judge(relation: Relation, written: Condensed) -> list[Finding]:
         found = (
-            _verify_models(outcome, written.table, written.weights, flag)
+            _verify_models(outcome, Rows.of(written.table, written.weights), flag)
             if plan.person_column is None
             else _verify_people(outcome, source, expected.column_names, flag, written)
         )
@@ -143,8 +143,8 @@ def _verify_people(
     transform = Transform(outcome, source, keep=outcome.plan.person_column)
     relation = dataclasses.replace(source.relation, table=transform(source.relation.table))
 
-    def judge(cells: pa.Table, weights: NDArray[np.int64], people: People) -> list[Finding]:
-        return _verify_models(outcome, cells, weights, flag, people)
+    def judge(rows: Rows) -> list[Finding]:
+        return _verify_models(outcome, rows, flag)
 
     return verify_people(outcome.plan, relation, transform.kept_as, names, written, judge)
 
@@ -155,7 +155,7 @@ def verify_people(
     whose: str,
     names: list[str],
     written: Condensed,
-    judge: Callable[[pa.Table, NDArray[np.int64], People], list[Finding]],
+    judge: Callable[[Rows], list[Finding]],
 ) -> list[Finding]:
     """Check models that count people. Written rows do not tell whose they are: so the engine makes them again, for counting.
 
@@ -166,9 +166,8 @@ def verify_people(
     assert person is not None
     made = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
     cells = made.table.drop_columns([whose])
-    found = judge(
-        cells, made.weights, People.of(made.table, renamed(person, whose), all_rows=plan.knows == "all rows")
-    )
+    owners = Owners.of(made.table, renamed(person, whose), plan.knows)
+    found = judge(Rows.of(cells, made.weights, owners))
     if plan.identifying[person] == "pseudonym":
         hidden = is_blank(cells[person], plan.marker)
         found += verify_roles(cells.select([person]), plan)
@@ -180,26 +179,20 @@ def verify_people(
     return [*found, Finding(promise, same.holds, same.measured)]
 
 
-def _verify_models(
-    outcome: Outcome, written: pa.Table, weights: Any, flag: str | None, persons: People | None = None
-) -> list[Finding]:
+def _verify_models(outcome: Outcome, written: Rows, flag: str | None) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
     blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
-        prepared.table,
+        rows_of(prepared.table, prepared.weights, prepared.plan),
         written,
         prepared.plan,
         outcome.levels,
         outcome.hierarchies,
         subset=prepared.subset,
         flag=flag,
-        hidden=None if blanked else np.zeros(written.num_rows, np.bool_),
-        weights=prepared.weights,
-        released_weights=weights,
+        suppressed="by cells" if blanked else "none",
     )
-    if persons is not None:
-        published.persons = persons
     # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     findings = verify_models(published, models)

@@ -204,7 +204,7 @@ class Evaluator:
         rejected = work.rejected[: len(table)]
         rejected[:] = people.spread(unsafe)
         # Parts of a class with too few people have too few people: whoever loses a row here does so further down.
-        tally, lost = self._reject([], table, rejected), people.lost(unsafe)
+        tally, lost = self._reject([], table, rejected), people.rejected_owners(unsafe)
         least, possible, satisfied = tally.suppressed, lost <= self.allowed_people, True
         if self.others or self.on_sample:
             for criterion in self.others:
@@ -217,7 +217,7 @@ class Evaluator:
                     each.suppress(voted, unsafe, losses)
                 satisfied &= all(each.fulfilled(voted, unsafe) for each in self.on_sample)
             rejected[:] = people.spread(unsafe)
-            tally, lost = self._reject([], table, rejected), people.lost(unsafe)
+            tally, lost = self._reject([], table, rejected), people.rejected_owners(unsafe)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, lost)
 
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> ClassSums:

@@ -1,4 +1,4 @@
-"""Local recoding: what a release had to suppress is transformed again. See `veil.local_recoding.recode`."""
+"""Local recoding: suppressed records of a release are transformed again. See `veil.local_recoding.recode`."""
 
 from veil.local_recoding.modes import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
 from veil.outcome.outcome import Pass

@@ -1,4 +1,4 @@
-"""Modes of local recoding: which passes are made, and what is asked of each."""
+"""Modes of local recoding: the passes and the options of each."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from veil.quality import QualityModel
 from veil.quality.factors import Factor
 
 
-class Ask(NamedTuple):
-    """What a mode asks of a pass: another generalization/suppression factor, and how many records at least."""
+class PassOptions(NamedTuple):
+    """Options of a pass: its generalization/suppression factor, and the least share of records to recode."""
 
     factor: float | None
     share: float | None = None
 
 
 class Mode:
-    """Which passes are made."""
+    """The passes of a local recoding."""
 
     def first(self, plan: Plan) -> Plan:
         """Return the plan of the transformation that all passes start from."""
         return plan
 
-    def passes(self) -> Generator[Ask, int, None]:
-        """Yield what to ask of the next pass; what comes back is the number of records that it recoded."""
+    def passes(self) -> Generator[PassOptions, int, None]:
+        """Yield the options of each pass, and receive the number of records that it recoded."""
         raise NotImplementedError
 
 
@@ -42,16 +42,16 @@ class SinglePass(Mode):
     factor: Factor = 0.5
     kind: Literal["SinglePass"] = Field(default="SinglePass", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
-        yield Ask(self.factor)
+    def passes(self) -> Generator[PassOptions, int, None]:
+        yield PassOptions(self.factor)
 
 
 @declared
 class Iterative(Mode):
     """Pass after pass, with the suppression limit of the plan for the records that are left each time.
 
-    After a pass that recodes nothing, `adaptation` is added to the factor, which makes suppression more expensive, as
-    long as it does not exceed 1; without adaptation that is the end.
+    After a pass that recodes nothing, `adaptation` is added to the factor, which makes suppression more
+    expensive, as long as it does not exceed 1; without adaptation that is the end.
     """
 
     factor: Factor = 0.05
@@ -63,10 +63,10 @@ class Iterative(Mode):
     ] = 0.05
     kind: Literal["Iterative"] = Field(default="Iterative", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
+    def passes(self) -> Generator[PassOptions, int, None]:
         factor = decimal_fraction(self.factor)
         for _ in range(self.iterations):
-            if not (yield Ask(float(factor))):
+            if not (yield PassOptions(float(factor))):
                 factor += decimal_fraction(self.adaptation)
                 if not self.adaptation or factor > 1:
                     return
@@ -76,8 +76,8 @@ class Iterative(Mode):
 class FastIterative(Mode):
     """Pass after pass, each of which recodes a share of the records of the table at least, until one cannot.
 
-    With `share` r, N records in the table and n left, a pass may leave the share 1 - min(1, r * N / n) of these
-    suppressed. There are 1/r passes at most. Without `factor`, that of the plan's quality model stays.
+    With `share` r, N records in the table and n left, a pass may leave the share 1 - min(1, r * N / n) of
+    these suppressed. There are 1/r passes at most. Without `factor`, that of the plan's quality model stays.
     """
 
     share: Annotated[
@@ -88,8 +88,8 @@ class FastIterative(Mode):
     )
     kind: Literal["FastIterative"] = Field(default="FastIterative", repr=False, kw_only=True)
 
-    def passes(self) -> Generator[Ask, int, None]:
-        while (yield Ask(self.factor, self.share)):
+    def passes(self) -> Generator[PassOptions, int, None]:
+        while (yield PassOptions(self.factor, self.share)):
             pass
 
 
@@ -97,10 +97,10 @@ class FastIterative(Mode):
 class FromTheStart(Mode):
     """One transformation after the other from the first one on, each for a part of the records.
 
-    The first transformation may suppress all but one in `iterations` of the records; each of the following recodes that
-    many at least of those that are suppressed (`FastIterative`), so that there are about as many passes at most. Much
-    more is kept than by one transformation for all, but the cells of a column differ in how general they are. The
-    plan's suppression limit gives way: records stay suppressed at the end only if no transformation protects them.
+    The first transformation may suppress all but one in `iterations` of the records; each of the following
+    recodes at least as many of the suppressed ones (`FastIterative`), in about as many passes at most. Much
+    more is kept than by one transformation for all, but the cells of a column differ in level. The
+    suppression limit does not apply: records stay suppressed only if no transformation protects them.
     """
 
     iterations: Annotated[
@@ -128,18 +128,18 @@ class FromTheStart(Mode):
             suppression_limit=(self.iterations - 1) / self.iterations,
         )
 
-    def passes(self) -> Generator[Ask, int, None]:
+    def passes(self) -> Generator[PassOptions, int, None]:
         yield from FastIterative(1 / self.iterations).passes()
 
 
 def with_factor(quality: QualityModel, factor: float | None) -> QualityModel:
-    """Return a quality model with another generalization/suppression factor, if it has one and one is given."""
+    """Return a quality model with another generalization/suppression factor, if it has one."""
     if factor is None or not hasattr(quality, "factor"):
         return quality
-    known: Any = quality
-    changed: QualityModel = dataclasses.replace(known, factor=factor)
+    model: Any = quality
+    changed: QualityModel = dataclasses.replace(model, factor=factor)
     return changed
 
 
 LocalRecoding = Annotated[SinglePass | Iterative | FastIterative | FromTheStart, Field(discriminator="kind")]
-"""Any mode, told apart by `kind`: the form that recipes use."""
+"""Any mode, discriminated by `kind`: the form that recipes use."""

@@ -1,21 +1,21 @@
-"""Local recoding: what a release had to suppress is transformed again, on its own.
+"""Local recoding: the suppressed records of a release are transformed again, on their own.
 
-A release generalizes all records alike, and suppresses those that are not protected that way. Those records may well
-protect each other on other levels, so each pass searches for the best transformation of what is still suppressed, with
-the models, the quality model and the strategy of the plan, and the records that it protects are published like that.
-Distributions of sensitive values are compared with those of the whole table in every pass, and k-map for an estimated
-population keeps the k' of the whole table; the score is that of the records of the pass alone.
+A release generalizes all records alike, and suppresses those that are not protected that way. These may
+protect each other on other levels, so each pass searches for the best transformation of the records that are
+still suppressed, with the models, the quality model and the strategy of the plan, and publishes the records
+that it protects. Distributions of sensitive values are always compared with those of the whole table, and
+k-map for an estimated population keeps the k' of the whole table; the score is that of the pass alone.
 
-Why all promises still hold. A class that a pass accepts is published as it is, unless a class of an earlier pass has
-the same labels, which can happen where a label occurs on two levels: for everybody who looks, the two are one. That
-does no harm to models that survive a union (`PrivacyModel.survives_union`). For others that judge class by class
-(δ-disclosure privacy, entropy diversity after Grassberger) the whole table is checked after each pass. If it breaks a
-promise, the records that fell in with an earlier class stay suppressed, and if that does not help, all of the pass do.
-Where people may have several rows, only models that ask for nothing but enough people survive a union; of the others the
-whole table is checked in the same way.
-Others that judge all classes together, and those with a research subset, are refused. At the end the verifier looks at the whole output, as it does for any release.
+Why all promises still hold: a class that a pass accepts is published as it is, unless a class of an earlier
+pass has the same labels, which can happen where a label occurs on two levels. The two classes are then
+published as one. That does no harm to models that survive a union (`PrivacyModel.survives_union`). For others
+that judge class by class (δ-disclosure privacy, entropy diversity after Grassberger) the whole table is
+checked after each pass. If it breaks a promise, the records that joined an earlier class stay suppressed, and
+if that does not help, all of the pass do. If owners may have several rows, only models that need nothing but
+enough owners survive a union; the others are checked in the same way. Models that judge all classes together,
+and those with a research subset, are refused. At the end the verifier checks the whole output.
 
-Records whose every cell would become `*` are no better off than suppressed ones, and stay suppressed; so they do in ARX.
+Records whose every cell would become `*` stay suppressed, as in ARX.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from veil.classes.owners import OwnersBySignature
 from veil.errors import ParameterError, PlanError, Say
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
-from veil.local_recoding.modes import Ask, Mode, with_factor
+from veil.local_recoding.modes import Mode, PassOptions, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
 from veil.outcome.outcome import Outcome, Pass, RecodedPart, prepared_part, without_rows
@@ -57,7 +57,7 @@ def recode(
 ) -> Outcome:
     """Transform the suppressed records of an outcome again; see `Release.local_recoding`.
 
-    Where nothing can be recoded, nothing is: there are no passes then, and `ending` tells why.
+    If nothing can be recoded, there are no passes, and `ending` is the reason.
 
     >>> import pyarrow as pa
     >>> import veil
@@ -95,42 +95,42 @@ def recode(
             Say("choose_by", "all columns"),
             ")",
         )
-    made = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
+    recoding = _Recoding(outcome, outcome.prepared, _recodable(outcome.prepared))
     seconds = outcome.prepared.plan.time_limit if time_limit is None else time_limit
     until = math.inf if seconds is None else time.perf_counter() + seconds
-    asked = cancel or (lambda: False)
-    before = made.left
-    with following(progress) as shown:
+    is_cancelled = cancel or (lambda: False)
+    before = recoding.left
+    with following(progress) as tracker:
         passes = mode.passes()
-        ask = next(passes)
-        while (ending := made.obstacle()) is None:
-            if asked() or time.perf_counter() >= until:
-                ending = "it was cancelled" if asked() else "the time was over"
+        options = next(passes)
+        while (ending := recoding.obstacle()) is None:
+            if is_cancelled() or time.perf_counter() >= until:
+                ending = "it was cancelled" if is_cancelled() else "the time was over"
                 break
-            shown.phase(f"recoding, pass {len(made.passes) + 1}")
-            recoded = made.run(ask, threads, until - time.perf_counter(), asked)
-            left = made.left
-            shown.advance(
+            tracker.phase(f"recoding, pass {len(recoding.passes) + 1}")
+            recoded = recoding.run(options, threads, until - time.perf_counter(), is_cancelled)
+            left = recoding.left
+            tracker.advance(
                 before - left, before, f"{plural(left, 'record is', 'records are')} still suppressed"
             )
             try:
-                ask = passes.send(recoded)
+                options = passes.send(recoded)
             except StopIteration:
-                ending = made.obstacle() or ("all passes were made" if recoded else made.failure)
+                ending = recoding.obstacle() or ("all passes were made" if recoded else recoding.failure)
                 break
-            if not recoded and made.hopeless:
-                ending = made.failure
+            if not recoded and recoding.hopeless:
+                ending = recoding.failure
                 break
-        shown.phase("applying")
+        tracker.phase("applying")
         return dataclasses.replace(
             assemble(
                 outcome.source,
-                made.prepared,
-                made.parts,
-                made.hidden,
-                shuffle=outcome.plan.order == "random" and made.prepared.weights is None,
+                recoding.prepared,
+                recoding.parts,
+                recoding.hidden,
+                shuffle=outcome.plan.order == "random" and recoding.prepared.weights is None,
             ),
-            passes=tuple(made.passes),
+            passes=tuple(recoding.passes),
             facts={"ending": ending},
             recoding=mode,
             over_limit=outcome.over_limit,
@@ -159,39 +159,41 @@ def _recodable(prepared: Prepared) -> list[PrivacyModel]:
 
 
 class _Recoding:
-    """The records that are published so far, by their levels, and those still hidden."""
+    """The records that are published so far, by their levels, and those still suppressed."""
 
     def __init__(self, outcome: Outcome, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
         assert outcome.hidden is not None
         self.source: Source = outcome.source
         self.prepared = prepared
         self.models = models
-        voters = [by_owner(prepared.sample, model.views[0]) for model in models]
+        owner_samples = [by_owner(prepared.sample, model.views[0]) for model in models]
         self.smallest = max(
-            model.minimal_class_size(each) for model, each in zip(models, voters, strict=True)
+            model.minimal_class_size(each) for model, each in zip(models, owner_samples, strict=True)
         )
         self.survives = all(model.survives_union for model in models)
         if prepared.sample.persons is not None:
-            self.survives = all(model.bind(each) is None for model, each in zip(models, voters, strict=True))
+            self.survives = all(
+                model.bind(each) is None for model, each in zip(models, owner_samples, strict=True)
+            )
         self.parts = list(outcome.parts)
         self.hidden: NDArray[np.bool_] = outcome.hidden.copy()
         self.passes = list(outcome.passes)
         self.failure = ""
-        self.hopeless = False  # whether another factor could not help after a pass that recoded nothing
+        self.hopeless = False  # whether no other factor can help after a pass that recoded nothing
 
     @property
     def left(self) -> int:
-        """Number of records that are still hidden."""
+        """Number of records that are still suppressed."""
         return self.prepared.records(self.hidden)
 
     @property
     def people_left(self) -> int:
-        """Number of people of whom a record is still hidden."""
+        """Number of owners with a suppressed record."""
         people = self.prepared.people
         return self.left if people is None else int(np.unique(people[self.hidden]).size)
 
     def obstacle(self) -> str | None:
-        """Tell why no further pass is possible; None if one is."""
+        """Describe why no further pass is possible; None if one is."""
         left = self.people_left
         if left == 0:
             return "nothing is suppressed" + (" any more" if self.passes else "")
@@ -200,21 +202,23 @@ class _Recoding:
             return f"only {left} {what}, and a class needs {self.smallest}"
         return None
 
-    def run(self, ask: Ask, threads: int | None, seconds: float, cancelled: Callable[[], bool]) -> int:
+    def run(
+        self, options: PassOptions, threads: int | None, seconds: float, cancelled: Callable[[], bool]
+    ) -> int:
         """Make one pass and return how many records it recoded."""
         plan, rows = self.prepared.plan, np.flatnonzero(self.hidden)
         some = prepared_part(self.prepared, rows)
-        quality = with_factor(plan.quality, ask.factor)
+        quality = with_factor(plan.quality, options.factor)
         evaluator = Evaluator(some.sample, self.models, quality, plan.suppression_limit)
-        if ask.share is not None:
+        if options.share is not None:
             left = self.people_left
-            wanted = least_count(ask.share, by_owner(self.prepared.sample).records)
-            evaluator.allow(left - min(left, wanted))
+            least = least_count(options.share, by_owner(self.prepared.sample).records)
+            evaluator.allow(left - min(left, least))
         limits = Limits(min(plan.seconds, seconds), plan.check_limit or math.inf, cancelled)
-        found = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
+        result = Search(evaluator, some.minimum, some.maximum, limits=limits, threads=threads).run(
             plan.strategy
         )
-        if found.best is None:
+        if result.best is None:
             persons = some.sample.persons
             allowed = evaluator.allowed if persons is None else evaluator.allowed_people
             whose = "" if persons is None else f" of {self.people_left} people"
@@ -222,10 +226,10 @@ class _Recoding:
                 f"no transformation was found for the {self.left} suppressed records{whose} that leaves at most "
                 f"{allowed} of them suppressed"
             )
-            self.hopeless = found.proven
+            self.hopeless = result.proven
             return 0
         self.hopeless = not hasattr(quality, "factor")
-        levels, score = found.best.levels, found.best.score
+        levels, score = result.best.levels, result.best.score
         recoded = self._harmless(levels, rows[_worth_it(evaluator, some, levels)])
         if not recoded.size:
             return 0
@@ -239,7 +243,7 @@ class _Recoding:
                 count,
                 score[0] if len(score) == 1 else score,
                 getattr(quality, "factor", None),
-                found.proven,
+                result.proven,
             )
         )
         return count
@@ -254,14 +258,14 @@ class _Recoding:
             return rows
         self.failure = "classes of the last pass would have become one with others, and broken a promise"
         if self.prepared.plan.knows == "all rows":
-            return rows[:0]  # a person is published with all rows, or with none
+            return rows[:0]  # an owner is published with all rows, or with none
         rows = np.setdiff1d(rows, _rows_in_earlier_classes(together, rows))
         return rows if rows.size and _promises_hold(self._with(RecodedPart(levels, rows))) else rows[:0]
 
     def _with(self, new: RecodedPart) -> Outcome:
         hidden = self.hidden.copy()
         hidden[new.rows] = False
-        # Whether cells of what is still hidden may be shown is decided at the end.
+        # Which cells of suppressed records may be shown is decided at the end.
         return without_rows(assemble(self.source, self.prepared, [*self.parts, new], hidden))
 
 
@@ -279,20 +283,20 @@ def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArr
 
 
 def _worth_it(evaluator: Evaluator, some: Prepared, levels: Levels) -> NDArray[np.bool_]:
-    """Tell for each row whether its class is accepted and says anything: with `*` in every cell nothing is gained."""
+    """Return which rows are in an accepted class with a label other than `*`."""
     node = evaluator.judge(levels, some.sample.table).node
-    kept = node.rejected == 0
+    kept_mask = node.rejected == 0
     star = some.encoding.class_without_information(levels, node.table.keys)
-    # Aggregates still say something, and groups that span classes may count on these records.
+    # Aggregates are information too, and groups that span classes may depend on these records.
     if star >= 0 and not some.plan.microaggregated and not evaluator.settling:
         people = node.table.people
         if isinstance(people, OwnersBySignature):
-            stars = np.logical_and.reduce([word == word[star] for word in node.table.keys])
-            telling = np.zeros(people.people.size, np.bool_)
-            telling[people.signatures[~stars]] = True
-            kept &= telling[people.signatures]  # who shows something somewhere is published with all rows
+            star_mask = np.logical_and.reduce([word == word[star] for word in node.table.keys])
+            informative_mask = np.zeros(people.people.size, np.bool_)
+            informative_mask[people.signatures[~star_mask]] = True
+            kept_mask &= informative_mask[people.signatures]  # all rows of an owner are published, or none
         else:
-            kept[star] = False
+            kept_mask[star] = False
     groups = some.sample.classes_of_rows(levels)[1]
-    worth_it: NDArray[np.bool_] = kept[groups]
+    worth_it: NDArray[np.bool_] = kept_mask[groups]
     return worth_it

@@ -81,7 +81,7 @@ class KMAnonymity(PrivacyModel):
         promise = f"{self.k}^{self.m}-anonymity of {self.attribute!r}"
         if self.attribute in published.names:  # by a mask: some items are known, not whole sets
             others = [name for name in published.names if name != self.attribute]
-            published = Published(published.table, others, untouched=True, weights=published.weights)
+            published = Published(published.rows, others, suppressed="none")
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         least = int(_rarest(published, self.attribute, self.m, self.separator).min())

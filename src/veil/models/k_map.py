@@ -133,7 +133,7 @@ class KMap(PrivacyModel):
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. Otherwise `bind` counts people."""
-        return 1 if self.population is None else self.derived_class_size(sample.everybody)
+        return 1 if self.population is None else self.derived_class_size(sample.population_size)
 
     def bind(self, sample: Sample) -> LargeInPopulation | None:
         """Count each class in the population, if available."""
@@ -153,8 +153,7 @@ class KMap(PrivacyModel):
         promise = f"{self.k}-map"
         sizes = published.sizes
         if self.population is not None:
-            without = published.population is None
-            whole = published.baseline_records if without else published.population_records
+            whole = (published.baseline if published.population is None else published.population).people
             needed = self.derived_class_size(whole)
             promise += f", estimated for {self.population}: classes of {needed}"
         else:
@@ -171,19 +170,18 @@ class KMap(PrivacyModel):
         """
         if not published.sizes.size:
             return []
-        found = []
+        strengths = []
         if published.population is not None:
-            found.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
-        if isinstance(published.people, Population):
-            without = published.population is None
-            whole = published.baseline_records if without else published.population_records
-            if published.people.size_for(whole) < whole:
-                return found
+            strengths.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
+        if isinstance(published.region, Population):
+            whole = (published.baseline if published.population is None else published.population).people
+            if published.region.size_for(whole) < whole:
+                return strengths
             smallest = int(published.sizes.min())
             for estimator in get_args(Estimator):
-                asked = cls(smallest, population=published.people, estimator=estimator)
-                found.append(Strength("KMap", f"k ({estimator})", asked._largest(smallest, whole)))
-        return found
+                model = cls(smallest, population=published.region, estimator=estimator)
+                strengths.append(Strength("KMap", f"k ({estimator})", model._largest(smallest, whole)))
+        return strengths
 
     def _largest(self, size: int, records: int) -> int:
         """Return the largest k for which a class of this size is large enough; at least the size itself."""

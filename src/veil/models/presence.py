@@ -22,7 +22,6 @@ from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.tables.columns import count_codes
 
 Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -167,7 +166,7 @@ class Inclusion(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""
-        records = published.baseline_records
+        records = published.baseline.people
         holds = published.records <= records and bool(sizes_in_population(published).all())
         return Finding(
             "only the research subset is released",
@@ -192,8 +191,8 @@ class _Presence:
     """Decides in integers: bounds on shares of n people become fractions of integers up to n."""
 
     def __init__(self, sample: Sample, model: DeltaPresence) -> None:
-        inside = largest_fraction(decimal_fraction(model.maximum), sample.everybody)
-        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.everybody)
+        inside = largest_fraction(decimal_fraction(model.maximum), sample.population_size)
+        outside = largest_fraction(1 - decimal_fraction(model.minimum), sample.population_size)
         self.limits = inside.numerator, inside.denominator, outside.numerator, outside.denominator
         self.forbidding = model.minimum > 0 and model.empty_classes == "forbid"
 
@@ -248,9 +247,9 @@ def sizes_in_population(published: Published) -> NDArray[np.int64]:
     """
     if published.population is None:
         return published.sizes
-    classes, everybody = row_numbers([published.labels, published.population], published.names)
-    found = count_codes(everybody, int(classes.max(initial=-1)) + 1, published.population_weights)[classes]
-    return np.where(found >= published.sizes, found, 0)
+    classes, everybody = row_numbers([published.labels, published.population.table], published.names)
+    counts = published.population.weights.count_by(everybody, int(classes.max(initial=-1)) + 1)[classes]
+    return np.where(counts >= published.sizes, counts, 0)
 
 
 def classes_without_members(published: Published) -> int | None:
@@ -260,7 +259,7 @@ def classes_without_members(published: Published) -> int | None:
     a released record may be empty, or suppressed.
     """
     assert published.population is not None
-    classes, everybody = row_numbers([published.labels, published.population], published.names)
+    classes, everybody = row_numbers([published.labels, published.population.table], published.names)
     there = np.bincount(everybody) > 0
     members = published.members
     if members is not None:
@@ -268,7 +267,7 @@ def classes_without_members(published: Published) -> int | None:
     represented = np.bincount(classes, minlength=there.size)[: there.size] > 0
     empty_count = int(np.count_nonzero(there & ~represented))
     if members is None and empty_count:
-        hidden = published.suppressed_records + published.baseline_records - published.records
+        hidden = published.suppressed_records + published.baseline.people - published.records
         return empty_count if hidden <= 0 else None
     return empty_count
 

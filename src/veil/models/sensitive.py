@@ -133,7 +133,7 @@ class SensitiveModel(PrivacyModel):
             table = fill_published(published, self.attribute, self.filling)
         finding = self.check(table or published, published)
         promise = finding.promise + self.labels[self.missing]
-        if self.missing == "worst" and published.persons is not None:
+        if self.missing == "worst" and not published.rows.owners.are_records:
             return Finding(promise, False, _NOT_OF_PEOPLE)
         if table is None:
             return Finding(promise, not published.sizes.size, "no value to fill in")

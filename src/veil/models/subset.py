@@ -1,6 +1,6 @@
 """Research subsets: which rows of a table are released, while the whole table is the population.
 
-Four ways to choose them, each a declared value that a recipe can name: `Rows` by number, `Matching` by
+Four ways to choose them, each a declared value that a recipe can name: `RowNumbers` by number, `Matching` by
 another table, `Where` by a query, `Random` by chance. `subset_of` turns a user's value into one of them.
 """
 
@@ -38,7 +38,7 @@ _SHOWN = 5
 
 def _row_numbers(value: Any) -> Any:
     if isinstance(value, str | bytes | Mapping):
-        raise ValueError(f"`rows` of Rows should be a list of row numbers, not {value!r}")
+        raise ValueError(f"`rows` of RowNumbers should be a list of row numbers, not {value!r}")
     if isinstance(value, set | frozenset):
         value = sorted(value)
     return (
@@ -47,10 +47,10 @@ def _row_numbers(value: Any) -> Any:
 
 
 @declared
-class Rows:
+class RowNumbers:
     """Rows by number, the first row of the table being 0. A number that is listed twice counts once.
 
-    >>> Rows([0, 2]).mask(pa.table({"age": [30, 40, 50]})).tolist()
+    >>> RowNumbers([0, 2]).mask(pa.table({"age": [30, 40, 50]})).tolist()
     [True, False, True]
     """
 
@@ -62,19 +62,19 @@ class Rows:
     total: Annotated[
         int | None, Field(ge=1, description="rows of the table the numbers are meant for; checked if given")
     ] = None
-    kind: Literal["Rows"] = Field(default="Rows", repr=False, kw_only=True)
+    kind: Literal["RowNumbers"] = Field(default="RowNumbers", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
         """Return a mask of the rows of the subset."""
         if self.total is not None and self.total != table.num_rows:
             raise ParameterError(
-                f"`total` of Rows should be {table.num_rows}, the number of rows of the table, not {self.total}: "
+                f"`total` of RowNumbers should be {table.num_rows}, the number of rows of the table, not {self.total}: "
                 "the mask or the row numbers are meant for another table"
             )
         if self.rows and max(self.rows) >= table.num_rows:
             wrong = next(row for row in self.rows if row >= table.num_rows)
             raise ParameterError(
-                f"`rows` of Rows should be between 0 and {table.num_rows - 1}, as the table has "
+                f"`rows` of RowNumbers should be between 0 and {table.num_rows - 1}, as the table has "
                 f"{plural(table.num_rows, 'row')}, not {wrong}"
             )
         row_mask = np.zeros(table.num_rows, np.bool_)
@@ -83,9 +83,9 @@ class Rows:
 
     def __repr__(self) -> str:
         if len(self.rows) <= 2 * _SHOWN:
-            return f"Rows({list(self.rows)})"
+            return f"RowNumbers({list(self.rows)})"
         first = ", ".join(map(str, self.rows[:_SHOWN]))
-        return f"Rows([{first}, … {len(self.rows)} row numbers])"
+        return f"RowNumbers([{first}, … {len(self.rows)} row numbers])"
 
 
 def _table_or_path(value: Any) -> str | pa.Table:
@@ -231,7 +231,7 @@ class Random:
 
     Rows are drawn once for each table that is read: all models of a plan that name the same probability get
     the same rows, and the next run draws others. So a recipe defines how rows are drawn and never which; to
-    fix them, write their numbers down (`Rows`).
+    fix them, write their numbers down (`RowNumbers`).
 
     >>> Random(0.5).mask(pa.table({"age": [30] * 1000})).mean() > 0.3
     np.True_
@@ -288,16 +288,16 @@ def _draws_of(table: pa.Table) -> _Draws:
     return entry[1]
 
 
-AnySubset = Annotated[Rows | Matching | Where | Random, Field(discriminator="kind")]
-SUBSETS: dict[str, type[Rows | Matching | Where | Random]] = {
-    "Rows": Rows,
+AnySubset = Annotated[RowNumbers | Matching | Where | Random, Field(discriminator="kind")]
+SUBSETS: dict[str, type[RowNumbers | Matching | Where | Random]] = {
+    "RowNumbers": RowNumbers,
     "Matching": Matching,
     "Where": Where,
     "Random": Random,
 }
 
 
-def subset_of(value: Any) -> Rows | Matching | Where | Random:
+def subset_of(value: Any) -> RowNumbers | Matching | Where | Random:
     """Turn a value of a user or a recipe into a research subset.
 
     Row numbers, a mask with one truth value for each row, a query, the path of a file, a frame with the rows,
@@ -305,9 +305,9 @@ def subset_of(value: Any) -> Rows | Matching | Where | Random:
     query.
 
     >>> subset_of([0, 5]), subset_of("age > 30"), subset_of("subset.csv"), subset_of([True, False])
-    (Rows([0, 5]), Where(query='age > 30'), Matching('subset.csv'), Rows([0]))
+    (RowNumbers([0, 5]), Where(query='age > 30'), Matching('subset.csv'), RowNumbers([0]))
     """
-    if isinstance(value, Rows | Matching | Where | Random):
+    if isinstance(value, RowNumbers | Matching | Where | Random):
         return value
     if isinstance(value, str):
         return Matching(value) if _is_path(value) else Where(value)
@@ -323,11 +323,11 @@ def subset_of(value: Any) -> Rows | Matching | Where | Random:
             f"a research subset should be row numbers, a mask, a query, a path or a frame, not {value!r}"
         )
     if numbers and all(isinstance(each, bool) for each in numbers):
-        return Rows(tuple(np.flatnonzero(numbers).tolist()), len(numbers))
-    return Rows(tuple(numbers))
+        return RowNumbers(tuple(np.flatnonzero(numbers).tolist()), len(numbers))
+    return RowNumbers(tuple(numbers))
 
 
-def _from_mapping(value: Mapping[Any, Any]) -> Rows | Matching | Where | Random:
+def _from_mapping(value: Mapping[Any, Any]) -> RowNumbers | Matching | Where | Random:
     kind, fields = value.get("kind"), {str(name): each for name, each in value.items() if name != "kind"}
     if kind not in SUBSETS:
         problem = "`kind` is required" if kind is None else f"there is no kind {kind!r} of research subset"
@@ -350,7 +350,7 @@ def _read_subset(value: Any) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _spell_subset(value: Rows | Matching | Where | Random | None) -> Any:
+def _spell_subset(value: RowNumbers | Matching | Where | Random | None) -> Any:
     if value is None:
         return None
     fields = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)

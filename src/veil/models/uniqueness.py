@@ -158,7 +158,7 @@ class PopulationUniqueness(PrivacyModel):
 
     def verify(self, published: Published) -> Finding:
         """Estimate again and put the solution into the equations, summed term by term."""
-        size = self._size(published.baseline_records)
+        size = self._size(published.baseline.people)
         sizes, counts = np.unique(published.sizes, return_counts=True)
         estimation = confirm_estimate(self.model, sizes, counts, size, like_arx=self.like_arx)
         equations = ", by ARX's equations" if self.like_arx else ""
@@ -176,15 +176,15 @@ class PopulationUniqueness(PrivacyModel):
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the share of population uniques by each estimator, if the population size is known."""
-        if not isinstance(published.people, Population):
+        if not isinstance(published.region, Population):
             return []
-        size = published.people.size_for(published.baseline_records)
+        size = published.region.size_for(published.baseline.people)
         sizes, counts = np.unique(published.sizes, return_counts=True)
-        found = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
+        estimates = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [
             Strength(cls.__name__, f"threshold ({name})", _least_threshold(each, sizes, counts, size))
-            for name, each in found.items()
-            if _Estimated(cls(1, published.people, name), size).accepts(each, sizes, counts)
+            for name, each in estimates.items()
+            if _Estimated(cls(1, published.region, name), size).accepts(each, sizes, counts)
         ]
 
 

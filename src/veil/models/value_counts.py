@@ -35,17 +35,19 @@ def count(
     published: Published, attribute: str, *, ordered: bool, order: Sequence[str] | None = None
 ) -> Counted:
     """Count values by class. `ordered` sorts the values: by `order` if given, else by that of their type."""
-    classes, found, counts = published.histograms(attribute)
+    classes, class_values, counts = published.histograms(attribute)
     values, rows = published.compare(attribute, baseline=True)
-    known = [values, found.cast(values.type)]
-    if published.population is not None and attribute in published.population.column_names:
-        known.append(encode_comparable(published.population[attribute], attribute)[0].cast(values.type))
-    domain, codes_32 = encode_comparable(pa.chunked_array(known), attribute)
+    arrays = [values, class_values.cast(values.type)]
+    if published.population is not None and attribute in published.population.table.column_names:
+        arrays.append(
+            encode_comparable(published.population.table[attribute], attribute)[0].cast(values.type)
+        )
+    domain, codes_32 = encode_comparable(pa.chunked_array(arrays), attribute)
     places = codes_32.astype(np.int64)
     if ordered:
         first_to_last = sorted_places(domain, order, attribute)
         domain, places = domain.take(pa.array(first_to_last)), np.argsort(first_to_last)[places]
-    codes = places[len(values) : len(values) + len(found)]
+    codes = places[len(values) : len(values) + len(class_values)]
     masses = published.count_baseline(places[: len(values)][rows], len(domain))
     in_order = np.lexsort((codes, classes))
     return Counted(domain, masses, classes[in_order], codes[in_order], counts[in_order], published.sizes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veil.base.progress import Progress
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import by_owner, tell_several_values
+from veil.classes.owner_sample import by_owner, describe_several_values
 from veil.classes.sample import Sample
 from veil.errors import NoSolutionError, PlanError
 from veil.lattice.evaluator import Evaluator
@@ -187,7 +187,7 @@ def _why_not(found: BestNode, prepared: Prepared) -> str:
         f"The closest one that was looked at ({levels}) would suppress {suppressed} of "
         f"{everybody} {what} ({suppressed / everybody:.1%})"
     )
-    seen += tell_several_values(
+    seen += describe_several_values(
         prepared.sample, (name for model in plan.models for name in model.attribute_names)
     )
     ways = (

@@ -23,11 +23,12 @@ from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.linked_tables import TableOut
+from veil.outcome.roles import Roles, roles_of_masks, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
-from veil.published.owners import People
-from veil.published.table import Published
+from veil.published.table import Published, Suppressed
+from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
@@ -163,15 +164,27 @@ class Outcome:
             return self.asked.models
         return tuple(model for method in self.asked for model in method.privacy_models)
 
+    @functools.cached_property
+    def roles(self) -> Roles:
+        """What each column is."""
+        if isinstance(self.asked, Plan):
+            generalized = (
+                self.asked.quasi_identifiers if self.prepared is None else self.prepared.encoding.names
+            )
+            return roles_of_plan(self.asked, self.columns, tuple(generalized))
+        # What is masked on an engine keeps all its columns, seen or unseen.
+        columns = self.original.column_names if self.is_condensed else self.columns
+        return roles_of_masks(self.asked, columns, self.table.column_names, self.person)
+
     @property
     def person_column(self) -> str | None:
-        """The column of the input that tells people apart; None if every row is a person, or nobody has said."""
-        return self.person if self.plan is None else self.plan.person_column
+        """The column of the input that distinguishes people; None if every row is a person, or nothing is known."""
+        return self.roles.person
 
     @property
     def marker(self) -> str | None:
         """Text of suppressed cells."""
-        return self.asked.marker if isinstance(self.asked, Plan) else None
+        return self.roles.marker
 
     # --- columns ----------------------------------------------------------------------------------
 
@@ -182,20 +195,8 @@ class Outcome:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Columns of the output that an attacker may know.
-
-        Of a mask these are the columns that its methods say so of, and all that are released as they were where no
-        method does.
-        """
-        if isinstance(self.asked, Plan):
-            if self.prepared is None:
-                return list(self.asked.quasi_identifiers)
-            return [*self.prepared.encoding.names, *self.asked.aggregated]
-        there = self.table.column_names
-        known = dict.fromkeys(name for method in self.asked for name in method.known_columns)
-        changed = {name for method in self.asked for name in method.column_names}
-        as_before = [name for name in there if name not in changed and name in self.original.column_names]
-        return [name for name in known if name in there] or as_before or list(there)
+        """Columns of the output that an attacker may know."""
+        return list(self.roles.quasi_identifiers)
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -213,24 +214,12 @@ class Outcome:
 
     def role_of(self, name: str) -> str:
         """Role of a column; for masks, those that an attacker may know are quasi-identifying."""
-        if isinstance(self.asked, Plan):
-            return self.asked.role_of(name)
-        if name in self.quasi_identifiers:
-            return "quasi-identifying"
-        return "insensitive" if name in self.table.column_names else "dropped"
+        return self.roles.role_of(name)
 
     @property
     def kept_columns(self) -> list[str]:
         """Columns of the input that the output has too, with the columns that an engine writes unseen."""
-        if isinstance(self.asked, Plan):
-            plan = self.asked
-            return [
-                name
-                for name in self.columns
-                if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
-            ]
-        # What is masked on an engine keeps all its columns, seen or unseen.
-        return [name for name in self.columns if self.is_condensed or name in self.table.column_names]
+        return [name for name in self.columns if name not in self.roles.removed]
 
     # --- records ----------------------------------------------------------------------------------
 
@@ -256,13 +245,11 @@ class Outcome:
     @property
     def within_limit(self) -> bool:
         """Whether no more records are suppressed than the plan allows."""
-        if self.plan is None:
-            return True
-        if self.persons is not None and self.hidden is not None:
-            limit = largest_count(self.plan.suppression_limit, self.persons.number)
-            return self.persons.lost(self.hidden) <= limit
+        before, limit = self.before, self.roles.suppression_limit
+        if not before.owners.are_records and self.hidden is not None:
+            return before.people_in(self.hidden) <= largest_count(limit, before.people)
         records = self.records if self.prepared is None else self.prepared.sample.records
-        return self.suppressed <= largest_count(self.plan.suppression_limit, records)
+        return self.suppressed <= largest_count(limit, records)
 
     @property
     def is_condensed(self) -> bool:
@@ -280,11 +267,12 @@ class Outcome:
         return self.hidden if self.hidden is None or self.rows is None else self.hidden[self.rows]
 
     @property
-    def blank_rows(self) -> NDArray[np.bool_] | None:
-        """Which rows of `table` show nothing at all, being suppressed; None where only their cells can tell."""
-        if self.plan is None or self.hidden_rows is None:
-            return None
-        return self.hidden_rows & (self.plan.suppressed_rows == "blank")
+    def blank_rows(self) -> Suppressed:
+        """Which rows of `table` show nothing at all, being suppressed; "by cells" where only these can tell."""
+        treatment = self.roles.suppressed_rows
+        if treatment == "none" or self.hidden_rows is None:
+            return "none" if treatment == "none" else "by cells"
+        return self.hidden_rows & (treatment == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
         """The rows of the output that come from some rows of the input."""
@@ -293,31 +281,37 @@ class Outcome:
         return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
-    def persons(self) -> People | None:
-        """Whose row each row of the input is, if people may have several."""
-        name = self.person_column
-        if name is None or name not in self.original.column_names:
-            return None
-        all_rows = self.plan is not None and self.plan.knows == "all rows"
-        return People.of(self.original, name, all_rows=all_rows)
+    def before(self) -> Rows:
+        """The input as it is judged."""
+        table, weights = (
+            self.original,
+            self.source.weights if self.prepared is None else self.prepared.weights,
+        )
+        person, knows = self.person_column, "one row" if self.plan is None else self.plan.knows
+        return Rows.of(
+            table, weights, Owners.of(table, person if person in table.column_names else None, knows)
+        )
+
+    @functools.cached_property
+    def after(self) -> Rows:
+        """The output as it is judged."""
+        owners = self.before.owners
+        return Rows.of(self.table, self.weights, None if owners.are_records else owners.take(self.origins))
 
     @functools.cached_property
     def attacked(self) -> Published:
         """The output as an attacker sees it: `published`, in which people are counted where they may have several rows."""
-        persons = self.persons
-        return self.published if persons is None else self.published.counting(persons.take(self.origins))
+        return self.published if self.after.owners.are_records else self.published.owned(self.after.owners)
 
     @functools.cached_property
     def published(self) -> Published:
         """The output as everybody sees it, row by row. Masks suppress no records: whatever is missing there is a value."""
         return Published(
-            self.table,
+            Rows.of(self.table, self.weights),
             self.quasi_identifiers,
             marker=self.marker,
             flag=self.flag,
-            untouched=self.plan is None,
-            hidden=self.blank_rows,
-            weights=self.weights,
+            suppressed=self.blank_rows,
         )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from veil.base.wording import plural
 from veil.errors import InputError, Say
 from veil.tables.canonical import widened
+from veil.tables.rows import Knows, Owners
 from veil.tables.spelling import encode_people
 from veil.tables.tally import no_value
 from veil.tables.text import canonical_text
@@ -52,3 +53,20 @@ so in `person`
             Say("person"),
         )
     return codes
+
+
+def owners_of(
+    table: pa.Table,
+    person: str | None,
+    weights: NDArray[np.int64] | None = None,
+    knows: Knows = "one row",
+    *,
+    published: bool = False,
+) -> Owners:
+    """Return the owners of a table by the column that distinguishes people; None if every record is a person.
+
+    See `number_people` for what is refused.
+    """
+    if person is None:
+        return Owners(table.num_rows)
+    return Owners.coded(number_people(table[person], person, weights, published=published), knows)

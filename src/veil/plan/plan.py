@@ -18,12 +18,12 @@ from veil.models import KAnonymity, PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
+from veil.tables.rows import Knows
 from veil.tables.spelling import PERSON
 
 Treatment = Literal["remove", "mask", "pseudonym"]
 Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "set"]
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
-Knows = Literal["one row", "all rows"]
 
 ASK = "ask"
 """What `person` is as long as nobody has said who the rows are about."""

@@ -19,8 +19,9 @@ def fill_published(published: Published, attribute: str, rule: FillingRule) -> P
     Sizes and histograms are filled in, and nothing else. The baseline is that of cells that show a value; None if none does, so
     that there is nothing to fill in.
 
+    >>> from veil.tables.rows import Rows
     >>> table = pa.table({"age": ["20", "20", "20"], "disease": ["flu", None, "cold"]})
-    >>> filled = fill_published(Published(table, ["age"]), "disease", "each")
+    >>> filled = fill_published(Published(Rows.of(table), ["age"]), "disease", "each")
     >>> number, value, count = filled.histograms("disease")
     >>> list(zip(number.tolist(), value.to_pylist(), count.tolist()))
     [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1), (1, 'cold', 2)]

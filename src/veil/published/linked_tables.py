@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from veil.published.blank import is_blank, shows_nothing
 from veil.published.finding import Finding
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.columns import encode_values
+from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import Person
 from veil.tables.text import canonical_text
 
@@ -105,12 +105,12 @@ def joined_view(
     finding = Finding("rows without a pseudonym show nothing", not told, told or "none does")
     by_pseudonym = treatment == "pseudonym" and all(person in each.column_names for each in shown.values())
     together = stack_texts(shown, label, known=known, judged=judged, kept=[person] if by_pseudonym else [])
+    owners = Owners.of(together, Person(person, "as written") if by_pseudonym else None, "all rows")
     seen = Published(
-        together,
+        Rows.of(together, owners=owners),
         [label, *known],
         marker=marker,
-        untouched=True,
-        persons=People.of(together, Person(person, "as written"), all_rows=True) if by_pseudonym else None,
+        suppressed="none",
     )
     return seen, finding
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +21,7 @@ from veil.base.views import View
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.published.blank import never_blank, shows_no_value, shows_nothing
-from veil.published.owners import People, worst_counts
+from veil.published.owners import classes_of_owners, count_owners, count_values, values_of_owners
 from veil.tables.columns import (
     Encoded,
     check_comparable,
@@ -30,89 +32,104 @@ from veil.tables.columns import (
     freeze,
     number_rows,
 )
+from veil.tables.rows import Owners, Rows, Weights
 
 Histograms = tuple[NDArray[np.int64], pa.Array, NDArray[np.int64]]
+Suppressed = Literal["by cells", "none"] | NDArray[np.bool_]
+"""Which rows may be suppressed: see `Published`."""
 
 
 class Published:
-    """Records of a published table, grouped by their quasi-identifiers.
+    """Rows of a published table, grouped by their quasi-identifiers.
 
-    A record is suppressed if every one of its cells holds the marker (or nothing, where the marker cannot
-    stand) and the flag column, if there is one, says so too. Suppressed records say nothing about anybody and belong
-    to no class; a record that shows anything belongs to one, even if its quasi-identifiers are blank. `hidden` says
-    which records were suppressed, where that is known: the others are people of whom everything is missing. Classes are numbered in order of first appearance, the same
-    way for everything that speaks of them. Missing values are values like others; `visible` leaves them out.
+    A record is suppressed if each of its cells holds the marker (or nothing, where a column cannot hold the marker),
+    and the flag column, if there is one, agrees. Suppressed records belong to no class; a record that shows anything
+    belongs to one, even if its quasi-identifiers are blank. Classes are numbered in order of first appearance.
+    Missing values are values like others; `visible` leaves them out. Sizes and histograms count the owners of the
+    rows: each once in a class, with the values that `view` takes.
 
-    `baseline` holds the sensitive columns of all records that could have been released (by default those of
-    the table itself), and `population` the generalized quasi-identifiers, as text, of everybody that the
-    released records were chosen from (None if that is nobody else). `members` tells which of the population
-    those are that could have been released, where that is known. `weights`, `baseline_weights` and
-    `population_weights` tell how many records each row of a table stands for, if not one. `hierarchies` (with `levels`, the levels of
-    the quasi-identifiers) and `people`, the population that the records are a sample of, are there for models
-    that need them and None where nobody knows.
-
-    `persons` tells whose row each row is, where somebody may have several, and `baseline_persons` the same of the
-    baseline. Sizes and histograms then count people: each once in a class, as `view` says.
+    Parameters
+    ----------
+    rows
+        The table, with the weights and owners of its rows.
+    quasi_identifiers
+        Columns that an attacker may know.
+    marker
+        Text of suppressed cells.
+    flag
+        Column that shows which records are suppressed.
+    suppressed
+        "by cells", as above; "none" in a table whose blank cells are missing values; or a mask of the rows that may be
+        suppressed: the others are people of whom everything is missing.
+    baseline
+        The sensitive columns of all records that could have been released; by default those of the table.
+    population
+        The generalized quasi-identifiers, as text, of everyone from whom the released records were chosen; None if
+        they are the population.
+    members
+        Rows of the population that could have been released, where that is known.
+    hierarchies, levels
+        Hierarchies and levels of the quasi-identifiers, for models that read them; None where they are unknown.
+    region
+        The size of the population of which the records are a sample, for models that estimate; None if unknown.
 
     >>> table = pa.table({"age": ["20-29", "20-29", "*"], "zip": ["1**", "1**", "*"]})
-    >>> Published(table, ["age", "zip"]).sizes.tolist()
+    >>> Published(Rows.of(table), ["age", "zip"]).sizes.tolist()
     [2]
     """
 
     def __init__(
         self,
-        table: pa.Table,
+        rows: Rows,
         quasi_identifiers: Sequence[str],
         *,
         marker: str | None = "*",
         flag: str | None = None,
-        untouched: bool = False,
-        hidden: NDArray[np.bool_] | None = None,
-        weights: NDArray[np.int64] | None = None,
-        baseline: pa.Table | None = None,
-        baseline_weights: NDArray[np.int64] | None = None,
-        population: pa.Table | None = None,
-        population_weights: NDArray[np.int64] | None = None,
+        suppressed: Suppressed = "by cells",
+        baseline: Rows | None = None,
+        population: Rows | None = None,
         members: NDArray[np.bool_] | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
         levels: Mapping[str, int] | None = None,
-        people: object | None = None,
-        persons: People | None = None,
-        baseline_persons: People | None = None,
+        region: object | None = None,
     ) -> None:
-        self.table = table
-        self.hierarchies = hierarchies
-        self.levels = levels
-        self.people = people
-        self.weights = weights
-        self.persons = persons
-        self.baseline_persons = persons if baseline is None else baseline_persons
-        self.view: View = "one value"
-        self.baseline = table if baseline is None else baseline
-        self.baseline_weights = weights if baseline is None else baseline_weights
-        self.population = population
-        self.population_weights = population_weights
-        self.members = members
+        self.rows = rows
         self.names = list(quasi_identifiers)
-        self.records = _total(table, weights)
         self.marker = marker
         self.flag = flag
+        self.baseline = rows if baseline is None else baseline
+        self.population = population
+        self.members = members
+        self.hierarchies = hierarchies
+        self.levels = levels
+        self.region = region
+        self.view: View = "one value"
         for name in self.names:
-            check_comparable(table[name], name)
+            check_comparable(self.table[name], name)
         self._encoded: dict[str, Encoded] = dict(
-            zip(self.names, encode_columns([table[name] for name in self.names]), strict=True)
+            zip(self.names, encode_columns([self.table[name] for name in self.names]), strict=True)
         )
         self._histograms: dict[tuple[str, View], Histograms] = {}
         self._compared: dict[tuple[str, bool], Encoded] = {}
-        if untouched or not self.names:
-            self.suppressed = np.zeros(table.num_rows, np.bool_)
-        else:
-            self.suppressed = self._blank_rows()
-            # To be called so hides nothing: a row that shows a value belongs to a class.
-            if hidden is not None:
-                self.suppressed &= hidden
-            elif flag is not None:
-                self.suppressed &= self.flags
+        if isinstance(suppressed, str) and (suppressed == "none" or not self.names):
+            self.suppressed = np.zeros(self.table.num_rows, np.bool_)
+            return
+        self.suppressed = self._blank_rows() if self.names else np.zeros(self.table.num_rows, np.bool_)
+        # A row that shows a value belongs to a class, even if it is called suppressed.
+        if not isinstance(suppressed, str):
+            self.suppressed &= suppressed
+        elif flag is not None:
+            self.suppressed &= self.flags
+
+    @property
+    def table(self) -> pa.Table:
+        """The published table."""
+        return self.rows.table
+
+    @property
+    def records(self) -> int:
+        """Number of records, suppressed ones among them."""
+        return self.rows.records
 
     @functools.cached_property
     def flags(self) -> NDArray[np.bool_]:
@@ -132,52 +149,34 @@ class Published:
     @property
     def suppressed_records(self) -> int:
         """Number of suppressed records."""
-        return int(self.suppressed.sum() if self.weights is None else self.weights[self.suppressed].sum())
-
-    @property
-    def baseline_records(self) -> int:
-        """Number of records that could have been released; of people, where they are counted."""
-        if self.baseline_persons is not None:
-            return self.baseline_persons.number
-        return _total(self.baseline, self.baseline_weights)
-
-    @property
-    def population_records(self) -> int:
-        """Number of records of the population."""
-        assert self.population is not None
-        return _total(self.population, self.population_weights)
+        return self.rows.weights.sum_of(self.suppressed)
 
     # --- classes ----------------------------------------------------------------------------------
 
     @functools.cached_property
     def classes(self) -> NDArray[np.int32]:
-        """Number of the class of each row that is not suppressed: of what it shows, or of all that its person shows."""
-        kept = self._kept_rows
-        mixed = np.zeros(kept.size, np.int64)
+        """Class of each row that is not suppressed: by what it shows, or by the signature of its owner."""
+        shown = self._shown_rows
+        mixed = np.zeros(shown.size, np.int64)
         possible = 1
         for name in self.names:
             values, codes = self.encode(name)
             if possible * len(values) >= 2**62:  # too many to tell apart in one integer: renumber
                 mixed, possible = number_rows(mixed).astype(np.int64), mixed.size + 1
-            mixed = mixed * len(values) + codes[kept]
+            mixed = mixed * len(values) + codes[shown]
             possible *= len(values)
-        found = number_rows(mixed)
-        if self.persons is not None and self.persons.all_rows:
-            return self.persons.take(kept).signatures(found, self._kept_weights)
-        return found
+        return classes_of_owners(number_rows(mixed), *self._shown)
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of records in each class; of people, where they are counted."""
-        if self.persons is not None:
-            return freeze(self.persons.take(self._kept_rows).sizes(self.classes))
-        return freeze(count_codes(self.classes, 0, self._kept_weights))
+        """Number of owners in each class."""
+        return freeze(count_owners(self.classes, *self._shown))
 
     @functools.cached_property
     def labels(self) -> pa.Table:
         """The quasi-identifiers that the records of each class share: one row a class."""
         member = np.empty(self.sizes.size, np.int64)
-        member[self.classes] = self._kept_rows  # one record of each class, whichever
+        member[self.classes] = self._shown_rows  # one record of each class, whichever
         columns = {}
         for name in self.names:
             values, codes = self.encode(name)
@@ -190,39 +189,25 @@ class Published:
         The entries of a class stand together, classes in ascending order. Only what occurs is listed.
 
         >>> table = pa.table({"age": ["20", "20", "30", "20"], "disease": ["flu", "cold", "flu", "flu"]})
-        >>> number, value, count = Published(table, ["age"]).histograms("disease")
+        >>> number, value, count = Published(Rows.of(table), ["age"]).histograms("disease")
         >>> list(zip(number.tolist(), value.to_pylist(), count.tolist()))
         [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1)]
         """
-        asked = (attribute, self.view)
-        if asked not in self._histograms and self.persons is not None:
-            self._histograms[asked] = self._by_people(attribute)
-        if asked not in self._histograms:
+        key = (attribute, self.view)
+        if key not in self._histograms:
             values, codes = self.compare(attribute)
-            width = max(1, len(values))
-            pairs = self.classes.astype(np.int64) * width + codes[self._kept_rows]
-            weights = self._kept_weights
-            if weights is None:
-                pairs.sort()
-            else:
-                order = np.argsort(pairs, kind="stable")
-                pairs, weights = pairs[order], weights[order]
-            first = np.flatnonzero(np.diff(pairs, prepend=-1))
-            number, code = np.divmod(pairs[first], width)
-            if weights is None:
-                count = np.diff(first, append=pairs.size)
-            else:
-                count = np.add.reduceat(weights, first) if first.size else weights
-            self._histograms[asked] = freeze(number), values.take(pa.array(code)), freeze(count)
-        return self._histograms[asked]
+            shown = codes[self._shown_rows]
+            number, code, count = count_values(self.classes, shown, *self._shown, self.view)
+            self._histograms[key] = freeze(number), values.take(pa.array(code)), freeze(count)
+        return self._histograms[key]
 
     def compare(self, attribute: str, *, baseline: bool = False) -> Encoded:
         """Different values of a sensitive column, one for all that are equal, and where each record's is; of the baseline."""
-        asked = (attribute, baseline and self.baseline is not self.table)
-        if asked not in self._compared:
-            table = self.baseline if baseline else self.table
-            self._compared[asked] = encode_comparable(table[attribute], attribute)
-        return self._compared[asked]
+        key = (attribute, baseline and self.baseline is not self.rows)
+        if key not in self._compared:
+            rows = self.baseline if baseline else self.rows
+            self._compared[key] = encode_comparable(rows.table[attribute], attribute)
+        return self._compared[key]
 
     def visible(self, attribute: str) -> Published:
         """The same table without the records that show no value of an attribute, which may be in no class then.
@@ -230,112 +215,86 @@ class Published:
         Nor are they in the baseline. Whose rows are whose, and which class a row is in, is known of all of them.
 
         >>> table = pa.table({"age": ["20", "20", "20", "30"], "disease": ["flu", None, "flu", None]})
-        >>> Published(table, ["age"]).visible("disease").sizes.tolist()
+        >>> Published(Rows.of(table), ["age"]).visible("disease").sizes.tolist()
         [2]
         """
-        if never_blank(self.table[attribute]) and never_blank(self.baseline[attribute]):
+        if never_blank(self.table[attribute]) and never_blank(self.baseline.table[attribute]):
             return self
         columns = [self.compare(attribute), self.compare(attribute, baseline=True)]
         here, before = (shows_no_value(values, self.marker)[codes] for values, codes in columns)
         there = None
-        if self.population is not None and attribute in self.population.column_names:
-            values, codes = encode_comparable(self.population[attribute], attribute)
+        if self.population is not None and attribute in self.population.table.column_names:
+            values, codes = encode_comparable(self.population.table[attribute], attribute)
             there = ~shows_no_value(values, self.marker)[codes]
-        if not (before.any() or here[self._kept_rows].any() or (there is not None and not there.all())):
+        if not (before.any() or here[self._shown_rows].any() or (there is not None and not there.all())):
             return self
-        made = copy.copy(self)
-        for derived in ("classes", "sizes", "labels", "_kept_rows"):
-            made.__dict__.pop(derived, None)
-        made._histograms = {}
-        made._compared = {
+        result = self._without("classes", "sizes", "labels", "_shown", "_shown_rows")
+        result._compared = {
             (name, False): each for (name, of_all), each in self._compared.items() if not of_all
         }
-        made.suppressed = self.suppressed | here
-        made.classes = number_rows(self.classes[~here[self._kept_rows]].astype(np.int64))
-        made.baseline = self.baseline.select([attribute]).filter(pa.array(~before))
-        made.baseline_weights = None if self.baseline_weights is None else self.baseline_weights[~before]
-        made.baseline_persons = None if self.baseline_persons is None else self.baseline_persons.take(~before)
+        result.suppressed = self.suppressed | here
+        result.classes = number_rows(self.classes[~here[self._shown_rows]].astype(np.int64))
+        result.baseline = self.baseline.showing(self.baseline.table.select([attribute])).take(~before)
         if self.population is not None and there is not None:
-            made.population = self.population.filter(pa.array(there))
-            made.population_weights = (
-                None if self.population_weights is None else self.population_weights[there]
-            )
-            made.members = None
-        return made
+            result.population, result.members = self.population.take(there), None
+        return result
 
-    # --- people -----------------------------------------------------------------------------------
+    def _without(self, *derived: str) -> Published:
+        """Return a copy without its histograms and some derived values."""
+        result = copy.copy(self)
+        result._histograms = {}
+        for name in derived:
+            result.__dict__.pop(name, None)
+        return result
+
+    # --- owners -----------------------------------------------------------------------------------
 
     def with_view(self, view: View) -> Published:
-        """The same table, whose histograms read several values of a person in another way."""
-        made = copy.copy(self)
-        made.view = view
-        return made
+        """The same table, whose histograms take other values of owners who have several."""
+        result = copy.copy(self)
+        result.view = view
+        return result
 
     def by_one_row(self) -> Published:
-        """The same table as somebody sees it who knows one row of a person only."""
-        if self.persons is None or not self.persons.all_rows:
+        """The same table for an attacker who knows one row of an owner only."""
+        if not self.rows.owners.know_all_rows:
             return self
-        return self.counting(People(self.persons.codes))
+        return self.owned(replace(self.rows.owners, knows="one row"))
 
-    def counting(self, persons: People) -> Published:
-        """The same table, of which people are counted."""
-        made = copy.copy(self)
-        made.persons, made._histograms = persons, {}
-        made.baseline_persons = persons if made.baseline is made.table else made.baseline_persons
-        for derived in ("classes", "sizes", "labels"):
-            made.__dict__.pop(derived, None)
-        return made
+    def owned(self, owners: Owners) -> Published:
+        """The same table with other owners."""
+        result = self._without("classes", "sizes", "labels", "_shown")
+        result.rows = self.rows.owned(owners)
+        result.baseline = result.rows if self.baseline is self.rows else self.baseline
+        return result
 
     def choices(
         self, attribute: str
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Array, NDArray[np.int64]]:
-        """Return what people show in classes, each once: number of the class, person, and value, by its place in an array."""
-        assert self.persons is not None
+        """Return each value of an owner in a class once: class, owner, the values, and the place of each there."""
         values, codes = self.compare(attribute)
-        width = max(1, len(values))
-        shown = self.classes.astype(np.int64) * width + codes[self._kept_rows]
-        person, pairs = self.persons.take(self._kept_rows).pairs(shown)
-        return pairs // width, person, values, pairs % width
-
-    def _by_people(self, attribute: str) -> Histograms:
-        """Count the people of each class who are taken to show each value, as the view says."""
-        classes, person, values, codes = self.choices(attribute)
-        width = max(1, len(values))
-        pairs = classes * width + codes
-        found, count = np.unique(pairs, return_counts=True)
-        if self.view in ("sure", "fewest"):
-            whose = person * (self.sizes.size + 1) + classes
-            _, first, times = np.unique(whose, return_index=True, return_counts=True)
-            alone, sure = np.unique(pairs[first[times == 1]], return_counts=True)
-            count = np.full(found.size, int(self.view == "fewest"))
-            count[np.searchsorted(found, alone)] = sure
-            found, count = found[count > 0], count[count > 0]
-        number, code = np.divmod(found, width)
-        if self.view == "worst":
-            count = worst_counts(number, count, self.sizes)
-            number, code, count = number[count > 0], code[count > 0], count[count > 0]
-        return freeze(number), values.take(pa.array(code)), freeze(count.astype(np.int64))
+        classes, owners, places = values_of_owners(self.classes, codes[self._shown_rows], self._shown[1])
+        return classes, owners, values, places
 
     def undecided(self, attribute: str) -> int:
-        """Count the classes in which somebody shows two values of an attribute."""
-        if self.persons is None:
+        """Count the classes in which an owner shows two values of an attribute."""
+        if self.rows.owners.are_records:
             return 0
         number, _, count = self.with_view("most").histograms(attribute)
         return int(np.count_nonzero(count_codes(number, self.sizes.size, count) > self.sizes))
 
     def count_baseline(self, codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """Count how often each code occurs in the baseline, given those of its rows; or how many people have it."""
-        if self.baseline_persons is not None:
-            return count_codes(self.baseline_persons.pairs(codes)[1], size, None)
-        return count_codes(codes, size, self.baseline_weights)
+        """Count the owners of the baseline with each code, given the code of each of its rows."""
+        return count_owners(codes, self.baseline.weights, self.baseline.owners, size)
 
     @functools.cached_property
-    def _kept_rows(self) -> NDArray[np.int64]:
+    def _shown_rows(self) -> NDArray[np.int64]:
         return np.flatnonzero(~self.suppressed)
 
-    @property
-    def _kept_weights(self) -> NDArray[np.int64] | None:
-        return None if self.weights is None else self.weights[self._kept_rows]
+    @functools.cached_property
+    def _shown(self) -> tuple[Weights, Owners]:
+        """Weights and owners of the rows that are not suppressed."""
+        return self.rows.weights.take(self._shown_rows), self.rows.owners.take(self._shown_rows)
 
     # --- cells ------------------------------------------------------------------------------------
 
@@ -364,7 +323,3 @@ class Published:
                     column = column.cast(pa.string())
                 found[rows] = shows_nothing(column.take(pa.array(rows)), self.marker)
         return found
-
-
-def _total(table: pa.Table, weights: NDArray[np.int64] | None) -> int:
-    return int(table.num_rows if weights is None else weights.sum())

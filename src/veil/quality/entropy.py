@@ -131,7 +131,7 @@ class _Entropy(VectorMeasure):
         return losses
 
     def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
-        most = self.sample.everybody * math.log2(self.sample.everybody) * max(self.g, self.s)
+        most = self.sample.population_size * math.log2(self.sample.population_size) * max(self.g, self.s)
         return [0.0] * len(self.heights), [most if self.monotone else 2 * most] * len(self.heights)
 
 
@@ -143,7 +143,7 @@ class _NormalizedEntropy(_Entropy):
         self.full = []
         for frequencies in sample.frequencies:
             original = frequencies[0][frequencies[0] > 0]
-            self.full.append(_cut(math.fsum(original * np.log2(sample.everybody / original))))
+            self.full.append(_cut(math.fsum(original * np.log2(sample.population_size / original))))
 
     def vector(self, node: Node) -> Sequence[float]:
         return self._shares(super().vector(node))

@@ -66,7 +66,7 @@ def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
     sensitive = () if plan is None else plan.sensitive
     judged = {name for model in (() if plan is None else plan.models) for name in model.attribute_names}
     unjudged = [name for name in sensitive if name not in judged]
-    people = "people" if outcome.persons is not None else "records"
+    people = "records" if outcome.before.owners.are_records else "people"
     return (
         CriterionAnswer(
             "Singling out: is it still possible to single out an individual?",
@@ -81,12 +81,12 @@ def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
             (
                 f"the highest chance to find somebody by their quasi-identifiers was {_share(before.highest)} and is {_share(after.highest)}",
                 "rows of one person are counted together"
-                if outcome.persons is not None
+                if not outcome.before.owners.are_records
                 else "every row was taken for a person of its own",
             ),
             (
                 "whether other releases about the same people overlap (`veil.risk.intersection` looks at two of them)",
-                *(("that no person has several rows",) if outcome.persons is None else ()),
+                *(("that no person has several rows",) if outcome.before.owners.are_records else ()),
             ),
         ),
         CriterionAnswer(

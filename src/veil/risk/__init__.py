@@ -1,7 +1,4 @@
-"""What a release still reveals.
-
-`analyze` computes everything that can be said of one table; each measure also has a function of its own.
-"""
+"""Disclosure risks of a table: `analyze` computes all measures, and each also has a function of its own."""
 
 from __future__ import annotations
 
@@ -101,7 +98,7 @@ __all__ = [
     "wildcard_risk",
 ]
 
-# Names are fetched from their homes when first used: a release needs `sample_risk`, and little else.
+# Names are imported from their modules when first used: a release needs little but `sample_risk`.
 _HOMES = {
     "analysis": ("RiskAnalysis", "analyze"),
     "attackers": ("Attack", "Attackers", "Marketer", "attacker_risks"),
@@ -133,9 +130,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            found = getattr(importlib.import_module(f"veil.risk.{home}"), name)
-            globals()[name] = found
-            return found
+            member = getattr(importlib.import_module(f"veil.risk.{home}"), name)
+            globals()[name] = member
+            return member
     raise AttributeError(f"module 'veil.risk' has no attribute {name!r}")
 
 

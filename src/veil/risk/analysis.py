@@ -1,4 +1,4 @@
-"""Everything that can be said about the risk of one table, from one grouping of it."""
+"""All risk measures of one table, from one grouping of its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veil.models import PrivacyModel
 from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
-from veil.plan.plan import ASK, Knows
+from veil.plan.plan import ASK
 from veil.population import REGIONS, Population, population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
@@ -26,29 +26,30 @@ from veil.risk.identify.repeats import check_people
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
 from veil.risk.limits import risk_limits
 from veil.risk.projections import projections
-from veil.risk.special_uniques import Hunt, Suda, most_subsets
+from veil.risk.special_uniques import Suda, UniqueSearch, most_subsets
 from veil.risk.uniques import PopulationUniques, SampleUniques, population_uniques, sample_uniques
 from veil.risk.wildcards import WildcardRisk, sum_matches, wildcard_risk_of
+from veil.tables.rows import Knows
 
 USUAL_SUBSETS = 2**11 - 1
-"""Subsets of the quasi-identifiers that are looked at unless more are asked for: all those of eleven."""
+"""Default number of subsets of the quasi-identifiers to examine: all those of eleven."""
 
 
 @dataclass(frozen=True, eq=False)
 class RiskAnalysis:
-    """What a table reveals about the people in it.
+    """The risks of a table.
 
     Attributes
     ----------
     quasi_identifiers
-        What attackers are assumed to know.
+        Columns that attackers are assumed to know.
     attackers
         Risks by prosecutor, journalist and marketer.
     class_sizes, distribution
-        How many classes there are of each size, and how many records have which risk.
+        Number of classes of each size, and number of records by risk.
     sample_uniques, population_uniques
-        Records that are alone in their class, here and by estimate in the population; the latter is None if nothing
-        is known of it.
+        Records that are alone in their class, here and by estimate in the population; the latter is None if
+        the population is unknown.
     wildcards
         Risks if suppressed cells match everything.
     attributes
@@ -72,7 +73,7 @@ class RiskAnalysis:
     individual: IndividualRisk | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain numbers, texts, lists and dictionaries, ready for JSON; no value of a record."""
+        """Return all figures as plain data, ready for JSON; no value of a record is among them."""
         sizes, uniques, individual = self.class_sizes, self.population_uniques, self.individual
         return {
             "quasi_identifiers": list(self.quasi_identifiers),
@@ -95,7 +96,7 @@ class RiskAnalysis:
         }
 
     def __str__(self) -> str:
-        """Say the most important figures in a few lines."""
+        """Return the most important figures in a few lines."""
         sizes, by, wild, scores = self.class_sizes, self.attackers, self.wildcards, self.suda.scores
         names, above = ", ".join(self.quasi_identifiers), f"of the records above {by.threshold:g}"
         lines = [
@@ -122,7 +123,7 @@ class RiskAnalysis:
         from veil.base.html import html_table
 
         lines = [line.partition(":") for line in str(self).splitlines() if ":" in line]
-        return html_table(("", ""), [(name.strip(), told.strip()) for name, _, told in lines], "Risks")
+        return html_table(("", ""), [(name.strip(), figures.strip()) for name, _, figures in lines], "Risks")
 
 
 @own_keywords
@@ -148,33 +149,33 @@ def analyze(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, the path of a file, a release, a published table, or a table that an engine holds (see
-        `veil.engines`), of which only the quasi-identifiers are looked at.
+        A pandas, polars or pyarrow table, the path of a file, a release, a published table, or a table in an
+        engine (see `veil.engines`), of which only the quasi-identifiers are read.
     quasi_identifiers
-        Columns that an attacker may know; a release and a published table bring their own.
+        Columns that an attacker may know; a release and a published table have their own.
     population
-        The people the records were chosen from: their number, a region or a `Population`, for estimates of population
-        uniques, or a table of all of them, generalized like the source, for the journalist, too.
+        The population the records were sampled from: its size, a region or a `Population`, for estimates of
+        population uniques; or a table of all of it, generalized like the source, for the journalist, too.
     subset
         The rows of the source that are released, if not all; the whole source is then the population.
     weights, household
-        Columns with the sampling weight of each record and with the household it belongs to. Of a release, columns of its
-        input will do, whether they are published or not.
+        Columns with the sampling weight and the household of each record. With a release, columns of its
+        input are accepted, whether they are published or not.
     threshold
         Risk above which a record is at risk.
     models
         Privacy models that the table is known to fulfil, which bound the estimated risks.
     largest_subset
-        Largest subset of the quasi-identifiers to look at, for attribute risks and SUDA. By default there is no
-        limit up to eleven of them, and above as many as some 2,000 subsets allow.
+        Largest subset of the quasi-identifiers to examine, for attribute risks and SUDA. By default there is
+        no limit for up to eleven of them, and above it is the size that some 2,000 subsets allow.
     sampling_fraction
-        Share of the population in the table, for DIS-SUDA; by default as `population` has it, or 0.01.
+        Share of the population in the table, for DIS-SUDA; by default that of `population`, or 0.01.
     person, knows
-        The column that tells people apart, if somebody may have several rows, and whether attackers know "one row" of a
-        person or "all rows"; None says that every row is a different person. Without a word, a table in which people seem
-        to have several rows is refused. A release brings its own. A record is then a person in a class, and what is said of fewer
-        columns, of wildcards and of single records counts everybody once for each different combination; population
-        uniques are estimated with "all rows" only, as estimates take a sample in which everybody is once.
+        The column that identifies people, and whether attackers know "one row" of a person or "all rows";
+        None if every row is a different person. A release has its own. By default, a table in which people
+        seem to have several rows is refused. A record is then a person in a class; subsets of columns,
+        wildcards and single records count a person once for each combination. Population uniques are
+        estimated with "all rows" only, as estimators need a sample of people, not of rows.
     marker
         Text of suppressed cells.
     untouched
@@ -198,43 +199,43 @@ def analyze(
     published, people = _open_table(
         source, quasi_identifiers, population, subset, marker, untouched, person, knows
     )
-    made = group_records(published, untouched=untouched)
-    sizes, columns = published.sizes, len(made.names)
+    grouped = group_records(published, untouched=untouched)
+    sizes, columns = published.sizes, len(grouped.names)
     everybody = None if published.population is None else sizes_in_population(published)
     limits = risk_limits(models, published.records)
     attackers = attacker_risks(sizes, threshold, everybody=everybody, limits=limits)
     uniques = None
-    # Estimates take a sample in which everybody is once: so it is if a class is made of people who have the same rows.
-    if people is not None and (published.persons is None or published.persons.all_rows):
-        number = published.records if published.persons is None else published.persons.number
-        uniques = population_uniques(sizes, people.size_for(number))
+    # Estimators need a sample of people: it is one if classes are of people who have the same rows.
+    owners = published.rows.owners
+    if people is not None and (owners.are_records or owners.know_all_rows):
+        uniques = population_uniques(sizes, people.size_for(published.rows.people))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
-    largest = check_size(largest, columns, most_subsets(made))
-    attributes, special = _subsets(made, largest, untouched or published.flag is not None)
+    largest = check_size(largest, columns, most_subsets(grouped))
+    attributes, special = _subsets(grouped, largest, untouched or published.flag is not None)
     individuals = [each for each in (weights, household) if each is not None]
-    if individuals and published.weights is not None:
+    if individuals and not published.rows.weights.are_one:
         raise PlanError(
             "`weights` and `household` need single records, but a table of an engine is only read as "
             "combinations of cells with their counts: read it into memory first"
         )
     table = _with_columns_of_input(published.table, source, individuals)
     check_columns(table, individuals)
-    drawn = None if weights is None else class_weights(made, table, weights)
-    matched, stands_for = sum_matches(made, drawn)
+    weight_sums = None if weights is None else class_weights(grouped, table, weights)
+    matched, stands_for = sum_matches(grouped, weight_sums)
     individual = None
     if weights is not None or household is not None:
         living = None if household is None else table[household]
-        individual = individual_risk_from(made, matched, stands_for, living)
+        individual = individual_risk_from(grouped, matched, stands_for, living)
     return RiskAnalysis(
-        made.names,
+        grouped.names,
         attackers,
         class_sizes(sizes, published.suppressed_records),
         risk_distribution(sizes),
         sample_uniques(sizes),
         uniques,
-        wildcard_risk_of(made, matched, threshold),
+        wildcard_risk_of(grouped, matched, threshold),
         attributes,
         largest,
         special.score(sampling_fraction),
@@ -243,23 +244,23 @@ def analyze(
 
 
 def _with_columns_of_input(table: pa.Table, source: Any, names: Iterable[str]) -> pa.Table:
-    """Add columns that a release has left out, from the rows that its own were made of."""
-    released = outcome_of(source)
-    if released is None:
+    """Add columns that a release lacks, from the rows of its input."""
+    outcome = outcome_of(source)
+    if outcome is None:
         return table
     for name in names:
-        if name not in table.column_names and name in released.source.table.column_names:
-            table = table.append_column(name, released.source.table[name].take(pa.array(released.origins)))
+        if name not in table.column_names and name in outcome.source.table.column_names:
+            table = table.append_column(name, outcome.source.table[name].take(pa.array(outcome.origins)))
     return table
 
 
-def _subsets(made: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], Hunt]:
-    """Go through the subsets of the quasi-identifiers once, for both who are interested."""
-    special = Hunt(made, largest)
+def _subsets(grouped: Grouped, largest: int, counted: bool) -> tuple[tuple[AttributeRisk, ...], UniqueSearch]:
+    """Compute attribute risks and SUDA in one pass over the subsets of the quasi-identifiers."""
+    special = UniqueSearch(grouped, largest)
     risks = []
-    for each in projections(made, largest):
-        special.see(each)
-        risks.append(attribute_risk(made, each, counted))
+    for each in projections(grouped, largest):
+        special.add(each)
+        risks.append(attribute_risk(grouped, each, counted))
     return rank_subsets(risks), special
 
 
@@ -273,7 +274,7 @@ def _open_table(
     person: str | None,
     knows: Knows,
 ) -> tuple[Published, Population | None]:
-    """Return the table and the number of people it stands for, in whatever way they are given."""
+    """Return the published table and its population, if that is known."""
     everybody: pa.Table | None = None
     people: Population | None = None
     if isinstance(population, int | Population | Mapping) or (
@@ -303,10 +304,10 @@ def _open_table(
         person=person,
         knows=knows,
     )
-    if people is None and isinstance(published.people, Population):
-        people = published.people
+    if people is None and isinstance(published.region, Population):
+        people = published.region
     if people is None and published.population is not None:
-        people = Population(size=max(1, published.population_records))
+        people = Population(size=max(1, published.population.records))
     return published, people
 
 

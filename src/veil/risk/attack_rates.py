@@ -1,4 +1,4 @@
-"""How often an attack succeeded: on people of the release, on people who are not in it, and by guessing."""
+"""Success rates of attacks: on people in the release, on people who are not in it, and by guessing."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Z = 1.959963984540054
-"""The normal quantile of intervals that hold in 95 of 100 cases."""
+"""The normal quantile of 95 % confidence intervals."""
 
 Kind = Literal["singling out", "linkage", "inference"]
 
 
 @dataclass(frozen=True)
 class SuccessRate:
-    """Attempts and how many of them were right, with Wilson's interval (1927) at 95 %.
+    """Successes among attempts, with Wilson's interval (1927) at 95 %.
 
-    A choice among t candidates that are equally good counts 1/t, so that `successes` need not be whole.
+    A choice among t equally good candidates counts 1/t, so `successes` need not be a whole number.
 
     >>> rate = SuccessRate(0, 100)
     >>> rate.share, round(rate.low, 4), round(rate.high, 4)
@@ -53,7 +53,7 @@ class SuccessRate:
         return min(1.0, self.centre + self.margin)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return all figures as plain data."""
         names = ("successes", "attempts", "share", "low", "high")
         return {name: getattr(self, name) for name in names}
 
@@ -63,19 +63,19 @@ class SuccessRate:
 
 @dataclass(frozen=True)
 class TriedAttack:
-    """One attack, tried.
+    """The success of one attack.
 
     Attributes
     ----------
     kind
         "singling out", "linkage" or "inference".
     column
-        What was inferred.
+        The column that was inferred.
     members, outsiders
-        Successes with people whose records the release was made of, and with people who were held out. What works with
-        the latter is knowledge about people in general, not about those who are in it.
+        Successes with people in the input of the release, and with people who were held out. The latter come
+        from knowledge about people in general.
     naive
-        Successes of somebody who does not use the rows of the release.
+        Successes of an attacker who does not use the rows of the release.
     """
 
     kind: Kind
@@ -86,10 +86,10 @@ class TriedAttack:
 
     @property
     def excess(self) -> tuple[float, float, float]:
-        """How much of what could be gained by being in the release is gained, with its interval: value, low, high.
+        """Excess risk of being in the release, with its interval: value, low, high.
 
-        (a - c) / (1 - c) for the success a with members and c with outsiders, with the middles of Wilson's intervals
-        and their errors propagated (Giomi et al. 2023, section 3).
+        (a - c) / (1 - c) for the success a with members and c with outsiders, with the middles of Wilson's
+        intervals and their errors propagated (Giomi et al. 2023, section 3).
         """
         a, c = self.members.centre, self.outsiders.centre
         value = (a - c) / (1 - c)
@@ -99,11 +99,11 @@ class TriedAttack:
 
     @property
     def is_seen(self) -> bool:
-        """Whether the release gives people away: the whole interval lies above 0, and guessing does worse."""
+        """Whether the attack works: the whole interval lies above 0, and guessing does worse."""
         return self.excess[1] > 0 and self.members.share > self.naive.share
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return all figures as plain data."""
         rates = {name: getattr(self, name).to_dict() for name in ("members", "outsiders", "naive")}
         excess = dict(zip(("value", "low", "high"), self.excess, strict=True))
         return {
@@ -128,11 +128,11 @@ class TriedAttacks:
     Attributes
     ----------
     known
-        What the attacker is assumed to know about people, exactly.
+        Columns that the attacker is assumed to know exactly.
     files
         The columns of the two files that are linked; empty if too few are known.
     members, outsiders
-        Number of records that the release was made of, and that were held out.
+        Number of records in the input of the release, and of records that were held out.
     """
 
     known: tuple[str, ...]
@@ -145,7 +145,7 @@ class TriedAttacks:
         return next(each for each in self.attacks if each.kind == kind)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain data."""
+        """Return all figures as plain data."""
         return {
             "known": list(self.known),
             "files": [list(each) for each in self.files],

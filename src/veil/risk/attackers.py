@@ -1,10 +1,10 @@
 """Three attackers, by what they know: prosecutor, journalist and marketer.
 
-The *prosecutor* knows that a person is in the table and looks for their record: in a class of f records they are
-right with the chance 1/f. The *journalist* only knows that the person belongs to the population that the records
-were chosen from: if F people look like the records of a class, they are right with the chance 1/F. The *marketer*
-links everybody and counts how often that is right. Without a population everybody in it is in the table, F = f.
-El Emam (2013), "Guide to the De-Identification of Personal Health Information".
+The *prosecutor* knows that a person is in the table and looks for their record: in a class of f records this
+succeeds with probability 1/f. The *journalist* only knows that the person is in the population that the
+records were sampled from: if F people match a class, this succeeds with probability 1/F. The *marketer* links
+all records and counts the correct links. Without a population, the table is the population: F = f. El Emam
+(2013), "Guide to the De-Identification of Personal Health Information".
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from veil.risk.reidentification import exposed
 
 @dataclass(frozen=True)
 class Attack:
-    """Risks of the records of a table under one attacker; all of them 0 if there is no record.
+    """Risks of the records of a table under one attacker; all are 0 if there is no record.
 
     Attributes
     ----------
     highest, lowest, average
-        Of the probabilities of identifying each record.
+        Probabilities of identifying a record.
     at_risk
-        Share of the records with a chance above the threshold.
+        Share of the records with a probability above the threshold.
     success_rate
         Share of the records that an attack on all of them identifies.
     affected_by_highest, affected_by_lowest
         Share of the records that have the highest and the lowest risk.
     estimated
-        The highest risk, or what the privacy models of the release promise, if that is less.
+        The highest risk, or the bound that the privacy models of the release promise, if that is less.
     """
 
     highest: float = 0.0
@@ -50,9 +50,9 @@ class Attack:
 
 @dataclass(frozen=True)
 class Marketer:
-    """Success of an attack on everybody; no single record matters to this attacker.
+    """Success of an attack on all records; no single record matters to this attacker.
 
-    `estimated` is the classes for each record, or what the models of the release promise, if that is less.
+    `estimated` is classes / records, or the bound that the models of the release promise, if that is less.
     """
 
     success_rate: float = 0.0
@@ -63,8 +63,8 @@ class Marketer:
 class Attackers:
     """The three attackers together.
 
-    `effective_threshold` is 1/k for the smallest class size k that the threshold allows: risks just below 1/k, by
-    up to one percent of the threshold, count as 1/k there (0.3333 as a third).
+    `effective_threshold` is 1/k for the smallest class size k that the threshold allows; thresholds up to one
+    percent below 1/k count as 1/k (0.3333 as a third).
     """
 
     prosecutor: Attack
@@ -83,10 +83,10 @@ def attacker_risks(
 ) -> Attackers:
     """Compute the risks for classes of the given sizes.
 
-    `everybody` counts for each class the people of the population who look like its records.
+    `everybody` is the number of people in the population who match each class.
 
-    >>> found = attacker_risks(np.array([4, 2]), 0.3, everybody=np.array([5, 4]))
-    >>> found.prosecutor.at_risk.__round__(4), found.journalist.highest, found.marketer.success_rate.__round__(6)
+    >>> risks = attacker_risks(np.array([4, 2]), 0.3, everybody=np.array([5, 4]))
+    >>> risks.prosecutor.at_risk.__round__(4), risks.journalist.highest, risks.marketer.success_rate.__round__(6)
     (0.3333, 0.25, 0.216667)
     """
     check_threshold(threshold)
@@ -100,12 +100,12 @@ def attacker_risks(
     smallest = smallest_safe_size(threshold)
     records = int(sizes.sum())
     linked = _average_match_chance(sizes, people, records)
-    found = {
+    attacks = {
         "prosecutor": _attack(sizes, sizes, threshold, promised.prosecutor),
         "journalist": _attack(sizes, people, threshold, promised.journalist),
     }
     return Attackers(
-        **found,
+        **attacks,
         marketer=Marketer(linked, min(sizes.size / max(1, records), promised.marketer)),
         threshold=threshold,
         effective_threshold=0.0 if smallest is None else 1.0 / smallest,
@@ -113,7 +113,7 @@ def attacker_risks(
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse a risk that is no chance."""
+    """Refuse a threshold that is no probability."""
     if not 0 <= threshold <= 1:
         raise ParameterError(f"`threshold` should be from 0 to 1, not {threshold:g}")
 
@@ -137,7 +137,7 @@ def _attack(sizes: NDArray[np.int64], people: NDArray[np.int64], threshold: floa
 
 
 def _average_match_chance(sizes: NDArray[np.int64], people: NDArray[np.int64], records: int) -> float:
-    """Return the sum of f/F over records; one division for each different F, so that nothing adds up."""
+    """Return the mean of f/F over records; one division for each different F keeps rounding errors small."""
     if records == 0:
         return 0.0
     if sizes is people:

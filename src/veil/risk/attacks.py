@@ -1,23 +1,22 @@
-"""Attacks that are really tried, on people whose records a release was made of and on people who were held out.
+"""Attacks carried out on a release: on people in its input, and on people who were held out.
 
-In the spirit of Giomi et al., *A unified framework for quantifying privacy risk in synthetic data* (PoPETs 2023), for
-tables whose cells may be labels. What an attacker reaches with people who are not in the release, they reach by knowing
-people in general; only what they reach beyond that comes from being in it. The attacker knows the `known` columns of a
-target exactly and sees the release.
+In the spirit of Giomi et al., *A unified framework for quantifying privacy risk in synthetic data* (PoPETs
+2023), for tables whose cells may be labels. Success with outsiders comes from knowledge about people in
+general; only the excess is due to the release. The attacker knows the `known` columns of a target exactly.
 
-* **Singling out.** The attacker takes the combinations of known cells that the fewest released rows show, the rarest first,
-  as predicates ("age in [30, 35[ and zip 81***"), and claims that exactly one person fits. Right if exactly one member
-  does, and with outsiders, if exactly one of them does: there are as many of both, so that the two can be compared. A
-  label fits the values that it covers. Sensitive cells are in no predicate: nobody is recognized by what nobody knows
-  (Cohen and Nissim 2020 show what such predicates can do against k-anonymity). The naive attacker puts each predicate
-  together from released labels column by column, regardless of rows.
-* **Linkage.** The attacker has two files about the same people, with half of the known columns each, and wants to put
-  them together: of either half they look up the nearest released row (by the distance of `veil.risk.linkage_experiment`),
-  one of them at random among equals, and claim the entries that lead to the same row. The chance of that is
-  |A ∩ B| / (|A| |B|) for sets A and B of nearest rows. Naive: any two rows, 1 / rows.
-* **Inference.** The attacker looks up the released rows that are nearest by all known columns and guesses the sensitive
-  value that most of them show (1/t if t values do), of a number the median. Right is the same value; of a number, one within
-  5 %, as in the paper. A label of several values is wrong. Naive: the most frequent value, or the median, of all rows.
+* **Singling out.** The attacker uses the rarest combinations of known cells in the release as predicates
+  ("age in [30, 35[ and zip 81***"), and claims that exactly one person fits. The claim is right if exactly
+  one member does or, in the comparison, exactly one of as many outsiders. A label fits the values that it
+  covers. Sensitive cells are in no predicate, as they are assumed to be unknown (Cohen and Nissim 2020 show
+  what such predicates can do against k-anonymity). Naive: labels combined column by column.
+* **Linkage.** The attacker has two files about the same people, with half of the known columns each. For
+  either half they look up the nearest released row (by the distance of `veil.risk.linkage_experiment`; ties
+  are broken at random) and link entries that lead to the same row. The probability of that is |A ∩ B| / (|A|
+  |B|) for sets A and B of nearest rows. Naive: any two rows, 1 / rows.
+* **Inference.** The attacker looks up the released rows that are nearest by all known columns and guesses
+  their most frequent sensitive value (1/t for t such values), or their median for a number. The guess is
+  right if the value is the same or, for a number, within 5 %, as in the paper. A label of several values is
+  wrong. Naive: the most frequent value, or the median, of all rows.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ from veil.tables.columns import as_numbers, column_of, is_measured, texts
 from veil.tables.spelling import encode_people, read_person
 
 ATTEMPTS = 2000
-"""Attempts of each attack, where there are so many people: the interval is then at most 4.4 points wide."""
+"""Attempts of each attack, if there are so many people: the interval is then at most 4.4 points wide."""
 
 TOLERANCE = 0.05
-"""How far a guessed number may be off, relative to the right one."""
+"""Largest relative error of a guessed number that counts as right."""
 
 
 def try_attacks(
@@ -65,92 +64,92 @@ def try_attacks(
     seed: int = 0,
     progress: ProgressLike = None,
 ) -> TriedAttacks:
-    """Try to single people out, to link their records and to infer their secrets, compared with people who were held out.
+    """Attack members of a release and people who were held out by singling out, linkage and inference.
 
     Parameters
     ----------
     members, outsiders
         The input of the release, and as many other records of the same kind that were held out.
     released
-        The release, without the rows that are suppressed.
+        The release, without suppressed rows.
     known
-        What the attacker knows, exactly.
+        Columns that the attacker knows exactly.
     secrets
-        What they want to learn.
+        Columns that the attacker wants to learn.
     origins
         For each released row the row of `members` that it comes from; by default the same row.
     hierarchies, marker
-        What labels cover; see `veil.risk.linkage_experiment`.
+        The values that labels cover; see `veil.risk.linkage_experiment`.
     person
-        The column that tells people apart, if they may have several rows: one person fits, not one row.
+        The column that identifies people, if they may have several rows: one person fits, not one row.
     files
-        What either of two files to be linked has; by default every second known column.
+        Columns of the two files to be linked; by default every second known column.
     attempts
-        Attempts of each attack at most; fewer where all pairs would be too many to compare.
+        Maximum attempts of each attack; fewer if all pairs would be too many to compare.
 
     >>> rng = np.random.default_rng(1)
     >>> table = pa.table({"age": rng.integers(0, 1000, 400), "zip": rng.integers(0, 1000, 400)})
-    >>> found = try_attacks(table[:200], table[200:], table[:200], ["age", "zip"])  # nothing was done to it
-    >>> found["singling out"].members.share, found["linkage"].is_seen
+    >>> attacks = try_attacks(table[:200], table[200:], table[:200], ["age", "zip"])  # nothing was done to it
+    >>> attacks["singling out"].members.share, attacks["linkage"].is_seen
     (1.0, True)
     """
-    inside, outside, shown = table_of(members), table_of(outsiders), table_of(released)
+    inside, outside, release = table_of(members), table_of(outsiders), table_of(released)
     check_people(inside, person)
     person = None if person == ASK else read_person(person)
     names = column_names(known)
-    wanted = (secrets,) if isinstance(secrets, str) else tuple(secrets)
+    secret_names = (secrets,) if isinstance(secrets, str) else tuple(secrets)
     for table in (inside, outside):
-        check_columns(table, (*names, *wanted, *(() if person is None else (person,))))
-    check_columns(shown, (*names, *wanted))
+        check_columns(table, (*names, *secret_names, *(() if person is None else (person,))))
+    check_columns(release, (*names, *secret_names))
     if origins is None:
         _check_labels(
-            pa.concat_tables([inside, outside.cast(inside.schema)]), shown, names, hierarchies or {}, marker
+            pa.concat_tables([inside, outside.cast(inside.schema)]), release, names, hierarchies or {}, marker
         )
-    owners = np.arange(shown.num_rows) if origins is None else np.asarray(origins, np.int64)
-    if owners.size != shown.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
+    owners = np.arange(release.num_rows) if origins is None else np.asarray(origins, np.int64)
+    if owners.size != release.num_rows or (owners < 0).any() or (owners >= inside.num_rows).any():
         raise InputError(
-            f"`origins` should give a row of the members for each of the {shown.num_rows} released rows"
+            f"`origins` should give a row of the members for each of the {release.num_rows} released rows"
         )
     if not inside.num_rows or not outside.num_rows:
         raise InputError("there should be at least one member and one outsider")
-    if not shown.num_rows:
+    if not release.num_rows:
         nothing = SuccessRate(0, min(attempts, inside.num_rows))
         empty = [TriedAttack("singling out", None, nothing, nothing, nothing)]
         return TriedAttacks(names, (), inside.num_rows, outside.num_rows, tuple(empty))
-    order = np.argsort(owners, kind="stable")  # what is drawn does not depend on the order of the release
-    shown, owners = shown.take(pa.array(order)), owners[order]
-    trial = _Trial(inside, outside, shown, owners, hierarchies or {}, marker, attempts, seed)
+    order = np.argsort(owners, kind="stable")  # samples do not depend on the order of the release
+    release, owners = release.take(pa.array(order)), owners[order]
+    trial = _Trial(inside, outside, release, owners, hierarchies or {}, marker, attempts, seed)
     halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
-    with following(progress) as told:
-        told.phase("singling out")
-        found = [trial.single_out(names, _people(inside, outside, person))]
+    with following(progress) as tracker:
+        tracker.phase("singling out")
+        attacks = [trial.single_out(names, _people(inside, outside, person))]
         if all(halves):
-            told.phase("linking two files")
-            found.append(trial.link(*halves))
-        for name in wanted:
-            told.phase("inferring values")
-            found.append(trial.infer(names, name))
+            tracker.phase("linking two files")
+            attacks.append(trial.link(*halves))
+        for name in secret_names:
+            tracker.phase("inferring values")
+            attacks.append(trial.infer(names, name))
     used = halves if all(halves) else ()
-    return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(found))
+    return TriedAttacks(names, used, inside.num_rows, outside.num_rows, tuple(attacks))
 
 
 def _check_labels(
     people: pa.Table,
-    shown: pa.Table,
+    release: pa.Table,
     names: Iterable[str],
     hierarchies: Mapping[str, Hierarchy],
     marker: str | None,
 ) -> None:
-    """Refuse labels of which nothing tells what they cover: whoever cannot read them finds nobody, which proves nothing."""
+    """Refuse labels that cover unknown values: attacks that cannot read them fail, which proves nothing."""
     for name in names:
-        if is_measured(people[name].type) and is_measured(shown[name].type) and name not in hierarchies:
+        if is_measured(people[name].type) and is_measured(release[name].type) and name not in hierarchies:
             continue
-        known = (
+        readable = (
             {text for level in hierarchies[name].labels for text in level} if name in hierarchies else set()
         )
-        known |= {None, marker, *texts(people[name], name).to_pylist()}
-        for label in texts(shown[name], name).to_pylist():
-            if label not in known:
+        readable |= {None, marker, *texts(people[name], name).to_pylist()}
+        for label in texts(release[name], name).to_pylist():
+            if label not in readable:
                 raise InputError(
                     f"column {name!r} of the release shows {label!r}, and nothing tells which values that covers: attacks "
                     "that cannot read labels find nobody, which is no sign of safety. Give the column's hierarchy in "
@@ -166,13 +165,13 @@ def _people(inside: pa.Table, outside: pa.Table, person: str | None) -> Integers
 
 
 class _Trial:
-    """A release and the people it is tried on: first the members, then the outsiders."""
+    """A release and the people that are attacked: first the members, then the outsiders."""
 
     def __init__(
         self,
         inside: pa.Table,
         outside: pa.Table,
-        shown: pa.Table,
+        release: pa.Table,
         owners: Integers,
         hierarchies: Mapping[str, Hierarchy],
         marker: str | None,
@@ -180,24 +179,24 @@ class _Trial:
         seed: int,
     ) -> None:
         self.people = pa.concat_tables([inside, outside.cast(inside.schema)])
-        self.inside, self.shown, self.owners = inside.num_rows, shown, owners
+        self.inside, self.release, self.owners = inside.num_rows, release, owners
         self.hierarchies, self.marker = hierarchies, marker
         self.attempts, self.seed = attempts, seed
 
-    def _drawn(self, candidates: int) -> tuple[Integers, Integers]:
-        """Draw members and outsiders, as many of both; not a secret, and the same ones for every release."""
+    def _draw_targets(self, candidates: int) -> tuple[Integers, Integers]:
+        """Draw as many members as outsiders. They are not a secret, and the same for every release."""
         rng = np.random.default_rng(self.seed)
         outside = self.people.num_rows - self.inside
         number = min(self.attempts, self.inside, outside, max(FEWEST, PAIRS // max(1, candidates)))
-        drawn = [rng.choice(size, number, replace=False) for size in (self.inside, outside)]
-        return drawn[0].astype(np.int64), (drawn[1] + self.inside).astype(np.int64)
+        samples = [rng.choice(size, number, replace=False) for size in (self.inside, outside)]
+        return samples[0].astype(np.int64), (samples[1] + self.inside).astype(np.int64)
 
     def _compared(
         self, names: tuple[str, ...], more: pa.Table | None = None
     ) -> tuple[DistanceTable, DistanceTable, tuple[Any, ...]]:
-        """Return people and released rows, and possibly further rows, as cells that can be compared."""
+        """Return people and released rows, and optionally further rows, as cells that can be compared."""
         old = DistanceTable.of(self.people.select(names), names)
-        rows = self.shown.select(names)
+        rows = self.release.select(names)
         new = DistanceTable.of(rows if more is None else pa.concat_tables([rows, more]), names)
         own = old.group[self.owners], new.group[: rows.num_rows]
         return old, new, cells_of(old, new, own, names, self.hierarchies, self.marker)
@@ -206,18 +205,18 @@ class _Trial:
 
     def single_out(self, names: tuple[str, ...], persons: Integers) -> TriedAttack:
         rng = np.random.default_rng(self.seed)
-        rows = self.shown.num_rows
+        rows = self.release.num_rows
         mixed = pa.table(
             {
-                name: self.shown[name].take(pa.array(rng.integers(0, rows, min(self.attempts, rows))))
+                name: self.release[name].take(pa.array(rng.integers(0, rows, min(self.attempts, rows))))
                 for name in names
             },
-            schema=self.shown.select(names).schema,
+            schema=self.release.select(names).schema,
         )
         old, new, cells = self._compared(names, mixed)
-        seen = np.bincount(new.group[:rows], minlength=new.counts.size)
-        there = np.flatnonzero(seen)
-        rarest = there[np.lexsort((rng.random(there.size), seen[there]))]
+        row_counts = np.bincount(new.group[:rows], minlength=new.counts.size)
+        occurring = np.flatnonzero(row_counts)
+        rarest = occurring[np.lexsort((rng.random(occurring.size), row_counts[occurring]))]
         number = min(self.attempts, max(FEWEST, PAIRS // max(1, old.counts.size)))
         predicates, naive = rarest[:number], new.group[rows:][:number]
         sides = [
@@ -235,13 +234,13 @@ class _Trial:
 
     def link(self, first: tuple[str, ...], second: tuple[str, ...]) -> TriedAttack:
         sides = [self._compared(each) for each in (first, second)]
-        targets = self._drawn(max(new.counts.size for _, new, _ in sides))
+        targets = self._draw_targets(max(new.counts.size for _, new, _ in sides))
         (_, one, _), (_, other, _) = sides
         together = _counted(one.group, other.group)
-        found = [float(sum(self._linked(row, sides, together) for row in drawn)) for drawn in targets]
+        successes = [float(sum(self._linked(row, sides, together) for row in rows)) for rows in targets]
         attempts = targets[0].size
-        inside, outside = (SuccessRate(each, attempts) for each in found)
-        naive = SuccessRate(attempts / self.shown.num_rows, attempts)
+        inside, outside = (SuccessRate(each, attempts) for each in successes)
+        naive = SuccessRate(attempts / self.release.num_rows, attempts)
         return TriedAttack("linkage", None, inside, outside, naive)
 
     def _linked(
@@ -260,63 +259,63 @@ class _Trial:
 
     def infer(self, names: tuple[str, ...], secret: str) -> TriedAttack:
         old, new, cells = self._compared(names)
-        truth = _Truth(self.people[secret], self.shown[secret], secret)
-        shown = _counted(new.group, truth.shown)
+        truth = _Truth(self.people[secret], self.release[secret], secret)
+        secret_counts = _counted(new.group, truth.published)
         guesses: dict[bytes, Floats] = {}  # many people are nearest to the same rows
 
         def right(row: int) -> float:
             near = _nearest(old.group[row], new.counts, cells)
             key = np.packbits(near).tobytes()
             if key not in guesses:
-                inside = near[shown[0]]
-                guesses[key] = truth.guess(shown[1][inside], shown[2][inside])
+                inside = near[secret_counts[0]]
+                guesses[key] = truth.guess(secret_counts[1][inside], secret_counts[2][inside])
             return truth.right(row, guesses[key])
 
-        targets = [each[truth.is_there[each]] for each in self._drawn(new.counts.size)]
-        inside, outside = (SuccessRate(float(sum(map(right, drawn))), drawn.size) for drawn in targets)
-        usual = truth.guess(shown[1], shown[2])
+        targets = [each[truth.is_there[each]] for each in self._draw_targets(new.counts.size)]
+        inside, outside = (SuccessRate(float(sum(map(right, rows))), rows.size) for rows in targets)
+        usual = truth.guess(secret_counts[1], secret_counts[2])
         naive = float(sum(truth.right(row, usual) for row in targets[0]))
         return TriedAttack("inference", secret, inside, outside, SuccessRate(naive, targets[0].size))
 
 
 def _counted(one: Integers, other: Integers) -> tuple[Integers, Integers, Integers]:
-    """Return the pairs of numbers that occur in the same row, and how often each does."""
+    """Return the pairs of numbers that occur in the same row, and the count of each."""
     width = int(other.max(initial=0)) + 1
     keys, times = np.unique(one * width + other, return_counts=True)
     return keys // width, keys % width, times.astype(np.int64)
 
 
 class _Truth:
-    """The values that people really have, what the release shows, and whether a guess from some of that is right."""
+    """The true values of a column and those of the release, with guesses from the latter."""
 
-    def __init__(self, real: pa.ChunkedArray, shown: pa.ChunkedArray, name: str) -> None:
-        self.is_number = is_measured(real.type) and is_measured(shown.type)
+    def __init__(self, real: pa.ChunkedArray, published: pa.ChunkedArray, name: str) -> None:
+        self.is_number = is_measured(real.type) and is_measured(published.type)
         if self.is_number:
-            both = np.concatenate([as_numbers(real), as_numbers(shown)])
+            both = np.concatenate([as_numbers(real), as_numbers(published)])
         else:
-            written = [texts(each, name).combine_chunks() for each in (real, shown)]
-            coded = pa.chunked_array(written).combine_chunks().dictionary_encode()
+            columns = [texts(each, name).combine_chunks() for each in (real, published)]
+            coded = pa.chunked_array(columns).combine_chunks().dictionary_encode()
             both = coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False)
         self.values, codes = np.unique(both, return_inverse=True)
-        self.real, self.shown = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
+        self.real, self.published = codes[: len(real)].astype(np.int64), codes[len(real) :].astype(np.int64)
         self.is_there = np.isfinite(self.values[self.real])
 
     def guess(self, codes: Integers, times: Integers) -> Floats:
-        """Return the best guesses, of a number one: from values, by their codes, and how often each is shown."""
+        """Return the best guesses from value codes and their counts; one guess for numbers."""
         codes, times = codes[np.isfinite(self.values[codes])], times[np.isfinite(self.values[codes])]
         if not codes.size:
             return np.empty(0)
-        found = np.bincount(codes, weights=times)
+        counts = np.bincount(codes, weights=times)
         if not self.is_number:
-            return self.values[np.flatnonzero(found == found.max())]
-        # Codes are in the order of their values: the median is where half of all are reached.
-        reached = np.cumsum(found)
+            return self.values[np.flatnonzero(counts == counts.max())]
+        # Codes are in the order of their values: the median is where the cumulative count reaches one half.
+        reached = np.cumsum(counts)
         half = reached[-1] / 2
         low, high = (int(np.searchsorted(reached, half, side)) for side in ("left", "right"))
-        return np.array([(self.values[low] + self.values[min(high, found.size - 1)]) / 2])
+        return np.array([(self.values[low] + self.values[min(high, counts.size - 1)]) / 2])
 
     def right(self, row: int, guesses: Floats) -> float:
-        """Return how likely a guess is right."""
+        """Return the probability that a guess is right."""
         real = self.values[self.real[row]]
         if not guesses.size:
             return 0.0
@@ -329,7 +328,7 @@ class _Truth:
 
 
 def _rows_by_group(side: DistanceTable, rows: Integers) -> tuple[Integers, Integers]:
-    """Return where the rows of each group begin, and the rows in the order of their groups."""
+    """Return the start of each group, and the rows in the order of their groups."""
     of_row = side.group[rows]
     starts = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=side.counts.size))])
     return starts.astype(np.int64), rows[np.argsort(of_row, kind="stable")].astype(np.int64)
@@ -339,22 +338,22 @@ def _rows_by_group(side: DistanceTable, rows: Integers) -> tuple[Integers, Integ
 def _people_who_fit(
     predicates: Integers, starts: Integers, rows: Integers, persons: Integers, cells: Any
 ) -> Integers:
-    """Return how many people each predicate fits: none, one, or 2 for several."""
-    found = np.zeros(predicates.size, np.int64)
+    """Return the number of people that each predicate fits: 0, 1, or 2 for several."""
+    counts = np.zeros(predicates.size, np.int64)
     for at in range(predicates.size):
         who = -1
         for group in range(starts.size - 1):
             if starts[group] == starts[group + 1] or not _fits(group, predicates[at], cells):
                 continue
             for place in range(starts[group], starts[group + 1]):
-                if found[at] == 0:
-                    who, found[at] = persons[rows[place]], 1
+                if counts[at] == 0:
+                    who, counts[at] = persons[rows[place]], 1
                 elif persons[rows[place]] != who:
-                    found[at] = 2
+                    counts[at] = 2
                     break
-            if found[at] == 2:
+            if counts[at] == 2:
                 break
-    return found
+    return counts
 
 
 @kernel
@@ -379,7 +378,7 @@ def _fits(i: int, j: int, cells: Any) -> bool:
 
 @kernel
 def _nearest(i: int, counts: Integers, cells: Any) -> NDArray[np.bool_]:
-    """Tell which groups of released rows are nearest to a row."""
+    """Return which groups of released rows are nearest to a row."""
     distances = np.empty(counts.size)
     least = np.inf
     for j in range(counts.size):

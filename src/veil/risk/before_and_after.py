@@ -1,4 +1,4 @@
-"""The tables of an outcome as an attacker sees them: the input, as it was collected, and what was made of it."""
+"""Risks before and after: of the input of an outcome, as it was collected, and of its output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veil.risk.reidentification import Risk, sample_risk
 
 
 class Risks(tuple[Risk, Risk]):
-    """The risks before and after, which notebooks show beside each other."""
+    """The risks before and after, which notebooks show side by side."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class Risks(tuple[Risk, Risk]):
         before, after = self
         names = ("highest", "average", "at_risk", "uniques", "classes", "records")
         rows = [
-            (name.replace("_", " "), *(_told(getattr(each, name)) for each in (before, after)))
+            (name.replace("_", " "), *(_format_figure(getattr(each, name)) for each in (before, after)))
             for name in names
         ]
         return html_table(
@@ -32,24 +32,23 @@ class Risks(tuple[Risk, Risk]):
         )
 
 
-def _told(value: float) -> str:
+def _format_figure(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2%}"
 
 
 def risks_of(
     outcome: Outcome, threshold: float = 0.2, quasi_identifiers: str | Iterable[str] | None = None
 ) -> tuple[Risk, Risk]:
-    """Return the re-identification risks of the input and of what was made of it."""
+    """Return the re-identification risks of the input and of the output."""
     after = published_by(outcome, quasi_identifiers)
     before = sample_risk(_input_sizes(outcome, after.names), threshold)
     return Risks((before, sample_risk(after.sizes, threshold)))
 
 
 def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:
-    """Sizes of the classes of the input; a column that only the output has tells nothing about it."""
+    """Return the class sizes of the input; columns that only the output has are ignored."""
     source, original = outcome.source, outcome.original
     there = [name for name in names if name in original.column_names]
     if isinstance(source, EngineRows) and outcome.prepared is None:
         return source.class_sizes(there)
-    weights = source.weights if outcome.prepared is None else outcome.prepared.weights
-    return Published(original, there, untouched=True, weights=weights, persons=outcome.persons).sizes
+    return Published(outcome.before, there, suppressed="none").sizes

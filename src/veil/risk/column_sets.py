@@ -1,4 +1,4 @@
-"""How well subsets of the quasi-identifiers tell records apart: distinction and separation."""
+"""Distinction and separation: how well subsets of the quasi-identifiers distinguish records."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from veil.risk.grouping import Grouped, group_records, published_of
 from veil.risk.projections import Projection, projections, subset_count
 
 MOST_SUBSETS = 2**20 - 1
-"""Subsets that are looked at: all those of 20 columns."""
+"""Maximum number of subsets to examine: all those of 20 columns."""
 
 
 @dataclass(frozen=True)
 class AttributeRisk:
-    """What a subset of the quasi-identifiers reveals together.
+    """Distinction and separation of a subset of the quasi-identifiers.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ def attribute_risks(
 ) -> tuple[AttributeRisk, ...]:
     """Compute distinction and separation of every subset of the quasi-identifiers.
 
-    Records that show nothing in the columns of a subset do not count for it. Both measures are 0 where they are
+    Records that are blank in all columns of a subset do not count for it. Both measures are 0 where they are
     undefined. Sorted by number of columns, then distinction, separation and name. Motwani and Xu (2007).
 
     Parameters
@@ -54,7 +54,7 @@ def attribute_risks(
     source, quasi_identifiers, marker, untouched, person
         As for `analyze`.
     largest
-        Only subsets of at most this many columns.
+        Maximum number of columns of a subset.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 20, 30, 30], "sex": ["f", "m", "f", "f"]})
@@ -65,17 +65,14 @@ def attribute_risks(
     ('age', 'sex') 0.75 0.833
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
-    made = group_records(published, untouched=untouched)
+    grouped = group_records(published, untouched=untouched)
     counted = untouched or published.flag is not None
-    limit = check_size(largest, len(made.names))
-    return rank_subsets(attribute_risk(made, each, counted) for each in projections(made, limit))
+    limit = check_size(largest, len(grouped.names))
+    return rank_subsets(attribute_risk(grouped, each, counted) for each in projections(grouped, limit))
 
 
-def attribute_risk(made: Grouped, projection: Projection, counted: bool = False) -> AttributeRisk:
-    """Compute both measures from the classes of a subset.
-
-    `counted` says that records which show nothing in the subset count for it.
-    """
+def attribute_risk(grouped: Grouped, projection: Projection, counted: bool = False) -> AttributeRisk:
+    """Compute both measures from the classes of a subset; with `counted`, blank records count, too."""
     sizes = projection.sizes
     classes, records, pairs = sizes.size, int(sizes.sum()), int((sizes * (sizes - 1)).sum())
     if projection.blank >= 0 and not counted:
@@ -83,21 +80,21 @@ def attribute_risk(made: Grouped, projection: Projection, counted: bool = False)
         classes, records, pairs = classes - 1, records - hidden, pairs - hidden * (hidden - 1)
     every = records * (records - 1)
     return AttributeRisk(
-        tuple(made.names[j] for j in projection.columns),
+        tuple(grouped.names[j] for j in projection.columns),
         classes / records if records else 0.0,
         (every - pairs) / every if every else 0.0,
     )
 
 
 def rank_subsets(risks: Iterable[AttributeRisk]) -> tuple[AttributeRisk, ...]:
-    """Sort subsets: small ones first, then those that reveal little."""
+    """Sort subsets: small ones first, then by distinction and separation."""
     return tuple(
         sorted(risks, key=lambda each: (len(each.columns), each.distinction, each.separation, each.columns))
     )
 
 
 def check_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> int:
-    """Return the size of the largest subset to look at, after checking that there are not too many.
+    """Return the size of the largest subset to examine; refuse if there are too many.
 
     >>> check_size(None, 8), check_size(3, 40)
     (8, 3)
@@ -120,7 +117,7 @@ def check_size(largest: int | None, columns: int, most: int = MOST_SUBSETS) -> i
 
 
 def affordable_size(columns: int, most: int) -> int:
-    """Return the largest size of which there are no more than `most` subsets, smaller ones included.
+    """Return the largest size up to which there are no more than `most` subsets.
 
     >>> affordable_size(10, 1023), affordable_size(20, 1500)
     (10, 3)

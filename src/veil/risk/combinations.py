@@ -1,4 +1,4 @@
-"""The combinations of values by which people are found most easily, and values that are learned for certain."""
+"""The riskiest combinations of values, and sensitive values that can be inferred for certain."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from veil.published.blank import shows_no_value
 from veil.risk.column_sets import affordable_size
 from veil.risk.grouping import check_columns, group_records, published_of
 from veil.risk.projections import projections
-from veil.risk.special_uniques import Hunt, most_subsets
+from veil.risk.special_uniques import UniqueSearch, most_subsets
 from veil.tables.columns import encode_values
 
 SUBSETS = 2**9 - 1
-"""Subsets of the quasi-identifiers that are looked at for what singles somebody out: all those of nine."""
+"""Maximum number of subsets of the quasi-identifiers to search for uniques: all those of nine."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of quasi-identifying values, and how easily it gives people away.
+    """A combination of quasi-identifying values, and its risk.
 
     Attributes
     ----------
     records : int
-        Records that show it; people, where they are counted.
+        Records with this combination; people, if these are counted.
     risk : float
-        Chance to pick the right one of them: 1 / `records`.
+        Probability of picking the right one of them: 1 / `records`.
     columns : tuple of str
-        The fewest columns that single it out, if it is alone; otherwise empty.
+        The fewest columns that single it out, if it is unique; otherwise empty.
     score : float
-        SUDA score: the higher, the fewer columns are needed and the more ways there are.
+        SUDA score: the higher, the fewer columns are needed and the more such sets there are.
     values : dict
-        The values themselves. They are personal data: show them to nobody who may not see the table.
+        The values themselves. They are personal data: show them only to people who may see the table.
     """
 
     records: int
@@ -55,7 +55,7 @@ def riskiest(
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Combination, ...]:
-    """Return the combinations that the fewest records show; of those alone, first what few columns single out.
+    """Return the rarest combinations; among unique ones, those that the fewest columns single out come first.
 
     The parameters are those of `veil.risk.analyze`. Ties are broken by the order of the table.
 
@@ -69,34 +69,34 @@ def riskiest(
     published = published_of(
         source, quasi_identifiers, marker=marker, untouched=untouched, person=person
     ).by_one_row()
-    made = group_records(published, untouched=untouched)
-    largest = min(affordable_size(len(made.names), SUBSETS), most_subsets(made))
-    hunt = Hunt(made, largest)
-    for each in projections(made, largest):
-        hunt.see(each)
-    found = hunt.score()
-    first = np.full(made.sizes.size, made.of_record.size, np.int64)
-    shown = np.flatnonzero(made.of_record >= 0)
-    np.minimum.at(first, made.of_record[shown], shown)
-    by_row = {int(row): columns for columns, there in reversed(found.minimal.items()) for row in there}
-    needed = np.array([len(by_row.get(int(row), made.names)) for row in first])
-    chosen = np.lexsort((first, -found.scores[first], needed, made.sizes))[:number]
-    rows = published.table.select(list(made.names)).take(first[chosen]).to_pylist()
+    grouped = group_records(published, untouched=untouched)
+    largest = min(affordable_size(len(grouped.names), SUBSETS), most_subsets(grouped))
+    search = UniqueSearch(grouped, largest)
+    for each in projections(grouped, largest):
+        search.add(each)
+    suda = search.score()
+    first = np.full(grouped.sizes.size, grouped.of_record.size, np.int64)
+    visible_rows = np.flatnonzero(grouped.of_record >= 0)
+    np.minimum.at(first, grouped.of_record[visible_rows], visible_rows)
+    by_row = {int(row): columns for columns, there in reversed(suda.minimal.items()) for row in there}
+    needed = np.array([len(by_row.get(int(row), grouped.names)) for row in first])
+    ranking = np.lexsort((first, -suda.scores[first], needed, grouped.sizes))[:number]
+    rows = published.table.select(list(grouped.names)).take(first[ranking]).to_pylist()
     return tuple(
         Combination(
-            int(made.sizes[at]),
-            1 / int(made.sizes[at]),
+            int(grouped.sizes[at]),
+            1 / int(grouped.sizes[at]),
             tuple(by_row.get(int(first[at]), ())),
-            float(found.scores[first[at]]),
+            float(suda.scores[first[at]]),
             values,
         )
-        for at, values in zip(chosen, rows, strict=True)
+        for at, values in zip(ranking, rows, strict=True)
     )
 
 
 @dataclass(frozen=True)
 class Certain:
-    """Records whose value in a sensitive column can be learned for certain by anyone who finds their class."""
+    """Records whose sensitive value can be inferred for certain from their class."""
 
     column: str
     records: int
@@ -112,9 +112,8 @@ def certain_values(
     marker: str | None = "*",
     untouched: bool = False,
 ) -> tuple[Certain, ...]:
-    """Count the records in classes that show a single sensitive value; a class without any value reveals nothing.
-
-    A cell that is missing or withheld is no second value.
+    """Count the records in classes that show a single sensitive value; missing and withheld cells are no
+    values.
 
     The share is of the records that are not suppressed. An attacker need not find the right row for this.
 
@@ -127,16 +126,16 @@ def certain_values(
     published = published_of(
         source, quasi_identifiers, marker=marker, untouched=untouched, person=person
     ).by_one_row()
-    made = group_records(published, untouched=untouched)
+    grouped = group_records(published, untouched=untouched)
     check_columns(published.table, names)
-    shown = np.flatnonzero(made.of_record >= 0)
-    classes = made.of_record[shown]
-    found = []
+    visible_rows = np.flatnonzero(grouped.of_record >= 0)
+    classes = grouped.of_record[visible_rows]
+    certain = []
     for name in names:
         values, codes = encode_values(published.table[name])
-        is_value = ~shows_no_value(values, marker)[codes[shown]]
-        pairs = np.unique((classes.astype(np.int64) * max(1, len(values)) + codes[shown])[is_value])
-        number = np.bincount(pairs // max(1, len(values)), minlength=made.sizes.size)
-        alone = int(made.sizes[number == 1].sum())
-        found.append(Certain(name, alone, alone / max(1, made.records)))
-    return tuple(found)
+        is_value = ~shows_no_value(values, marker)[codes[visible_rows]]
+        pairs = np.unique((classes.astype(np.int64) * max(1, len(values)) + codes[visible_rows])[is_value])
+        number = np.bincount(pairs // max(1, len(values)), minlength=grouped.sizes.size)
+        alone = int(grouped.sizes[number == 1].sum())
+        certain.append(Certain(name, alone, alone / max(1, grouped.records)))
+    return tuple(certain)

@@ -1,10 +1,10 @@
-"""What the difference of two releases of one table tells.
+"""Differencing: what two releases of one table reveal together.
 
-If somebody withdraws and the table is anonymized again, a class loses one record, and its sensitive values tell which value
-that person had. Somebody new shows in the same way. Such a class is safe only if at least m records differ.
+If a person withdraws, or joins, and the table is anonymized again, the sensitive values of a class differ by
+the value of that person. Such a class is safe only if at least m records differ.
 
-A cell that is missing or withheld is no value, and hides nobody: only records that show a value count for m, and a class that
-differs by others alone tells no value.
+A cell that is missing or withheld is no value and protects no other: only records that show a value count for
+m, and a class that differs in other records only reveals no value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from veil.base.wording import plural
 from veil.errors import ParameterError
-from veil.risk.overlap import SeenRelease, see_release
+from veil.risk.overlap import ReleaseCells, cells_of_release
 from veil.tables.text import canonical_text
 
 
@@ -29,7 +29,7 @@ class Changed(NamedTuple):
 
     @property
     def records(self) -> int:
-        """By how many records that show a value it differs."""
+        """Number of records with a value by which it differs."""
         return sum(self.gone.values()) + sum(self.new.values())
 
 
@@ -40,11 +40,11 @@ class Differencing:
     Attributes
     ----------
     m
-        Classes that differ by fewer records than this expose somebody: see `exposed`.
+        Classes that differ by fewer records than this are exposed: see `exposed`.
     changed
         Classes that differ, the fewest records first.
     unmatched
-        How many classes only one release has.
+        Number of classes that only one release has.
     """
 
     m: int
@@ -66,14 +66,14 @@ class Differencing:
 def differencing(
     first: Any, second: Any, *, sensitive: str, m: int = 2, quasi_identifiers: Sequence[str] | None = None
 ) -> Differencing:
-    """Compare the sensitive values of each class in two releases of one table; missing and withheld cells are none.
+    """Compare the sensitive values of each class in two releases of one table.
 
     Parameters
     ----------
     first, second
         Releases, or their tables.
     sensitive
-        The column whose values are at stake.
+        The column whose values are compared.
     m
         Classes that differ by fewer records than this reveal who left or joined.
     quasi_identifiers
@@ -81,13 +81,15 @@ def differencing(
 
     >>> import pyarrow as pa
     >>> first = pa.table({"age": ["2*", "2*", "2*"], "ill": ["flu", "gout", "cold"]})
-    >>> found = differencing(first, first.slice(1), sensitive="ill")
-    >>> found.exposed[0].gone
+    >>> difference = differencing(first, first.slice(1), sensitive="ill")
+    >>> difference.exposed[0].gone
     {'flu': 1}
     """
     if m < 1:
         raise ParameterError(f"`m` should be at least 1, not {m}")
-    before, after = (_counts(see_release(each, sensitive, quasi_identifiers)) for each in (first, second))
+    before, after = (
+        _counts(cells_of_release(each, sensitive, quasi_identifiers)) for each in (first, second)
+    )
     changed = []
     for labels, values in before.items():
         if labels in after and values != after[labels]:
@@ -97,12 +99,14 @@ def differencing(
     )
 
 
-def _counts(release: SeenRelease) -> dict[tuple[tuple[str, str | None], ...], Counter[str]]:
+def _counts(release: ReleaseCells) -> dict[tuple[tuple[str, str | None], ...], Counter[str]]:
     labels = release.published.labels
     columns = {name: canonical_text(labels[name]) for name in sorted(release.published.names)}
-    made: dict[int, Counter[str]] = {}
+    counters: dict[int, Counter[str]] = {}
     for at, value, count in release.cells:
-        shown = made.setdefault(at, Counter())
+        counter = counters.setdefault(at, Counter())
         if value is not None:
-            shown[value] += count
-    return {tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in made.items()}
+            counter[value] += count
+    return {
+        tuple((name, texts[at]) for name, texts in columns.items()): each for at, each in counters.items()
+    }

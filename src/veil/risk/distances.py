@@ -1,7 +1,4 @@
-"""How far released rows are from what an attacker knows: cells of both sides as numbers and codes, and their distances.
-
-`veil.risk.linkage` says what the distance is.
-"""
+"""Distances between released rows and an attacker's knowledge, as `veil.risk.linkage` defines them."""
 
 from __future__ import annotations
 
@@ -22,15 +19,15 @@ from veil.tables.text import canonical_text
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Near = list[dict[str | None, float]]
-"""For each value the labels that are nearer than 1."""
+"""For each value its distance to the labels that are nearer than 1."""
 
 SLACK = 1e-12
-"""Distances that differ by less, relatively, are ties: rounding can explain that."""
+"""Relative difference of distances that count as ties, as rounding can explain it."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceTable:
-    """One of the tables: the group of equal rows that each row belongs to, and one row of each group."""
+    """One of the tables: the group of equal rows of each row, and one row of each group."""
 
     group: Integers
     rows: pa.Table
@@ -46,21 +43,21 @@ class DistanceTable:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Squared distances between different rows of the input and of the output, in one of the directions."""
+    """Squared distances between different rows of the input and of the output, in one direction."""
 
     arrays: tuple[Any, ...]
     forward: bool
 
-    def nearest(self, asked: Integers, counts: Integers) -> tuple[Floats, Floats]:
-        """Return the least distance of some targets to any candidate, and how many candidates are so near."""
-        least, ties = _nearest(asked, counts, self.forward, self.arrays)
+    def nearest(self, targets: Integers, counts: Integers) -> tuple[Floats, Floats]:
+        """Return the least distance of each target to any candidate, and the number of candidates at it."""
+        least, ties = _nearest(targets, counts, self.forward, self.arrays)
         return least, ties
 
     def between(self, targets: Integers, candidates: Integers) -> Floats:
         """Return the distance between targets and candidates, pair by pair."""
         old, new = (targets, candidates) if self.forward else (candidates, targets)
-        found: Floats = _between(old, new, self.arrays)
-        return found
+        distances: Floats = _between(old, new, self.arrays)
+        return distances
 
 
 def cells_of(
@@ -71,17 +68,20 @@ def cells_of(
     hierarchies: Mapping[str, Hierarchy],
     marker: str | None,
 ) -> tuple[Any, ...]:
-    """Return the cells of both sides as numbers and codes, and for each code of a value the labels that are near."""
+    """Return the cells of both tables as numbers and codes, and the near labels of each value code."""
     numbers: list[tuple[Floats, Floats]] = []
     codes: list[tuple[Integers, Integers]] = []
     labels, distances = [np.empty(0, np.int64)], [np.empty(0)]
     places = []
     for name in names:
-        values, shown = (column_of(side.rows, name, "linkage") for side in (old, new))
-        if is_measured(values.type) and is_measured(shown.type) and name not in hierarchies:
-            numbers.append((as_numbers(values), as_numbers(shown)))
+        value_column, label_column = (column_of(side.rows, name, "linkage") for side in (old, new))
+        if is_measured(value_column.type) and is_measured(label_column.type) and name not in hierarchies:
+            numbers.append((as_numbers(value_column), as_numbers(label_column)))
             continue
-        (value_texts, value_codes), (label_texts, label_codes) = _texts(values, name), _texts(shown, name)
+        (value_texts, value_codes), (label_texts, label_codes) = (
+            _texts(value_column, name),
+            _texts(label_column, name),
+        )
         if name in hierarchies:
             near = _near_by_hierarchy(value_texts, label_texts, hierarchies[name], marker)
         else:
@@ -100,7 +100,7 @@ def cells_of(
     return (
         _stack_columns([each for each, _ in numbers], old.counts.size),
         _stack_columns([each for _, each in numbers], new.counts.size),
-        np.array([_weight(each) for each, _ in numbers]),
+        np.array([inverse_square_range(each) for each, _ in numbers]),
         _stack_columns([each for each, _ in codes], old.counts.size).astype(np.int64),
         _stack_columns([each for _, each in codes], new.counts.size).astype(np.int64),
         np.array(places, np.int64).reshape(-1, 2),
@@ -118,24 +118,25 @@ def _stack_columns(columns: list[Any], rows: int) -> Floats:
     return np.ascontiguousarray(np.array(columns, np.float64).reshape(len(columns), rows).T)
 
 
-def _weight(values: Floats) -> float:
-    seen = values[np.isfinite(values)]
-    width = float(np.ptp(seen)) if seen.size else 0.0
+def inverse_square_range(values: Floats) -> float:
+    """Return the weight of squared differences of numbers: 1 / range², or 0 if all are equal."""
+    finite = values[np.isfinite(values)]
+    width = float(np.ptp(finite)) if finite.size else 0.0
     return 1.0 / width**2 if width > 0 else 0.0
 
 
 def _near_by_use(
     values: list[str | None], labels: list[str | None], used: set[tuple[int, int]], marker: str | None
 ) -> Near:
-    """Let a label cover the values that it stands for; `used` are codes of values and labels."""
-    domain, known = len(values), {text: code for code, text in enumerate(values)}
+    """Let a label cover the values that were generalized to it; `used` are pairs of value and label codes."""
+    domain, code_of = len(values), {text: code for code, text in enumerate(values)}
     covered: defaultdict[int, set[int]] = defaultdict(set)
     for value, label in used:
         covered[label].add(value)
     near: Near = [{} for _ in values]
     for code, text in enumerate(labels):
-        if text in known:
-            near[known[text]][text] = 0.0
+        if text in code_of:
+            near[code_of[text]][text] = 0.0
             continue
         below = range(domain) if text is None or text == marker else covered[code]
         for value in below:
@@ -146,28 +147,28 @@ def _near_by_use(
 def _near_by_hierarchy(
     values: list[str | None], labels: list[str | None], hierarchy: Hierarchy, marker: str | None
 ) -> Near:
-    """Let a label cover what is below it in a hierarchy; if it is on several levels, below the highest one."""
+    """Let a label cover the values below it in a hierarchy, on the highest of its levels."""
     complete = hierarchy.with_missing() if None in values else hierarchy
     leaves = {text: code for code, text in enumerate(complete.labels[0])}
-    shown = set(labels)
+    label_set = set(labels)
     near: Near = []
     for value in values:
-        found: dict[str | None, float] = {value: 0.0} if value in shown else {}
+        distances: dict[str | None, float] = {value: 0.0} if value in label_set else {}
         leaf = leaves.get(value)
         for level in range(1, complete.height + 1) if leaf is not None else ():
             code = int(complete.label_map(level)[leaf])
             label = complete.labels[level][code]
-            if label in shown:
-                found[label] = (int(complete.rows[level][code]) - 1) / complete.size
-        for label in shown & {None, marker} - found.keys():
-            found[label] = (complete.size - 1) / complete.size
-        near.append(found)
+            if label in label_set:
+                distances[label] = (int(complete.rows[level][code]) - 1) / complete.size
+        for label in label_set & {None, marker} - distances.keys():
+            distances[label] = (complete.size - 1) / complete.size
+        near.append(distances)
     return near
 
 
 @kernel
 def distance_of(i: int, j: int, arrays: Any, limit: float) -> float:
-    """Return the distance of row i of the input and row j of the output; at least the limit if it is above."""
+    """Return the distance of row i of the input and row j of the output, or a partial sum above the limit."""
     old_numbers, new_numbers, weights, old_codes, new_codes, places, labels, distances = arrays
     total = 0.0
     for c in range(places.shape[0]):
@@ -190,15 +191,15 @@ def distance_of(i: int, j: int, arrays: Any, limit: float) -> float:
 
 
 @kernel
-def _nearest(asked: Integers, counts: Integers, forward: bool, arrays: Any) -> tuple[Floats, Floats]:
-    least, ties = np.full(asked.size, np.inf), np.zeros(asked.size)
-    for a in range(asked.size):
+def _nearest(targets: Integers, counts: Integers, forward: bool, arrays: Any) -> tuple[Floats, Floats]:
+    least, ties = np.full(targets.size, np.inf), np.zeros(targets.size)
+    for a in range(targets.size):
         for b in range(counts.size):
             limit = least[a] * (1 + SLACK)
             if forward:
-                distance = distance_of(asked[a], b, arrays, limit)
+                distance = distance_of(targets[a], b, arrays, limit)
             else:
-                distance = distance_of(b, asked[a], arrays, limit)
+                distance = distance_of(b, targets[a], arrays, limit)
             if distance < least[a] * (1 - SLACK):
                 least[a], ties[a] = distance, 0.0
             if distance <= least[a] * (1 + SLACK):
@@ -208,7 +209,7 @@ def _nearest(asked: Integers, counts: Integers, forward: bool, arrays: Any) -> t
 
 @kernel
 def _between(old: Integers, new: Integers, arrays: Any) -> Floats:
-    found = np.empty(old.size)
+    distances = np.empty(old.size)
     for a in range(old.size):
-        found[a] = distance_of(old[a], new[a], arrays, np.inf)
-    return found
+        distances[a] = distance_of(old[a], new[a], arrays, np.inf)
+    return distances

@@ -1,4 +1,4 @@
-"""How class sizes and risks are spread over the records."""
+"""Distribution of class sizes and of risks over the records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BINS = (
     *("0.01", "0.02", "0.03", "0.04", "0.05", "0.06", "0.07", "0.08", "0.09", "0.1"),
     *("0.125", "0.143", "0.167", "0.2", "0.25", "0.334", "0.5", "1"),
 )
-"""Upper ends of the bins of risks, as ARX has them: the last eight hold one class size each."""
+"""Upper ends of the bins of risks, as in ARX: the last eight hold one class size each."""
 
 _SMALLEST = np.array([math.ceil(1 / Fraction(upper)) for upper in BINS])
 """Smallest class whose risk is at most the upper end of each bin."""
@@ -24,7 +24,7 @@ _SMALLEST = np.array([math.ceil(1 / Fraction(upper)) for upper in BINS])
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """How many classes there are of each size: pairs of size and number, ascending. Suppressed records count apart."""
+    """Number of classes of each size, as ascending pairs of size and number, without suppressed records."""
 
     histogram: tuple[tuple[int, int], ...]
     classes: int
@@ -60,7 +60,7 @@ def class_sizes(sizes: NDArray[np.int64], suppressed: int = 0) -> ClassSizes:
 
 @dataclass(frozen=True)
 class RiskBin:
-    """Records with a risk up to `upper` and above that of the bin before: their share, and the cumulative share."""
+    """Records with a risk up to `upper` and above the previous bin: their share, and the cumulative share."""
 
     upper: float
     share: float

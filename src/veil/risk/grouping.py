@@ -1,4 +1,4 @@
-"""A table as arrays: distinct rows with their number, which is what every measure of risk is computed from."""
+"""The classes of a table as arrays, from which all measures of risk are computed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.plan.owners import number_people
-from veil.plan.plan import ASK, Knows
+from veil.plan.owners import owners_of
+from veil.plan.plan import ASK
 from veil.published.flag import find_flag
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables import read
+from veil.tables.rows import Knows, Rows
 from veil.tables.spelling import read_person
 
 
@@ -32,16 +32,16 @@ class Grouped:
     names
         The quasi-identifiers.
     of_record
-        Class of each record; -1 if the record is suppressed, which means that it shows nothing.
+        Class of each record; -1 if the record is suppressed.
     sizes
         Number of records in each class.
     codes
-        One row a class, one column a quasi-identifier: equal numbers stand for equal values.
+        One row a class, one column a quasi-identifier: equal numbers are equal values.
     blank
-        Which cells of the classes show what suppressed cells show. Nothing is, in a table that nobody touched.
+        Which cells of the classes look suppressed. None does in a table as it was collected.
     missing
-        Which cells are blank or hold no value.
-    everybody
+        Which cells are blank or missing.
+    all_records
         Number of records, suppressed ones included.
     """
 
@@ -51,7 +51,7 @@ class Grouped:
     codes: NDArray[np.int32]
     blank: NDArray[np.bool_]
     missing: NDArray[np.bool_]
-    everybody: int
+    all_records: int
 
     @property
     def records(self) -> int:
@@ -61,32 +61,33 @@ class Grouped:
     def spread(self, values: NDArray[Any], suppressed: float = 0) -> NDArray[Any]:
         """Return for each record the value of its class.
 
-        >>> made = group_records(Published(pa.table({"a": ["x", "*", "x"]}), ["a"]))
-        >>> made.spread(made.sizes).tolist()
+        >>> grouped = group_records(Published(Rows.of(pa.table({"a": ["x", "*", "x"]})), ["a"]))
+        >>> grouped.spread(grouped.sizes).tolist()
         [2, 0, 2]
         """
-        found = np.full(self.of_record.size, suppressed, values.dtype)
-        shown = self.of_record >= 0
-        found[shown] = values[self.of_record[shown]]
-        return found
+        record_values = np.full(self.of_record.size, suppressed, values.dtype)
+        visible_mask = self.of_record >= 0
+        record_values[visible_mask] = values[self.of_record[visible_mask]]
+        return record_values
 
 
 def group_records(published: Published, *, untouched: bool = False) -> Grouped:
     """Group the records of a published table.
 
-    `untouched` says that the table is as it was collected: missing values are values, and nothing is suppressed. Where
-    people are counted, everybody counts once in each class.
+    With `untouched`, the table is as it was collected: missing values are values, and nothing is suppressed.
+    If people are counted, each counts once in each class.
 
-    >>> made = group_records(Published(pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]}), ["age", "sex"]))
-    >>> made.sizes.tolist(), made.codes.tolist(), made.blank.tolist()
+    >>> table = pa.table({"age": ["20", "*", "20"], "sex": ["f", "m", "f"]})
+    >>> grouped = group_records(Published(Rows.of(table), ["age", "sex"]))
+    >>> grouped.sizes.tolist(), grouped.codes.tolist(), grouped.blank.tolist()
     ([2, 1], [[0, 0], [1, 1]], [[False, False], [True, False]])
     """
     published = published.by_one_row()
-    kept = np.flatnonzero(~published.suppressed)
+    rows = np.flatnonzero(~published.suppressed)
     of_record = np.full(published.table.num_rows, -1, np.int32)
-    of_record[kept] = published.classes
+    of_record[rows] = published.classes
     member = np.empty(published.sizes.size, np.int64)
-    member[published.classes] = kept  # one record of each class, whichever
+    member[published.classes] = rows  # any record of each class
     shape = (member.size, len(published.names))
     codes, blank, missing = np.empty(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for j, name in enumerate(published.names):
@@ -109,11 +110,11 @@ def published_of(
     person: str | None = ASK,
     knows: Knows = "one row",
 ) -> Published:
-    """Return a table, from wherever it is, as a published one.
+    """Return any table as a published one.
 
-    A column `suppressed` that is not named says which rows are, as in a release of Veil. `person` is the column that tells
-    people apart, if they are to be counted; a release knows its own. As long as nobody has said whose rows they are, a
-    table in which people seem to have several is refused.
+    A column `suppressed` that is no quasi-identifier marks suppressed rows, as in a release of Veil. `person`
+    is the column that identifies people, if they are to be counted; a release has its own. With the default,
+    a table in which people seem to have several rows is refused.
     """
     if isinstance(source, Published):
         if quasi_identifiers is not None and list(column_names(quasi_identifiers)) != source.names:
@@ -122,51 +123,46 @@ def published_of(
                 + ", ".join(map(repr, source.names))
             )
         return source
-    released = outcome_of(source)
-    if released is not None and population is None:
-        return published_by(released, quasi_identifiers)
+    outcome = outcome_of(source)
+    if outcome is not None and population is None:
+        return published_by(outcome, quasi_identifiers)
     names = column_names(quasi_identifiers)
     whose = None if person == ASK else read_person(person)
-    named = names if whose is None else (*names, whose)
-    table, weights = _rows(source, named, person)
-    check_columns(table, named)
-    persons = None if whose is None else number_people(table[whose], whose, weights, published=True)
+    columns = names if whose is None else (*names, whose)
+    table, weights = _rows(source, columns, person)
+    check_columns(table, columns)
     return Published(
-        table,
+        Rows.of(table, weights, owners_of(table, whose, weights, knows, published=True)),
         names,
         marker=marker,
         flag=find_flag(table, names),
-        untouched=untouched,
-        weights=weights,
-        population=population,
-        persons=None if persons is None else People(persons, all_rows=knows == "all rows"),
+        suppressed="none" if untouched else "by cells",
+        population=None if population is None else Rows.of(population),
     )
 
 
 def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
-    """See the output from outside, by the columns that an attacker may know: those that were said, or others."""
+    """Return the output as published, by its own quasi-identifiers or by others."""
     if quasi_identifiers is None:
         return outcome.attacked
     names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
     return Published(
-        outcome.table,
+        outcome.after,
         names,
         marker=outcome.marker,
         flag=outcome.flag,
-        untouched=outcome.plan is None,
-        weights=outcome.weights,
-        persons=None if outcome.persons is None else outcome.persons.take(outcome.origins),
+        suppressed="none" if outcome.plan is None else "by cells",
     )
 
 
 def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Table, NDArray[np.int64] | None]:
-    """Read a table; of one that an engine holds, the combinations of the named cells and how often each occurs."""
-    from veil.risk.identify.repeats import check_people  # which reads tables in the same way
+    """Read a table; from an engine, the combinations of cells in the named columns and the count of each."""
+    from veil.risk.identify.repeats import check_people  # which imports this module
 
-    released = outcome_of(source)
-    if released is not None:
-        return released.table, released.weights
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return outcome.table, outcome.weights
     relation = relation_of(source)
     if relation is None:
         table = table_of(source)
@@ -175,22 +171,22 @@ def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Tab
     check_people(relation, person)
     from veil.engines.source import of_release
 
-    found = of_release(relation, [each for each in names if each in relation.table.columns])
-    return found.table, found.weights
+    combinations = of_release(relation, [each for each in names if each in relation.table.columns])
+    return combinations.table, combinations.weights
 
 
 def table_of(source: Any) -> pa.Table:
-    """Read a table; an Arrow table may be empty, as there is nothing to be wrong about it."""
-    released = outcome_of(source)
-    if released is not None:
-        return released.table
+    """Read a table; only an Arrow table may be empty."""
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return outcome.table
     if isinstance(source, pa.Table) and not source.num_rows:
         return source
     return read(source).table
 
 
 def column_names(columns: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of columns, one or several; at least one is needed, and none twice."""
+    """Return the names of columns, one or several; refuse none, and duplicates."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if not names:
         raise PlanError("`quasi_identifiers` should name at least one column that an attacker may know")
@@ -212,10 +208,10 @@ def check_columns(table: pa.Table, names: Iterable[str]) -> None:
 
 
 def histogram(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different class sizes in ascending order, and how many classes have each.
+    """Return the different class sizes in ascending order, and the number of classes of each.
 
     >>> [each.tolist() for each in histogram(np.array([3, 1, 3]))]
     [[1, 3], [1, 2]]
     """
-    found, counts = np.unique(sizes, return_counts=True)
-    return found.astype(np.int64), counts.astype(np.int64)
+    different, counts = np.unique(sizes, return_counts=True)
+    return different.astype(np.int64), counts.astype(np.int64)

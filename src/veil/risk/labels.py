@@ -1,8 +1,8 @@
-"""What labels of different releases can have in common: whether one value may stand behind both.
+"""Compatibility of labels of different releases: whether both may cover the same value.
 
-Where hierarchies are given, they say which values a label covers. Where not, labels are read as people write them: `*`,
-`<30`, `>=40`, `20-30`, `[20, 30[`, `537**`, `{a, b}`. Everything else is a value. Where all bounds are whole, so are the
-numbers between them.
+The values of a label follow from the hierarchy, if it is given. Otherwise common forms are parsed: `*`,
+`<30`, `>=40`, `20-30`, `[20, 30[`, `537**`, `{a, b}`. Everything else is a value. If all bounds are whole
+numbers, so are the values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NumberRange(NamedTuple):
     with_high: bool = True
 
     def meets(self, other: NumberRange) -> bool:
-        """Whether a number lies in both.
+        """Whether both have a number in common.
 
         >>> below = NumberRange(-math.inf, 40.0, False, False)
         >>> NumberRange(30.0, 40.0, True, False).meets(below), NumberRange(39.0, math.inf, False, False).meets(below)
@@ -54,7 +54,7 @@ class NumberRange(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is bounded by whole numbers, and so most likely of them: nobody is >39 and <40."""
+        """Whether its bounds are whole numbers, and so most likely its numbers: no age is >39 and <40."""
         return all(math.isinf(each) or each.is_integer() for each in (self.low, self.high))
 
     @property
@@ -69,23 +69,23 @@ class NumberRange(NamedTuple):
 
 
 def read_interval(label: str) -> NumberRange | None:
-    """Read a label that means numbers.
+    """Parse a label of numbers.
 
     >>> read_interval("<30"), read_interval("3*"), read_interval("[20, 30[")
     (NumberRange(low=-inf, high=30.0, with_low=False, with_high=False), NumberRange(low=30.0, high=40.0, with_low=True,
     with_high=False), NumberRange(low=20.0, high=30.0, with_low=True, with_high=False))
     """
-    if found := _BELOW.fullmatch(label):
-        sign, number = found[1], float(found[2])
+    if match := _BELOW.fullmatch(label):
+        sign, number = match[1], float(match[2])
         if sign in ("<", "<=", "≤"):
             return NumberRange(-math.inf, number, False, sign != "<")
         return NumberRange(number, math.inf, sign != ">", False)
-    if found := _PLAIN.fullmatch(label):
-        return NumberRange(float(found[1]), float(found[1]))
-    if found := _RANGE.fullmatch(label):
-        return NumberRange(float(found[1]), float(found[2]))
-    if found := _BRACKETS.fullmatch(label):
-        return NumberRange(float(found[2]), float(found[3]), found[1] == "[", found[4] == "]")
+    if match := _PLAIN.fullmatch(label):
+        return NumberRange(float(match[1]), float(match[1]))
+    if match := _RANGE.fullmatch(label):
+        return NumberRange(float(match[1]), float(match[2]))
+    if match := _BRACKETS.fullmatch(label):
+        return NumberRange(float(match[2]), float(match[3]), match[1] == "[", match[4] == "]")
     digits = label.rstrip("*")
     if digits.isascii() and digits.isdigit() and label != digits:
         stars = len(label) - len(digits)
@@ -94,7 +94,7 @@ def read_interval(label: str) -> NumberRange | None:
 
 
 def can_be_same(one: str | None, other: str | None) -> bool:
-    """Whether one value may stand behind both labels.
+    """Whether both labels may cover the same value.
 
     >>> can_be_same("3*", "<40"), can_be_same("3*", "4*"), can_be_same("940**", "94015"), can_be_same("flu", "gout")
     (True, False, True, False)
@@ -126,30 +126,30 @@ def can_be_same(one: str | None, other: str | None) -> bool:
 def compatible(
     first: Sequence[str | None], second: Sequence[str | None], hierarchy: Hierarchy | None = None
 ) -> NDArray[np.bool_]:
-    """Tell for each label of one release and each of another whether one value may stand behind both."""
+    """Return for each label of one release and each of another whether both may cover the same value."""
     if hierarchy is None:
         return np.array([[can_be_same(a, b) for b in second] for a in first], np.bool_).reshape(
             len(first), len(second)
         )
     covered = _covered(hierarchy)
     left, right = (_values(labels, covered, hierarchy.size) for labels in (first, second))
-    found: NDArray[np.bool_] = (left.astype(np.int64) @ right.T.astype(np.int64)) > 0
-    return found
+    overlap_mask: NDArray[np.bool_] = (left.astype(np.int64) @ right.T.astype(np.int64)) > 0
+    return overlap_mask
 
 
 def _covered(hierarchy: Hierarchy) -> dict[str | None, NDArray[np.bool_]]:
-    found: dict[str | None, NDArray[np.bool_]] = {}
+    covered: dict[str | None, NDArray[np.bool_]] = {}
     for level, labels in enumerate(hierarchy.labels):
         map_ = hierarchy.label_map(level)
         for code, label in enumerate(labels):
             members = map_ == code
-            found[label] = found[label] | members if label in found else members
-    return found
+            covered[label] = covered[label] | members if label in covered else members
+    return covered
 
 
 def _values(
     labels: Sequence[str | None], covered: dict[str | None, NDArray[np.bool_]], size: int
 ) -> NDArray[np.bool_]:
-    """Tell which values each label covers; one that the hierarchy does not know may cover any."""
+    """Return which values each label covers; a label that is not in the hierarchy may cover any."""
     everything = np.ones(size, np.bool_)
     return np.array([covered.get(each, everything) for each in labels], np.bool_).reshape(len(labels), size)

@@ -1,20 +1,20 @@
-"""A linkage experiment: how many records an attacker finds again who knows the input and sees the output.
+"""A linkage experiment: how many records an attacker re-identifies who knows the input and sees the output.
 
-For every record of the input the attacker takes the record of the output that is nearest to it (and, the other way
-round, for every record of the output the nearest one of the input). Columns add up to a squared distance:
+For every record of the input the attacker takes the nearest record of the output (in the other direction, for
+every record of the output the nearest one of the input). The squared distance is a sum over columns:
 
-* numbers and dates, if they still are: the squared difference over the range of the input;
+* numbers and dates in both tables: the squared difference over the range of the input;
 * other values: 0 if they are equal and 1 if not;
-* a value and a label that it was generalized to: the share of the domain that the label covers besides the value,
-  (covered - 1) / domain, if the label covers the value, and 1 if it does not. So a label of few values is nearer
-  than one of many, one that covers everything (a suppressed cell, too) is nearly as far as a wrong one, and a label
-  that rules the record out is as far as a different value.
+* a value and a label: the share of the domain that the label covers besides the value, (covered - 1) /
+  domain, if it covers the value, and 1 if not. So a label of few values is nearer than one of many, one that
+  covers everything (or a suppressed cell) is nearly as far as a wrong one, and a label that rules the record
+  out is as far as a different value.
 
-What a label covers is read from the hierarchy of the column, if that is given, and otherwise from the two tables:
-the values that the label stands for in them. Labels that are values of the input stand for themselves.
+A label covers the values below it in the hierarchy of the column or, if none is given, the values that were
+generalized to it in the two tables. A label that is a value of the input covers that value only.
 
-`veil.risk.nearest` measures the same for methods that keep the values of every column; where nothing is
-generalized or suppressed, the results are equal.
+`veil.risk.nearest` measures the same for methods that do not generalize or suppress; the results are then
+equal.
 """
 
 from __future__ import annotations
@@ -54,45 +54,45 @@ def linkage_experiment(
     before, after
         The tables.
     columns
-        What the attacker knows.
+        Columns that the attacker knows.
     hierarchies
-        Hierarchies of generalized columns, which tell what a label covers.
+        Hierarchies of generalized columns, which define what a label covers.
     origins
         For each row of the output the row of the input that it comes from; by default the same row.
     marker
         Text of a suppressed cell, which covers everything. So does a missing cell, unless the input has some.
     person
-        None says that every row of the input is a different person. If somebody has several, the record that is found
+        None if every row of the input is a different person. With several rows a person, the nearest record
         may be another one of the same person, and there is no such experiment.
     pairs
-        Pairs of different records that are compared at most in each direction. Where there are more, as many
-        records as that allows are drawn and looked up among all.
+        Maximum number of pairs of different records to compare in each direction. If there are more, a random
+        sample of the records is looked up among all.
 
     >>> import pyarrow as pa
     >>> before = pa.table({"age": [21, 23, 35, 38], "sex": ["f", "m", "m", "m"]})
     >>> after = pa.table({"age": ["20-29", "20-29", "30-39", "30-39"], "sex": ["f", "m", "m", "m"]})
-    >>> linkage_experiment(before, after, ["age", "sex"]).forward  # two are found, and two are mixed up
+    >>> linkage_experiment(before, after, ["age", "sex"]).forward  # two are linked, and two are mixed up
     0.75
     """
-    known, released, names = table_of(before), table_of(after), column_names(columns)
+    old_table, new_table, names = table_of(before), table_of(after), column_names(columns)
     if person not in (None, ASK):
         raise PlanError(
             "records cannot be linked one by one if a person has several: give one row of each person"
         )
-    check_people(known, person)
-    owners = np.arange(released.num_rows) if origins is None else np.asarray(origins, np.int64)
-    if owners.size != released.num_rows or (owners < 0).any() or (owners >= known.num_rows).any():
+    check_people(old_table, person)
+    owners = np.arange(new_table.num_rows) if origins is None else np.asarray(origins, np.int64)
+    if owners.size != new_table.num_rows or (owners < 0).any() or (owners >= old_table.num_rows).any():
         raise InputError(
-            f"`origins` should give a row of the input, from 0 to {known.num_rows - 1}, for each of the "
-            f"{released.num_rows} rows of the output. It is needed if the tables do not have the same rows"
+            f"`origins` should give a row of the input, from 0 to {old_table.num_rows - 1}, for each of the "
+            f"{new_table.num_rows} rows of the output. It is needed if the tables do not have the same rows"
         )
-    old, new = DistanceTable.of(known, names), DistanceTable.of(released, names)
+    old, new = DistanceTable.of(old_table, names), DistanceTable.of(new_table, names)
     own = old.group[owners], new.group
     arrays = cells_of(old, new, own, names, hierarchies or {}, marker)
     rows = np.arange(owners.size)
     forward, some = _share_linked(Distances(arrays, True), old, new, owners, rows, pairs)
     backward, others = _share_linked(Distances(arrays, False), new, old, rows, owners, pairs)
-    return Linkage(forward, backward, max(some, others), max(known.num_rows, released.num_rows))
+    return Linkage(forward, backward, max(some, others), max(old_table.num_rows, new_table.num_rows))
 
 
 def _share_linked(
@@ -103,21 +103,21 @@ def _share_linked(
     candidate_of: Integers,
     pairs: int,
 ) -> tuple[float, int]:
-    """Return the share of targets of which the nearest candidate is their own, and how many were looked up.
+    """Return the share of targets whose nearest candidate is their own, and the number of targets looked up.
 
-    `target_of` and `candidate_of` are the rows that belong together. A tie among t candidates counts 1/t.
+    `target_of` and `candidate_of` are the rows of true pairs. A tie among t candidates counts 1/t.
     """
     size, others = targets.group.size, candidates.counts.size
     if not size or not others:
         return 0.0, 0
     looked_up = np.ones(size, np.bool_)
     if targets.counts.size * others > pairs and size > (affordable := max(FEWEST, pairs // others)):
-        # Not a secret, and the same records whatever was done to them, so that results can be compared.
+        # Not a secret, and the same records for all methods, so that results can be compared.
         looked_up[:] = False
         looked_up[np.random.default_rng(0).choice(size, affordable, replace=False)] = True
-    asked = np.unique(targets.group[looked_up])
+    groups = np.unique(targets.group[looked_up])
     least, ties = np.full(targets.counts.size, np.inf), np.zeros(targets.counts.size)
-    least[asked], ties[asked] = distances.nearest(asked, candidates.counts)
+    least[groups], ties[groups] = distances.nearest(groups, candidates.counts)
     here = looked_up[target_of]
     mine, own = targets.group[target_of[here]], candidates.group[candidate_of[here]]
     near = distances.between(mine, own) <= least[mine] * (1 + SLACK)

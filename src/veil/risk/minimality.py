@@ -1,9 +1,9 @@
-"""What the choice of a transformation tells: the minimality attack (Wong, Fu, Wang and Pei 2007).
+"""The minimality attack: what the choice of a transformation reveals (Wong, Fu, Wang and Pei 2007).
 
-A release shows how often each sensitive value occurs in each class. Whoever knows no more believes that a member of a
-class has a value with the share that it has there. But whoever knows the plan, and that Veil returns the best transformation,
-also knows that every better one was no good, which sensitive values may have been the only reason for. Here, every way
-to give values to people that the release allows for is anonymized again, and those are counted that lead to it.
+A release shows the share of each sensitive value in a class: its probability, without further knowledge. An
+attacker who knows the plan, and that Veil returns the best transformation, also knows that every better one
+was rejected, maybe due to sensitive values only. Here, every assignment of values to people that the release
+allows is anonymized again, and those that lead to it are counted.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from veil.plan.prepare import Prepared, prepare
 from veil.tables.columns import encode_values, replace_column
 
 Shares = tuple[dict[Any, Fraction], ...]
-"""For each row of the input, how likely each value is."""
+"""For each row of the input, the probability of each value."""
 
 
 @dataclass(frozen=True)
 class Transparency:
-    """What an attacker who knows who is in the table, and everybody's other cells, believes about a sensitive column.
+    """Beliefs about a sensitive column of an attacker who knows all people in a table and their other cells.
 
-    All ways to give values to people are equally likely before the release.
+    All assignments of values to people are equally likely before the release.
 
     Attributes
     ----------
     column
         The sensitive column.
     possible
-        Ways to give values to people that the release allows for.
+        Number of assignments of values to people that the release allows.
     leading_here
-        Those among them from which Veil makes this very release.
+        Number of those from which Veil makes this very release.
     believed, known
-        How likely each value is for each row of the input: to whoever sees the release, and to whoever also knows the
-        plan and how Veil chooses.
+        Probability of each value for each row of the input: to an attacker who sees the release, and to one
+        who also knows the plan and how Veil chooses.
     """
 
     column: str
@@ -57,7 +57,7 @@ class Transparency:
     known: Shares
 
     def worst(self, value: Any = None) -> tuple[Fraction, Fraction]:
-        """Return the largest chance of anybody's value, or of one value, without and with knowledge of the choice."""
+        """Return the largest probability of any value, or of one, without and with knowing the choice."""
         return _largest(self.believed, value), _largest(self.known, value)
 
     def __str__(self) -> str:
@@ -71,18 +71,18 @@ class Transparency:
 def transparency(
     release: object, column: str, *, values: Sequence[Any] | None = None, limit: int = 10_000
 ) -> Transparency:
-    """Find out what the choice of a transformation tells about a sensitive column of a small table.
+    """Compute what the choice of a transformation reveals about a sensitive column of a small table.
 
     Parameters
     ----------
     release
-        A release, or an outcome, of one transformation for all records that was searched for.
+        A release, or an outcome, with one transformation for all records that was found by a search.
     column
         The sensitive column; an attacker knows all others.
     values
-        What the column may hold where nothing is shown of it; by default what it holds in the input.
+        Possible values of cells that are not shown; by default the values of the input.
     limit
-        Largest number of possible inputs. Each of them is anonymized.
+        Maximum number of possible inputs. Each of them is anonymized.
 
     >>> import veil
     >>> from veil import hierarchies as h
@@ -101,29 +101,29 @@ def transparency(
     different = encode_values(prepared.table[column])[0].to_pylist() if values is None else list(values)
     if not different:
         raise ParameterError("`values` should list what the column may hold, and is empty")
-    shown = _shown_groups(outcome, prepared)
-    hidden = [row for row in range(len(cells)) if not any(row in group for group in shown)]
+    groups = _visible_groups(outcome, prepared)
+    hidden = [row for row in range(len(cells)) if not any(row in group for group in groups)]
     possible = len(different) ** len(hidden)
-    for group in shown:
+    for group in groups:
         possible *= _orders(Counter(cells[row] for row in group))
     if possible > limit:
         raise ParameterError(
             f"{possible:,} inputs are possible, but `limit` allows only {limit:,}: use fewer records, or raise it"
         )
     believed = [Counter[Any]() for _ in cells]
-    known = [Counter[Any]() for _ in cells]
+    informed = [Counter[Any]() for _ in cells]
     leading = 0
-    for given in _assignments(cells, shown, hidden, different):
-        same = _leads_to(outcome, prepared, column, given)
+    for assignment in _assignments(cells, groups, hidden, different):
+        same = _leads_to(outcome, prepared, column, assignment)
         leading += same
-        for row, value in enumerate(given):
+        for row, value in enumerate(assignment):
             believed[row][value] += 1
-            known[row][value] += same
-    return Transparency(column, possible, leading, _shares(believed, possible), _shares(known, leading))
+            informed[row][value] += same
+    return Transparency(column, possible, leading, _shares(believed, possible), _shares(informed, leading))
 
 
 def _searched(outcome: Outcome, column: str) -> Prepared:
-    """Return how the plan met the table, after a check that the way to the release can be gone again."""
+    """Return the prepared plan; refuse an outcome that cannot be recomputed."""
     plan, prepared = outcome.plan, outcome.prepared
     if (
         plan is None
@@ -147,18 +147,18 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
     return prepared
 
 
-def _shown_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
-    """Rows of the input whose cells are shown together: those of each class, and suppressed ones that keep their cells."""
+def _visible_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
+    """Return the input rows of each class, and of suppressed records that keep their cells."""
     assert outcome.hidden is not None
     numbers = prepared.sample.classes_of_rows(outcome.parts[0].levels)[1].astype(np.int64)
     numbers[outcome.hidden] = -1
     keeps = prepared.plan.suppressed_rows == "keep cells"
-    wanted = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
-    return [np.flatnonzero(numbers == number).tolist() for number in wanted]
+    visible = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
+    return [np.flatnonzero(numbers == number).tolist() for number in visible]
 
 
 def _orders(counts: Counter[Any]) -> int:
-    """Number of ways to give some values to as many people."""
+    """Return the number of different orders of some values."""
     ways = math.factorial(counts.total())
     for count in counts.values():
         ways //= math.factorial(count)
@@ -168,18 +168,18 @@ def _orders(counts: Counter[Any]) -> int:
 def _assignments(
     cells: Sequence[Any], groups: Sequence[Sequence[int]], hidden: Sequence[int], values: Sequence[Any]
 ) -> Iterator[list[Any]]:
-    """All ways to give values to rows: those of a group to its members, any to rows that are hidden."""
+    """Yield all assignments of values to rows: those of a group to its members, any to hidden rows."""
     choices = [list(_arrangements(Counter(cells[row] for row in group))) for group in groups]
     for parts in itertools.product(*choices, itertools.product(values, repeat=len(hidden))):
-        given = list(cells)
+        assignment = list(cells)
         for rows, part in zip((*groups, hidden), parts, strict=True):
             for row, value in zip(rows, part, strict=True):
-                given[row] = value
-        yield given
+                assignment[row] = value
+        yield assignment
 
 
 def _arrangements(left: Counter[Any]) -> Iterator[tuple[Any, ...]]:
-    """All different orders of some values."""
+    """Yield all different orders of some values."""
     if not left.total():
         yield ()
     for value in [each for each, count in left.items() if count]:
@@ -187,18 +187,18 @@ def _arrangements(left: Counter[Any]) -> Iterator[tuple[Any, ...]]:
             yield (value, *rest)
 
 
-def _leads_to(outcome: Outcome, prepared: Prepared, column: str, given: Sequence[Any]) -> bool:
-    """Whether the plan makes the same release of other values: the same levels, and the same rows suppressed."""
-    table = replace_column(prepared.table, column, pa.array(given, prepared.table[column].type))
+def _leads_to(outcome: Outcome, prepared: Prepared, column: str, assignment: Sequence[Any]) -> bool:
+    """Whether the plan leads to the same release from other values: same levels, same suppressed rows."""
+    table = replace_column(prepared.table, column, pa.array(assignment, prepared.table[column].type))
     try:
         with following(False) as silent:
             other = prepare(table, prepared.plan)
-            made = generalize(
+            recomputed = generalize(
                 replace(outcome.source, table=table), other, search_best(other, threads=1, progress=silent)
             )
     except (NoSolutionError, ParameterError, PlanError):
         return False  # nothing is released then
-    return made.parts[0].levels == outcome.parts[0].levels and _equal(made.hidden, outcome.hidden)
+    return recomputed.parts[0].levels == outcome.parts[0].levels and _equal(recomputed.hidden, outcome.hidden)
 
 
 def _equal(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Distance-based record linkage: an attacker looks for the released record that is nearest to what they know."""
+"""Distance-based record linkage: an attacker links a known record to the nearest released one."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.risk.distances import inverse_square_range
 from veil.tables.columns import as_numbers, column_of, encode_values, is_measured, texts
 
 PAIRS = 25_000_000
-"""Pairs of records that are compared exactly: all pairs of 5,000 and 5,000."""
+"""Maximum number of pairs of records to compare: all pairs of 5,000 and 5,000."""
 
 FEWEST = 250
-"""Records that are looked up at least, however long the table is."""
+"""Minimum number of records to look up, however long the table is."""
 
 
 @dataclass(frozen=True)
 class Linkage:
-    """How many records are found again by distance.
+    """Shares of records that are re-identified by distance.
 
     Attributes
     ----------
     forward
-        Share of the input records whose nearest released record is their own: what an attacker who knows the
-        input reaches.
+        Share of the input records whose nearest released record is their own: the success of an attacker who
+        knows the input.
     backward
         Share of the released records whose nearest input record is the one they come from: the measure RL of
         the literature.
     looked_up, records
-        How many records were looked up in each direction at most, and how many there are. All records were
-        always the candidates.
+        Number of records that were looked up in each direction at most, and of all records. The candidates
+        are always all records.
 
     A tie among t nearest records, the own one among them, counts 1/t.
     """
@@ -45,7 +46,7 @@ class Linkage:
 
     @property
     def basis(self) -> str:
-        """Say which records were looked up."""
+        """The records that were looked up, in words."""
         if self.looked_up == self.records:
             return f"all {self.records:,} records"
         return f"{self.looked_up:,} of {self.records:,} records, drawn at random"
@@ -61,22 +62,22 @@ def record_linkage(
     """Measure distance-based record linkage between an input and a released table.
 
     Numbers and dates differ by their distance over the range of the input, other values by 0 or 1, a missing
-    value from any other by 1; the differences add up as in Euclid's distance. A column that is a number in
-    one table only is compared as text. Where more than `pairs` comparisons would be needed, as many records
-    as that allows are drawn and looked up among all.
+    value from any other by 1; the differences add up to a Euclidean distance. A column that is a number in
+    one table only is compared as text. If more than `pairs` comparisons were needed, a random sample of the
+    records is looked up among all.
 
     >>> before = pa.table({"age": [20, 30, 40, 50]})
     >>> record_linkage(before, pa.table({"age": [25.0, 25.0, 45.0, 45.0]}), ["age"]).backward
     0.5
     """
     owners = np.arange(before.num_rows) if origins is None else origins
-    known, released, weights = _comparable(before, after, columns)
+    old, new, weights = _comparable(before, after, columns)
     identities = np.arange(before.num_rows)
     looked_up = max(before.num_rows, after.num_rows)
     if before.num_rows * after.num_rows > pairs:
         looked_up = max(FEWEST, pairs // max(before.num_rows, after.num_rows))
-    forward = _shares(known, identities, released, owners, weights, looked_up)
-    backward = _shares(released, owners, known, identities, weights, looked_up)
+    forward = _shares(old, identities, new, owners, weights, looked_up)
+    backward = _shares(new, owners, old, identities, weights, looked_up)
     return Linkage(forward, backward, looked_up, max(before.num_rows, after.num_rows))
 
 
@@ -94,10 +95,10 @@ def _shares(
     size = identities.size
     # Not a secret, and the same records for every method, so that methods can be compared.
     rows = np.arange(size) if looked_up >= size else np.random.default_rng(0).choice(size, looked_up, False)
-    found = _own_among_nearest(
+    shares = _own_among_nearest(
         targets[0][rows], targets[1][rows], identities[rows], candidates[0], candidates[1], owners, weights
     )
-    return float(found.mean())
+    return float(shares.mean())
 
 
 def _comparable(
@@ -115,18 +116,14 @@ def _comparable(
             codes.append(
                 encode_values(pa.chunked_array([*old.chunks, *new.chunks], old.type))[1].astype(np.int64)
             )
-    weights = np.zeros(len(numbers))
-    for at, (values, _) in enumerate(numbers):
-        seen = values[np.isfinite(values)]
-        width = np.ptp(seen) if seen.size else 0.0
-        weights[at] = 1.0 / width**2 if width > 0 else 0.0
+    weights = np.array([inverse_square_range(values) for values, _ in numbers])
     rows = before.num_rows
     stacked = np.array(codes, np.int64).reshape(len(codes), rows + after.num_rows).T
-    known = np.array([old for old, _ in numbers]).reshape(len(numbers), rows).T
-    released = np.array([new for _, new in numbers]).reshape(len(numbers), after.num_rows).T
+    old_numbers = np.array([old for old, _ in numbers]).reshape(len(numbers), rows).T
+    new_numbers = np.array([new for _, new in numbers]).reshape(len(numbers), after.num_rows).T
     return (
-        (np.ascontiguousarray(known), np.ascontiguousarray(stacked[:rows])),
-        (np.ascontiguousarray(released), np.ascontiguousarray(stacked[rows:])),
+        (np.ascontiguousarray(old_numbers), np.ascontiguousarray(stacked[:rows])),
+        (np.ascontiguousarray(new_numbers), np.ascontiguousarray(stacked[rows:])),
         weights,
     )
 
@@ -141,9 +138,9 @@ def _own_among_nearest(
     owners: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return for each target how many of its nearest candidates are its own, as a share of them.
+    """Return for each target the share of its nearest candidates that are its own.
 
-    Distances that differ by less than rounding can explain are ties.
+    Distances that differ by rounding only are ties.
     """
     shares = np.empty(identities.size)
     slack = 1e-12

@@ -1,11 +1,11 @@
-"""What several releases tell together: who is in all of them has a value that all of them show.
+"""The intersection attack on several releases: a person in all of them has a value that all of them show.
 
-Each release may keep its promise, and their classes still have a single value in common. Somebody who knows a person's
-class in each, or the values that make it up, learns that value.
+Each release may keep its promise while their classes have a single value in common. An attacker who knows the
+class of a person in each, or the quasi-identifiers that form it, learns that value.
 
-A cell that is missing or withheld is no value, and leaves nobody a further one: {flu, missing} and {flu, missing} have flu in
-common. Where classes show no value in common, somebody can still be in both if cells are blank: what is left then are the
-values of the classes without a blank. A class that shows no value tells nothing.
+A cell that is missing or withheld is no further value: {flu, missing} and {flu, missing} have flu in common.
+If classes show no value in common, a person can still be in both if cells are blank: the candidates are then
+the values of the classes without a blank. A class that shows no value reveals nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from veil.published.blank import shows_no_value
 from veil.published.table import Published
 from veil.risk.labels import compatible
 from veil.tables import read
+from veil.tables.rows import Rows
 from veil.tables.spelling import encode_people, read_person
 from veil.tables.text import canonical_text
 
-_SHOWN = 100
+_MOST_OVERLAPS = 100
 
 
 class Overlap(NamedTuple):
@@ -37,9 +38,9 @@ class Overlap(NamedTuple):
     classes: tuple[dict[str, str | None], ...]
     """The labels of each."""
     candidates: tuple[str, ...]
-    """The sensitive values that are left: those that all of them show; a missing cell is none."""
+    """The sensitive values that all of them show; a missing cell is none."""
     people: int | None
-    """How many people are in them, if that is known."""
+    """Number of people in them, if known."""
 
     def __str__(self) -> str:
         labels = " and ".join(
@@ -50,18 +51,18 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class Intersection:
-    """What is left of the sensitive values of everybody who is in all releases.
+    """The candidate values of the people who are in all releases.
 
     Attributes
     ----------
     worst
-        The least number of values that is left for anybody; 0 if nobody can be in all releases, or none shows a value.
+        The least number of candidates of a person; 0 if no one can be in all releases, or none shows a value.
     people
-        How many people are in all releases; None if only their tables are known.
+        Number of people in all releases; None if only their tables are known.
     counts
-        How many people have so many values left; without people, how many overlaps of classes.
+        Number of people by number of candidates; if people are unknown, of overlaps of classes.
     overlaps
-        The overlaps with the fewest values first, at most 100.
+        The overlaps with the fewest candidates first, at most 100.
     """
 
     worst: int
@@ -84,64 +85,64 @@ def intersection(
     person: str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Intersection:
-    """Intersect the sensitive values of the classes that somebody can be in, in several releases.
+    """Intersect the sensitive values of the classes that a person can be in, in several releases.
 
-    Missing and withheld cells are no values: they leave nobody a further one.
+    Missing and withheld cells are no values.
 
     Parameters
     ----------
     first, second, more
         Releases, or their tables. They may have different columns and generalizations.
     sensitive
-        The column whose values are at stake.
+        The column whose values are inferred.
     quasi_identifiers
-        What an attacker knows; by default what the releases say, and of tables all columns but the sensitive one.
+        Columns that an attacker knows; by default those of a release, or all other columns of a table.
     person
-        Of releases whose inputs have it: the column that tells who is who. Releases of one table need none.
+        The column of the inputs that identifies people. Releases of one table need none.
     hierarchies
-        What labels cover, by column. Without them labels are read: see `veil.risk.labels`.
+        Hierarchies that define what labels cover. Without them labels are parsed: see `veil.risk.labels`.
 
     >>> first = pa.table({"age": ["<30", "<30", "3*", "3*"], "ill": ["flu", "gout", "cold", "flu"]})
     >>> second = pa.table({"age": ["<40", "<40"], "ill": ["flu", "flu"]})
-    >>> found = intersection(first, second, sensitive="ill")
-    >>> found.worst, [overlap.candidates for overlap in found.overlaps]
+    >>> result = intersection(first, second, sensitive="ill")
+    >>> result.worst, [overlap.candidates for overlap in result.overlaps]
     (1, [('flu',), ('flu',)])
     """
-    releases = [see_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
+    releases = [cells_of_release(each, sensitive, quasi_identifiers) for each in (first, second, *more)]
     values = sorted({value for each in releases for _, value, _ in each.cells if value is not None})
     place = {value: at for at, value in enumerate(values)}
-    shown = [_matrix(each, place) for each in releases]
+    matrices = [_value_matrix(each, place) for each in releases]
     same = _people(releases, read_person(person))
     if same is not None:
         classes, people = np.unique(same, axis=0, return_counts=True)
     else:
         classes, people = _overlapping(releases, hierarchies or {}), None
-    return _told(releases, shown, values, classes, people)
+    return _summarize(releases, matrices, values, classes, people)
 
 
-class SeenRelease(NamedTuple):
-    """A release as everybody can see it."""
+class ReleaseCells(NamedTuple):
+    """A release and the sensitive values of its classes."""
 
     published: Published
     outcome: Outcome | None
     cells: list[tuple[int, str | None, int]]
-    """Class, value (None of cells that are missing or withheld) and number of records, for each value of each class."""
+    """Class, value (None if missing or withheld) and number of records, for each value of each class."""
 
 
-def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> SeenRelease:
-    """Look at a release, or at its table, as everybody can."""
-    outcome = outcome_of(given)
+def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) -> ReleaseCells:
+    """Return a release, or its table, with the sensitive values of its classes."""
+    outcome = outcome_of(release)
     if outcome is not None:
         published = outcome.published
         if names is not None:
-            known = [name for name in names if name in outcome.table.column_names]
-            published = Published(outcome.table, known, marker=outcome.marker, flag=outcome.flag)
+            columns = [name for name in names if name in outcome.table.column_names]
+            published = Published(Rows.of(outcome.table), columns, marker=outcome.marker, flag=outcome.flag)
     else:
-        table = read(given).table
-        known = [
+        table = read(release).table
+        columns = [
             name for name in (names or table.column_names) if name in table.column_names and name != sensitive
         ]
-        published = Published(table, known)
+        published = Published(Rows.of(table), columns)
     if sensitive not in published.table.column_names:
         raise PlanError(
             f"a release has no column {sensitive!r}.{did_you_mean(sensitive, published.table.column_names)}"
@@ -149,54 +150,56 @@ def see_release(given: Any, sensitive: str, names: Sequence[str] | None) -> Seen
     number, values, count = published.histograms(sensitive)
     blank = shows_no_value(values, published.marker)
     texts = [None if none else text for text, none in zip(canonical_text(values), blank, strict=True)]
-    return SeenRelease(published, outcome, list(zip(number.tolist(), texts, count.tolist(), strict=True)))
+    return ReleaseCells(published, outcome, list(zip(number.tolist(), texts, count.tolist(), strict=True)))
 
 
-def _matrix(seen: SeenRelease, place: Mapping[str, int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which values each class shows, and which values its people may have, as far as it tells."""
-    shown = np.zeros((seen.published.sizes.size, len(place)), np.bool_)
-    possible = shown.copy()
-    for number, value, _ in seen.cells:
+def _value_matrix(
+    release: ReleaseCells, place: Mapping[str, int]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which values each class shows, and which its members may have if blank cells may be any."""
+    visible = np.zeros((release.published.sizes.size, len(place)), np.bool_)
+    possible = visible.copy()
+    for number, value, _ in release.cells:
         if value is None:
             possible[number] = True
         else:
-            shown[number, place[value]] = True
-    possible |= shown
-    return np.where(shown.any(axis=1, keepdims=True), shown, possible), possible
+            visible[number, place[value]] = True
+    possible |= visible
+    return np.where(visible.any(axis=1, keepdims=True), visible, possible), possible
 
 
-def _people(releases: Sequence[SeenRelease], person: str | None) -> NDArray[np.int64] | None:
-    """Return the classes of everybody who is in all releases, one row a person; None if nobody knows who is who."""
+def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.int64] | None:
+    """Return the classes of the people in all releases, one row a person; None if they are unknown."""
     outcomes = [each.outcome for each in releases]
-    known = [each for each in outcomes if each is not None and not each.is_condensed]
-    if len(known) < len(releases):
+    row_outcomes = [each for each in outcomes if each is not None and not each.is_condensed]
+    if len(row_outcomes) < len(releases):
         if person is not None:
             raise InputError("`person` is only for releases: a table alone does not show who is who")
         return None
     if person is None:
-        first = known[0].original
-        if not all(each.original is first or each.original.equals(first) for each in known[1:]):
+        first = row_outcomes[0].original
+        if not all(each.original is first or each.original.equals(first) for each in row_outcomes[1:]):
             return None
     rows = [
-        each.origins[np.flatnonzero(~seen.published.suppressed)]
-        for each, seen in zip(known, releases, strict=True)
+        each.origins[np.flatnonzero(~release.published.suppressed)]
+        for each, release in zip(row_outcomes, releases, strict=True)
     ]
-    who = rows if person is None else _numbered(known, rows, person)
+    who = rows if person is None else _number_people(row_outcomes, rows, person)
     of = [
-        dict(zip(each.tolist(), seen.published.classes.tolist(), strict=True))
-        for each, seen in zip(who, releases, strict=True)
+        dict(zip(each.tolist(), release.published.classes.tolist(), strict=True))
+        for each, release in zip(who, releases, strict=True)
     ]
-    everywhere = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
-    made = np.array([[classes[each] for classes in of] for each in everywhere], np.int64)
-    return made.reshape(len(everywhere), len(of))
+    common = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
+    tuples = np.array([[classes[each] for classes in of] for each in common], np.int64)
+    return tuples.reshape(len(common), len(of))
 
 
-def _numbered(
-    known: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
+def _number_people(
+    outcomes: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
 ) -> list[NDArray[np.int64]]:
-    """Number the people of some rows of the inputs of releases, the same one alike everywhere; -1 where nobody is named."""
+    """Number the people of rows of the inputs, alike in all releases; -1 for rows without a person."""
     texts = []
-    for each, some in zip(known, rows, strict=True):
+    for each, some in zip(outcomes, rows, strict=True):
         if person not in each.original.column_names:
             raise PlanError(f"the input of a release has no column {person!r} that says who is who")
         texts.append(pa.array(canonical_text(each.original[person].take(pa.array(some))), pa.string()))
@@ -205,8 +208,8 @@ def _numbered(
     return np.split(numbers, np.cumsum([each.size for each in rows])[:-1])
 
 
-def _overlapping(releases: Sequence[SeenRelease], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
-    """Return the classes that somebody can be in at once, as far as their labels tell."""
+def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
+    """Return the classes that a person can be in at once, according to their labels."""
     tuples = np.arange(releases[0].published.sizes.size, dtype=np.int64)[:, None]
     for at in range(1, len(releases)):
         fits = np.ones((len(tuples), releases[at].published.sizes.size), np.bool_)
@@ -234,26 +237,26 @@ def _fitting(one: Published, other: Published, hierarchies: Mapping[str, Hierarc
     return fits
 
 
-def _told(
-    releases: Sequence[SeenRelease],
-    shown: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
+def _summarize(
+    releases: Sequence[ReleaseCells],
+    matrices: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     values: Sequence[str],
     classes: NDArray[np.int64],
     people: NDArray[np.int64] | None,
 ) -> Intersection:
     left, possible_values = (
-        np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(shown)])
+        np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(matrices)])
         for which in (0, 1)
     )
     left = np.where(left.any(axis=1, keepdims=True), left, possible_values)
     numbers = left.sum(axis=1)
-    possible = np.flatnonzero(numbers)  # those who have nothing in common are different people
+    possible = np.flatnonzero(numbers)  # classes without a common value have no person in common
     weights = np.ones(len(classes), np.int64) if people is None else people
     counts = {
         int(number): int(weights[possible][numbers[possible] == number].sum())
         for number in np.unique(numbers[possible])
     }
-    order = possible[np.argsort(numbers[possible], kind="stable")][:_SHOWN]
+    order = possible[np.argsort(numbers[possible], kind="stable")][:_MOST_OVERLAPS]
     labels = [each.published.labels for each in releases]
     overlaps = tuple(
         Overlap(

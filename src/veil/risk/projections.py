@@ -1,8 +1,8 @@
 """The classes of every subset of the quasi-identifiers, each rolled up from a finer one.
 
-Leaving out a column merges classes. The classes of a subset are made from those of the subset with one column
-more, the one with the fewest values that it lacks: few values split little, so that is nearly the smallest
-table to start from. The subsets are a tree in which only the tables on the path from the root are kept.
+Leaving out a column merges classes. The classes of a subset are computed from those of the subset with one
+column more: the missing one with the fewest values, which is nearly the smallest table to start from. The
+subsets form a tree, of which only the tables on the path from the root are in memory.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Subset = frozenset[int]
 class Projection:
     """The classes of some columns.
 
-    `members` gives for each class a class of the whole table that it contains; it is the only one if that has one
-    record and the class too.
+    `members` is for each class a class of the whole table that it contains; the only one if the class has one
+    record.
     """
 
     columns: tuple[int, ...]
@@ -36,7 +36,7 @@ class Projection:
     sizes: NDArray[np.int64]
     members: NDArray[np.int32]
     blank: int
-    """The class that shows nothing in these columns, or -1."""
+    """The class that is blank in all of these columns, or -1."""
 
 
 def subset_count(columns: int, largest: int) -> int:
@@ -59,12 +59,12 @@ def projections(grouped: Grouped, largest: int | None = None) -> Iterator[Projec
     if largest is None or largest >= columns:
         yield from _below(whole, set(order), order, work)
         return
-    for chosen in combinations(order, largest):
-        yield from _below(work.project(whole, chosen), set(chosen), order, work)
+    for subset in combinations(order, largest):
+        yield from _below(work.project(whole, subset), set(subset), order, work)
 
 
 def _below(table: Projection, columns: set[int], order: list[int], work: _Work) -> Iterator[Projection]:
-    """Yield a table and all that are rolled up from it: each lacks a column before the first one it lacks."""
+    """Yield a table and all below it, each without a further column before the first one that is missing."""
     yield Projection(table.columns, table.keys, table.sizes, table.members, work.blank(table))
     if len(columns) == 1:
         return
@@ -76,19 +76,19 @@ def _below(table: Projection, columns: set[int], order: list[int], work: _Work) 
 
 
 class _Work:
-    """Room for the hash table, and the bits of each column."""
+    """Memory for the hash table, and the bits of each column."""
 
     def __init__(self, words: Words, fields: Words, grouped: Grouped) -> None:
         self.fields = fields
         self.slots = np.empty(2 << max(1, len(words)).bit_length(), np.int32)
-        # The blank cells of a column all hold the same value. A column without blank cells has none to show.
+        # All blank cells of a column have the same code, which is that of any of them.
         rows = [np.flatnonzero(column)[:1].tolist() for column in grouped.blank.T]
         self.blanks: list[int | None] = [each[0] if each else None for each in rows]
         self.words = words
 
     def mask(self, columns: tuple[int, ...]) -> Words:
-        made: Words = np.bitwise_or.reduce(self.fields[list(columns)], axis=0)
-        return made
+        bits: Words = np.bitwise_or.reduce(self.fields[list(columns)], axis=0)
+        return bits
 
     def project(self, table: Projection, columns: tuple[int, ...]) -> Projection:
         rows = table.sizes.size
@@ -108,8 +108,8 @@ class _Work:
             if row is None:
                 return -1
             key |= self.words[row] & self.fields[column]
-        found = np.flatnonzero((table.keys == key).all(axis=1))
-        return int(found[0]) if found.size else -1
+        positions = np.flatnonzero((table.keys == key).all(axis=1))
+        return int(positions[0]) if positions.size else -1
 
 
 @kernel
@@ -123,7 +123,7 @@ def _project(
     out_sizes: NDArray[np.int64],
     out_members: NDArray[np.int32],
 ) -> int:
-    """Keep the bits of a mask of each key, and add up the sizes of keys that become equal."""
+    """Mask the bits of each key and add up the sizes of equal keys. Return the number of different keys."""
     words = mask.size
     bits = 1
     while (1 << bits) < 2 * sizes.size:
@@ -133,14 +133,15 @@ def _project(
     slots[: last + 1] = -1
     count = 0
     for i in range(sizes.size):
+        # Hash the masked key.
         mixed = np.uint64(0)
         for w in range(words):
             mixed = (mixed ^ (keys[i, w] & mask[w])) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(32)
         slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> down)
         while True:
-            found = np.int64(slots[slot])
-            if found < 0:
+            group = np.int64(slots[slot])
+            if group < 0:
                 slots[slot] = count
                 for w in range(words):
                     out_keys[count, w] = keys[i, w] & mask[w]
@@ -150,9 +151,9 @@ def _project(
                 break
             same = True
             for w in range(words):
-                same &= out_keys[found, w] == (keys[i, w] & mask[w])
+                same &= out_keys[group, w] == (keys[i, w] & mask[w])
             if same:
-                out_sizes[found] += sizes[i]
+                out_sizes[group] += sizes[i]
                 break
             slot = (slot + 1) & last
     return count

@@ -13,7 +13,7 @@ from veil.base.exact import decimal_fraction
 
 @dataclass(frozen=True)
 class Risk:
-    """Risks of an attacker who knows that somebody is in the table (prosecutor) or attacks everybody (marketer).
+    """Risks of an attacker who knows that a person is in the table (prosecutor) or attacks all (marketer).
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Risk:
     uniques
         Share of records that are alone in their class.
     classes, records
-        What the figures refer to: suppressed records do not count.
+        Numbers that the figures refer to: suppressed records do not count.
     """
 
     highest: float
@@ -60,7 +60,7 @@ def sample_risk(sizes: NDArray[np.int64], threshold: float = 0.2) -> Risk:
 
 
 def exposed(sizes: NDArray[np.int64], threshold: float) -> NDArray[np.bool_]:
-    """Tell for each class whether 1 / size is above the threshold, which is the decimal number as written.
+    """Return for each class whether 1 / size is above the threshold, which is taken as an exact decimal.
 
     >>> exposed(np.array([2, 3, 4]), 0.3333).tolist(), exposed(np.array([4, 5, 6]), 0.2).tolist()
     ([True, True, False], [True, False, False])

@@ -1,4 +1,4 @@
-"""How many people some columns single out: the question that decides what an attacker may not know."""
+"""The number of people that some columns single out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from veil.tables.columns import is_list
 
 @dataclass(frozen=True)
 class SingledOut:
-    """Records that nobody else shares some columns with, and their share of all records.
+    """Records that are unique in some columns, and their share of all records.
 
-    If people may have several rows, these are people with a row like nobody else's.
-    `distinction` is the number of different combinations for each record, `separation` the share of all pairs of records
-    that these columns tell apart.
+    If people may have several rows, these are people with a unique row. `distinction` is the number of
+    different combinations divided by that of records, `separation` the share of all pairs of records that
+    differ.
     """
 
     columns: tuple[str, ...]
@@ -35,7 +35,7 @@ class SingledOut:
     def of(
         cls, columns: tuple[str, ...], sizes: NDArray[np.int64], people: tuple[int, int] | None = None
     ) -> SingledOut:
-        """Count by how many records have each combination; `people` tells how many are singled out, and how many there are."""
+        """Compute the figures from the sizes of classes, and from the numbers of unique people and of all."""
         records = int(sizes.sum())
         alone, everybody = (int(np.count_nonzero(sizes == 1)), records) if people is None else people
         pairs = records * (records - 1)
@@ -50,9 +50,9 @@ class SingledOut:
 
 
 def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None = ASK) -> SingledOut:
-    """Count the records of a table, as it was collected, that are alone with their values in some columns.
+    """Count the records of a table, as it was collected, that are unique in some columns.
 
-    With `person`, the column that tells people apart, these are people of whom a row is like no row of anybody else.
+    With `person`, the column that identifies people, these are people with a row that no other person has.
 
     >>> import pyarrow as pa
     >>> singled_out(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}), ["age"])
@@ -60,18 +60,19 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     published = published_of(source, names, untouched=True, person=person).by_one_row()
-    if published.persons is None:
+    owners = published.rows.owners
+    if owners.codes is None:
         return SingledOut.of(names, published.sizes)
-    alone = published.persons.codes[published.sizes[published.classes] == 1]
-    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.persons.number))
+    alone = owners.codes[published.sizes[published.classes] == 1]
+    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.rows.people))
 
 
 class SinglingOut:
     """`singled_out` for many sets of columns of one table: each column is coded once.
 
     >>> import pyarrow as pa
-    >>> asked = SinglingOut(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}))
-    >>> asked(["age"]).records, asked(["age", "sex"]).records
+    >>> count_unique = SinglingOut(pa.table({"age": [20, 20, 30], "sex": ["f", "m", "f"]}))
+    >>> count_unique(["age"]).records, count_unique(["age", "sex"]).records
     (1, 3)
     """
 
@@ -80,7 +81,7 @@ class SinglingOut:
         self._codes: dict[str, tuple[int, NDArray[np.int64]]] = {}
 
     def __call__(self, columns: str | Iterable[str], *, person: str | None = ASK) -> SingledOut:
-        """Count the records that are alone with their values in some columns."""
+        """Count the records that are unique in some columns."""
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         kinds = [self.table.schema.field(name).type for name in names if name in self.table.column_names]
         if person is not None or len(kinds) < len(names) or any(is_list(kind) for kind in kinds):
@@ -88,7 +89,7 @@ class SinglingOut:
         key, size = np.zeros(self.table.num_rows, np.int64), 1
         for name in names:
             number, codes = self._coded(name)
-            if size * number >= _MOST:  # too many combinations to number: only those that occur are
+            if size * number >= _MOST:  # too many combinations: number only those that occur
                 _, key = np.unique(key, return_inverse=True)
                 size = int(key.max(initial=0)) + 1
             key = key * number + codes

@@ -1,23 +1,23 @@
 """SUDA2: records that few of their values single out are likelier to be unique in the population as well.
 
-A *minimal sample unique* of a record is a set of its columns whose values no other record shares, and of which no
-column can be left out. Records with small ones, or many, are special: an attacker needs to know little of them.
+A *minimal sample unique* of a record is a minimal set of columns in which the record is unique. Records with
+small ones, or many, are special uniques: an attacker needs to know little about them.
 
-A set of k of the M columns counts (M - k)!, which is the number of ways to reach all columns from it by adding one
-after the other; the *SUDA score* of a record is the sum over its minimal sample uniques (Elliot, Manning and
-Ford, 2002). ``scoring="ihsn"`` counts (2^(M-k) - 1) k! (M - k)! / M! instead, as the first implementation in
+A set of k of the M columns counts (M - k)!, which is the number of orders in which the other columns can be
+added; the *SUDA score* of a record is the sum over its minimal sample uniques (Elliot, Manning and Ford,
+2002). ``scoring="ihsn"`` counts (2^(M-k) - 1) k! (M - k)! / M! instead, as the first implementation in
 sdcMicro did.
 
-*DIS-SUDA* scales scores to probabilities. DIS (Skinner and Elliot, 2002) estimates the chance that a record that
-matches a unique one is the right one, from the numbers u of records that are alone and p of records that come in
-pairs, and the sampling fraction f:
+*DIS-SUDA* scales scores to probabilities. DIS (Skinner and Elliot, 2002) estimates the probability that a
+match with a unique record is correct, from the numbers u of unique records and p of records in pairs, and the
+sampling fraction f:
 
     DIS = u f / (u f + p (1 - f))
 
-and a record with the score s gets 1 / (1 + (u / DIS - u) / (s^q a)) with q = 1 + (8 - M) / 20 and a, the sum of
-s^-q over all records with a score, as sdcMicro computes it. Records without a minimal sample unique get 0.
+and a record with the score s gets 1 / (1 + (u / DIS - u) / (s^q a)) with q = 1 + (8 - M) / 20 and a, the sum
+of s^-q over all records with a score, as sdcMicro computes it. Records without a minimal sample unique get 0.
 
-A cell without a value, or suppressed, singles out nobody: it is in no minimal sample unique, and equals no value.
+A missing or suppressed cell is in no minimal sample unique, and equals no value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from veil.risk.projections import Projection, projections
 Scoring = Literal["elliot", "ihsn"]
 
 MOST_BITS = 2**33
-"""Bits for who is alone in which subset: a gigabyte."""
+"""Maximum number of bits for the unique records of all subsets: a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +56,16 @@ class Suda:
     scores, dis_scores
         SUDA and DIS-SUDA score of each row.
     contributions
-        One row a record, one column a quasi-identifier: share of the score that comes from minimal sample uniques
-        with this column. A set counts for each of its columns, so that the shares of a record add up to 1 or more.
+        One row a record, one column a quasi-identifier: share of the score due to minimal sample uniques with
+        this column. A set counts for each of its columns, so the shares of a record add up to 1 or more.
     attribute_contributions
         For each quasi-identifier the share of the sum of all scores.
     dis
-        Estimated chance that a match with a unique record is right; 0 if no record is unique.
+        Estimated probability that a match with a unique record is correct; 0 if no record is unique.
     largest
-        Size up to which minimal sample uniques were looked for.
+        Size up to which minimal sample uniques were searched for.
     records
-        Number of records. Of a table that an engine holds, rows are combinations of cells, which may be several records.
+        Number of records. In a table of an engine, a row is a combination of cells of one or more records.
     """
 
     names: tuple[str, ...]
@@ -80,24 +80,24 @@ class Suda:
 
     @functools.cached_property
     def contributions(self) -> NDArray[np.float64]:
-        """Share of each record's score that comes from each quasi-identifier."""
+        """Share of each record's score that is due to each quasi-identifier."""
         rows, parts = self._parts
-        made = np.zeros((self.scores.size, len(self.names)))
-        made[rows] = parts / self.scores[rows, None]
-        return made
+        shares = np.zeros((self.scores.size, len(self.names)))
+        shares[rows] = parts / self.scores[rows, None]
+        return shares
 
     @property
     def sizes(self) -> dict[int, int]:
         """Number of minimal sample uniques of each size that occurs."""
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for columns, rows in self.minimal.items():
-            found[len(columns)] = found.get(len(columns), 0) + rows.size
-        return found
+            counts[len(columns)] = counts.get(len(columns), 0) + rows.size
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return a summary in plain numbers.
 
-        The records are counted by their DIS-SUDA score as sdcMicro prints it: 0, up to 0.1, up to 0.2, ... and above
+        The records are counted by DIS-SUDA score in the bins of sdcMicro: 0, up to 0.1, up to 0.2, ... above
         0.7.
         """
         ends = np.arange(8) / 10
@@ -140,71 +140,71 @@ def suda(
     source, quasi_identifiers, marker, untouched, person
         As for `analyze`.
     largest
-        Size up to which minimal sample uniques are looked for; by default there is no limit. Scores are lower with
-        a limit, as larger ones do not count.
+        Size up to which minimal sample uniques are searched for; by default there is no limit. Scores are
+        lower with a limit, as larger ones do not count.
     sampling_fraction
         Share of the population that is in the table, for DIS-SUDA.
     scoring
-        What a minimal sample unique counts.
+        The score of a minimal sample unique.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 20, 20, 60], "sex": ["f", "f", "m", "m"], "job": ["a", "a", "b", "b"]})
-    >>> found = suda(table, ["age", "sex", "job"])
-    >>> found.scores.tolist(), found.minimal_uniques(2)
+    >>> scored = suda(table, ["age", "sex", "job"])
+    >>> scored.scores.tolist(), scored.minimal_uniques(2)
     ([0.0, 0.0, 2.0, 2.0], [('age', 'sex'), ('age', 'job')])
     """
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
-    made = group_records(published, untouched=untouched)
-    hunt = Hunt(made, check_size(largest, len(made.names), most_subsets(made)))
-    for each in projections(made, hunt.largest):
-        hunt.see(each)
-    return hunt.score(sampling_fraction, scoring)
+    grouped = group_records(published, untouched=untouched)
+    search = UniqueSearch(grouped, check_size(largest, len(grouped.names), most_subsets(grouped)))
+    for each in projections(grouped, search.largest):
+        search.add(each)
+    return search.score(sampling_fraction, scoring)
 
 
-def most_subsets(made: Grouped) -> int:
-    """Return the number of subsets that there is memory for."""
-    return MOST_BITS // max(8192, int(np.count_nonzero(made.sizes == 1)))
+def most_subsets(grouped: Grouped) -> int:
+    """Return the number of subsets whose unique records fit into memory."""
+    return MOST_BITS // max(8192, int(np.count_nonzero(grouped.sizes == 1)))
 
 
-class Hunt:
-    """Notes, subset by subset, which records are alone in it; then finds the smallest such subsets of each.
+class UniqueSearch:
+    """A search for minimal sample uniques that first collects the unique records of each subset.
 
-    A record is alone in a subset if it is in one of its parts. So a subset is a minimal sample unique if the
-    record is alone in it and in none of those with one column less. What is noted is a bit for each record that is
-    alone in the whole table and each subset.
+    A record that is unique in a subset is so in every larger one. So a subset is a minimal sample unique if
+    the record is unique in it and in none of those with one column less. Memory is one bit for each subset
+    and each record that is unique in all columns.
     """
 
-    def __init__(self, made: Grouped, largest: int) -> None:
-        self.made = made
+    def __init__(self, grouped: Grouped, largest: int) -> None:
+        self.grouped = grouped
         self.largest = largest
-        self.classes = np.flatnonzero(made.sizes == 1)
-        self.place = np.full(made.sizes.size, -1, np.int64)
+        self.classes = np.flatnonzero(grouped.sizes == 1)
+        self.place = np.full(grouped.sizes.size, -1, np.int64)
         self.place[self.classes] = np.arange(self.classes.size)
         self.rows = np.empty(self.classes.size, np.int64)
-        alone = np.flatnonzero(made.of_record >= 0)
-        alone = alone[self.place[made.of_record[alone]] >= 0]
-        self.rows[self.place[made.of_record[alone]]] = alone
-        gaps = made.missing[self.classes]
+        alone = np.flatnonzero(grouped.of_record >= 0)
+        alone = alone[self.place[grouped.of_record[alone]] >= 0]
+        self.rows[self.place[grouped.of_record[alone]]] = alone
+        gaps = grouped.missing[self.classes]
         self.gaps: NDArray[np.bool_] | None = gaps if gaps.any() else None
         self.alone: dict[frozenset[int], NDArray[np.uint8]] = {}
 
-    def see(self, projection: Projection) -> None:
-        """Note who is alone in a subset."""
+    def add(self, projection: Projection) -> None:
+        """Add the unique records of a subset."""
         if len(projection.columns) > self.largest:
             return
-        found = np.zeros(self.classes.size, np.bool_)
-        found[self.place[projection.members[projection.sizes == 1]]] = True
+        alone_mask = np.zeros(self.classes.size, np.bool_)
+        alone_mask[self.place[projection.members[projection.sizes == 1]]] = True
         if self.gaps is not None:
-            found &= ~self.gaps[:, projection.columns].any(axis=1)
-        self.alone[frozenset(projection.columns)] = np.packbits(found)
+            alone_mask &= ~self.gaps[:, projection.columns].any(axis=1)
+        self.alone[frozenset(projection.columns)] = np.packbits(alone_mask)
 
     def score(self, sampling_fraction: float = 0.01, scoring: Scoring = "elliot") -> Suda:
-        """Score the records, once all subsets have been seen."""
+        """Score the records, after all subsets were added."""
         if not 0 < sampling_fraction <= 1:
             raise ParameterError(
                 f"`sampling_fraction` should be above 0 and at most 1, not {sampling_fraction:g}"
             )
-        made, columns = self.made, len(self.made.names)
+        grouped, columns = self.grouped, len(self.grouped.names)
         scores, parts = np.zeros(self.classes.size), np.zeros((self.classes.size, columns))
         minimal = {}
         for subset, alone in self._minimal():
@@ -212,23 +212,23 @@ class Hunt:
             scores[alone] += weight
             for column in subset:
                 parts[alone, column] += weight
-            minimal[tuple(made.names[j] for j in subset)] = self.rows[alone]
-        dis, chances = _dis(made.sizes, scores, columns, sampling_fraction)
+            minimal[tuple(grouped.names[j] for j in subset)] = self.rows[alone]
+        dis, chances = _dis(grouped.sizes, scores, columns, sampling_fraction)
         special, total = scores > 0, scores.sum()
         return Suda(
-            made.names,
+            grouped.names,
             minimal,
             self._spread(scores),
             self._spread(chances),
-            dict(zip(made.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
+            dict(zip(grouped.names, (parts.sum(axis=0) / (total or 1.0)).tolist(), strict=True)),
             dis,
             self.largest,
-            made.everybody,
+            grouped.all_records,
             (self.rows[special], parts[special]),
         )
 
     def _minimal(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-        """Yield each subset with the places of those whose minimal sample unique it is."""
+        """Yield each subset with the places of the records whose minimal sample unique it is."""
         for subset in sorted(self.alone, key=lambda each: (len(each), sorted(each))):
             left = self.alone[subset]
             for column in subset if len(subset) > 1 else ():
@@ -238,7 +238,7 @@ class Hunt:
                 yield tuple(sorted(subset)), places
 
     def _spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = np.zeros(self.made.of_record.size)
+        spread = np.zeros(self.grouped.of_record.size)
         spread[self.rows] = values
         return spread
 
@@ -254,7 +254,7 @@ def _weight(columns: int, size: int, scoring: Scoring) -> float:
 def _dis(
     sizes: NDArray[np.int64], scores: NDArray[np.float64], columns: int, fraction: float
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return DIS, and DIS-SUDA for each of the scores."""
+    """Return DIS, and the DIS-SUDA score for each score."""
     alone, paired = int(np.count_nonzero(sizes == 1)), 2 * int(np.count_nonzero(sizes == 2))
     if not alone:
         return 0.0, np.zeros(scores.size)

@@ -13,7 +13,7 @@ from veil.risk.grouping import histogram
 
 @dataclass(frozen=True)
 class SampleUniques:
-    """Records that are alone in their class, and their share of all records that are not suppressed."""
+    """Number of records that are alone in their class, and their share of all that are not suppressed."""
 
     records: int
     share: float
@@ -21,9 +21,9 @@ class SampleUniques:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate of how many people are alone in their class in the whole population.
+    """An estimate of the number of people who are alone in their class in the population, and their share.
 
-    `share` is that of the population. Both are 0 where the model has no answer, `available` tells.
+    Both are 0 if the model has no solution, which is when `available` is false.
     """
 
     uniques: float
@@ -35,8 +35,8 @@ class Estimated:
 class PopulationUniques:
     """Population uniques under four models of the population; none of them is a bound.
 
-    `dankar` is what Dankar's rule makes of the others, with Zayatz's estimate where Pitman's fails; `chosen` is
-    the one that it takes. See `veil.population.estimate`.
+    `dankar` is the estimate that Dankar's rule selects, with Zayatz's where Pitman's fails, and `chosen` its
+    name. See `veil.population.estimate`.
     """
 
     population: int
@@ -61,23 +61,23 @@ def sample_uniques(sizes: NDArray[np.int64]) -> SampleUniques:
 def population_uniques(
     sizes: NDArray[np.int64], population: int, *, like_arx: bool = False
 ) -> PopulationUniques:
-    """Estimate the population uniques from the classes of a sample, for comparison by the equations of ARX.
+    """Estimate the population uniques from the class sizes of a sample, optionally with the equations of ARX.
 
     >>> sizes = np.repeat([1, 2, 3, 5], [50, 20, 10, 4])
-    >>> found = population_uniques(sizes, 700)
-    >>> found.chosen, round(found.dankar.uniques, 9)
+    >>> uniques = population_uniques(sizes, 700)
+    >>> uniques.chosen, round(uniques.dankar.uniques, 9)
     ('zayatz', 114.139318301)
     """
     different, counts = histogram(sizes)
     names: tuple[Estimator, ...] = ("zayatz", "pitman", "snb")
-    found = {name: estimate(name, different, counts, population, like_arx=like_arx) for name in names}
+    estimates = {name: estimate(name, different, counts, population, like_arx=like_arx) for name in names}
     rule = estimate("dankar", different, counts, population, fallback=True, like_arx=like_arx)
     return PopulationUniques(
         population,
         int(sizes.sum()) / population,
         **{
             name: Estimated(each.uniques, each.uniques / population, each.available)
-            for name, each in {**found, "dankar": rule}.items()
+            for name, each in {**estimates, "dankar": rule}.items()
         },
         chosen=rule.estimator,
     )

@@ -1,10 +1,10 @@
-"""Matching of suppressed cells: a cell that shows nothing may hold anything, so it matches every value.
+"""Wildcard matching: a suppressed cell may have any value, so it matches every value.
 
-Two records match if on each quasi-identifier their values are equal or one of them is suppressed. An attacker who
-knows a person cannot rule out any record that matches them, so the risk of a record is 1 / (records that match it).
-Matching is no equivalence, and there are no classes to count; but records that show the same columns and values
-match the same ones. Of two patterns of columns, what counts is the columns that both show: the records of both are
-sorted by those with a hash table, and each gets what the other has in its slot.
+Two records match if on each quasi-identifier their values are equal or one of them is suppressed. An attacker
+cannot rule out any record that matches a person, so the risk of a record is 1 / (records that match it).
+Matching is no equivalence, and there are no classes to count; but records with the same visible columns and
+values match the same ones. Records of two patterns of visible columns match if they agree in the columns that
+both show: a hash table groups them by those, and each gets the sum of the other pattern in its group.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from veil.risk.grouping import Grouped, group_records, published_of
 Words = NDArray[np.uint64]
 
 _FEW = 16
-"""Comparisons for each row that are cheaper than putting it into a hash table."""
+"""Number of comparisons of a row that are cheaper than to insert it into a hash table."""
 
 
 @dataclass(frozen=True)
 class WildcardRisk:
-    """Risks where suppressed cells match everything; records that show nothing at all do not count.
+    """Risks if suppressed cells match everything; suppressed records do not count.
 
-    `at_risk` is the share of the records that match fewer than the smallest class that the threshold allows; as
-    elsewhere, a risk within one percent below 1/k counts as 1/k.
+    `at_risk` is the share of records that match fewer records than the smallest class size the threshold
+    allows; as elsewhere, a threshold within one percent below 1/k counts as 1/k.
     """
 
     highest: float
@@ -55,64 +55,62 @@ def wildcard_risk(
 ) -> WildcardRisk:
     """Compute the risks of a table whose suppressed cells match everything.
 
-    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing. `person` is as
-    for `analyze`.
+    A cell is suppressed if it shows the marker or, in columns that cannot hold the marker, if it is missing.
+    `person` is as for `analyze`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["20", "20", "*", "30"], "sex": ["f", "*", "f", "m"]})
     >>> wildcard_risk(table, ["age", "sex"]).average.__round__(3)  # three that match each other, and one alone
     0.5
     """
-    made = group_records(published_of(source, quasi_identifiers, marker=marker, person=person))
-    return wildcard_risk_of(made, matches(made), threshold)
+    grouped = group_records(published_of(source, quasi_identifiers, marker=marker, person=person))
+    return wildcard_risk_of(grouped, matches(grouped), threshold)
 
 
-def wildcard_risk_of(made: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
-    """Compute the risks from the number of records that match those of each class."""
+def wildcard_risk_of(grouped: Grouped, matched: NDArray[np.int64], threshold: float) -> WildcardRisk:
+    """Compute the risks from the number of records that match each class."""
     check_threshold(threshold)
-    records = made.records
+    records = grouped.records
     if records == 0:
         return WildcardRisk(0.0, 0.0, 0.0, 0.0, 0, threshold)
     smallest = smallest_safe_size(threshold)
     exposed = np.ones(matched.size, np.bool_) if smallest is None else matched < smallest
     different, where = np.unique(matched, return_inverse=True)
-    together = np.bincount(where, weights=made.sizes)
+    together = np.bincount(where, weights=grouped.sizes)
     return WildcardRisk(
         highest=1.0 / int(different[0]),
         lowest=1.0 / int(different[-1]),
         average=float((together / different).sum()) / records,
-        at_risk=int(made.sizes[exposed].sum()) / records,
+        at_risk=int(grouped.sizes[exposed].sum()) / records,
         records=records,
         threshold=threshold,
     )
 
 
-def matches(made: Grouped) -> NDArray[np.int64]:
-    """Count the records that match those of each class, themselves included.
+def matches(grouped: Grouped) -> NDArray[np.int64]:
+    """Count the records that match each class, its own included.
 
     >>> import pyarrow as pa
     >>> from veil.published.table import Published
-    >>> matches(group_records(Published(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]}), ["a", "b"]))).tolist()
+    >>> from veil.tables.rows import Rows
+    >>> matches(group_records(Published(Rows.of(pa.table({"a": ["x", "*", "y"], "b": ["1", "1", "2"]})), ["a", "b"]))).tolist()
     [2, 2, 1]
     """
-    return sum_matches(made)[0]
+    return sum_matches(grouped)[0]
 
 
 def sum_matches(
-    made: Grouped, amounts: NDArray[np.float64] | None = None
+    grouped: Grouped, amounts: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Count the records that match those of each class, and add up an amount that the classes have.
-
-    Without an amount, the records are counted once more.
-    """
-    added = made.sizes.astype(np.float64) if amounts is None else amounts
-    if not made.blank.any():
-        return made.sizes, added
-    words, bits, _ = pack_rows(made.codes, ~made.blank)
-    kinds = patterns(np.where(made.blank, -1, 0).astype(np.int32))
+    """Count the records that match each class, and add up their amounts; by default one for each record."""
+    added = grouped.sizes.astype(np.float64) if amounts is None else amounts
+    if not grouped.blank.any():
+        return grouped.sizes, added
+    words, bits, _ = pack_rows(grouped.codes, ~grouped.blank)
+    kinds = patterns(np.where(grouped.blank, -1, 0).astype(np.int32))
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1, append=-1))
-    columns = [made.sizes.astype(np.float64)[order]] + ([] if amounts is None else [added[order]])
+    columns = [grouped.sizes.astype(np.float64)[order]] + ([] if amounts is None else [added[order]])
     sums = np.empty((order.size, len(columns)))
     sums[order] = _match(words[order], bits[order[starts[:-1]]], starts, np.stack(columns, axis=1))
     return sums[:, 0].astype(np.int64), sums[:, -1]  # counts are exact below 2**53
@@ -120,9 +118,9 @@ def sum_matches(
 
 @kernel
 def _match(
-    words: Words, shown: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
+    words: Words, visible: Words, starts: NDArray[np.int64], amounts: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up what matches; the rows of pattern p, which shows the bits `shown[p]`, begin at `starts[p]`."""
+    """Add up the amounts of matching rows. Those of pattern p show `visible[p]` and begin at `starts[p]`."""
     sums = amounts.copy()  # rows of one pattern are different, so that each matches itself only
     rows, columns = amounts.shape
     bits = 1
@@ -136,9 +134,10 @@ def _match(
     for p in range(starts.size - 1):
         for q in range(p + 1, starts.size - 1):
             for w in range(mask.size):
-                mask[w] = shown[p, w] & shown[q, w]
+                mask[w] = visible[p, w] & visible[q, w]
             a, b, c, d = starts[p], starts[p + 1], starts[q], starts[q + 1]
             size = b - a + d - c
+            # Compare few rows directly.
             if (b - a) * (d - c) < _FEW * size:
                 for i in range(a, b):
                     for j in range(c, d):
@@ -150,6 +149,7 @@ def _match(
                                 sums[i, m] += amounts[j, m]
                                 sums[j, m] += amounts[i, m]
                 continue
+            # Group the rows of both patterns by the bits that both show, and add up each side of a group.
             bits = 1
             while (1 << bits) < 2 * size:
                 bits += 1
@@ -164,9 +164,9 @@ def _match(
                     mixed ^= mixed >> np.uint64(32)
                 slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
                 while True:
-                    found = np.int64(slots[slot])
-                    if found < 0:
-                        found = np.int64(count)
+                    slot_group = np.int64(slots[slot])
+                    if slot_group < 0:
+                        slot_group = np.int64(count)
                         slots[slot] = count
                         first[count] = i
                         left[count] = 0.0
@@ -175,16 +175,17 @@ def _match(
                         break
                     same = True
                     for w in range(mask.size):
-                        same &= ((words[i, w] ^ words[first[found], w]) & mask[w]) == 0
+                        same &= ((words[i, w] ^ words[first[slot_group], w]) & mask[w]) == 0
                     if same:
                         break
                     slot = (slot + 1) & last
-                group[n] = found
+                group[n] = slot_group
                 for m in range(columns):
                     if n < b - a:
-                        left[found, m] += amounts[i, m]
+                        left[slot_group, m] += amounts[i, m]
                     else:
-                        right[found, m] += amounts[i, m]
+                        right[slot_group, m] += amounts[i, m]
+            # Add to each row the sum of the other side of its group.
             for n in range(size):
                 for m in range(columns):
                     if n < b - a:

@@ -26,7 +26,7 @@ from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
-Rows: TypeAlias = pa.Table | Mapping[str, pa.DataType]
+RowsOrTypes: TypeAlias = pa.Table | Mapping[str, pa.DataType]
 """The rows of a file, or the types by which to read them."""
 
 
@@ -59,7 +59,7 @@ class Source:
             self.frame.check_index()
 
     @property
-    def files(self) -> list[tuple[Path, Format, Rows]]:
+    def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
         """The files that the table was read from, with their formats and their rows, or the types to read those by."""
         return [] if self.path is None or self.format is None else [(self.path, self.format, self.table)]
 

@@ -23,6 +23,7 @@ from veil.tables.columns import (
     is_number,
     texts,
 )
+from veil.tables.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def summarize(
     source = before if origins is None else before.take(pa.array(origins))
     losses = tuple(_loss(before, source, after, name) for name in masked)
     errors = [each.error for each in losses if each.error is not None]
-    sizes = [Published(table, masked, untouched=True).sizes for table in (before, after)]
+    sizes = [Published(Rows.of(table), masked, suppressed="none").sizes for table in (before, after)]
     return Summary(
         records=(before.num_rows, after.num_rows),
         columns=losses,

@@ -19,6 +19,7 @@ from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encode_values
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 Weighted = list[tuple[Any, int]]
@@ -37,7 +38,7 @@ def verify_aggregates(
     `labels` are the generalized quasi-identifiers that form the classes, row by row.
     """
     shown = pa.array(~hidden)
-    classes = Published(labels.filter(shown), labels.column_names, untouched=True).classes
+    classes = Published(Rows.of(labels.filter(shown)), labels.column_names, suppressed="none").classes
     findings = []
     for name, how in plan.microaggregated.items():
         wrong = _wrong_classes(

@@ -27,7 +27,7 @@ from veil.tables.columns import is_text
 from veil.tables.csv import dialect
 from veil.tables.csv.writer import VEIL, Encoded, Style, header_line, write_records
 from veil.tables.formats import is_gzip
-from veil.tables.source import Rows
+from veil.tables.source import RowsOrTypes
 from veil.verification.files import csv_batches
 from veil.verification.workbook import layout_of_workbook, other_parts
 
@@ -60,7 +60,7 @@ _WORDS = {
 }
 
 
-def layout_of(path: Path, format: Format, rows: Rows) -> Iterator[str]:
+def layout_of(path: Path, format: Format, rows: RowsOrTypes) -> Iterator[str]:
     r"""Say how records of a file are written in more than one way, and whether a CSV file is as Veil writes it.
 
     >>> import tempfile
@@ -96,7 +96,7 @@ def equal_but_last(sizes: Sequence[int]) -> bool:
 # --- CSV ------------------------------------------------------------------------------------------
 
 
-def _layout_of_csv(path: Path, format: Csv, rows: Rows) -> Iterator[str]:
+def _layout_of_csv(path: Path, format: Csv, rows: RowsOrTypes) -> Iterator[str]:
     """Write the file again in the style that gets furthest; Veil's own comes first."""
     head = _Head.of(path, format)
     best = _written_again(path, format, rows, head, VEIL)
@@ -208,7 +208,7 @@ def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", (gzip.open if is_gzip(path) else open)(path, "rb"))
 
 
-def _written_again(path: Path, format: Csv, rows: Rows, head: _Head, style: Style) -> _Comparison:
+def _written_again(path: Path, format: Csv, rows: RowsOrTypes, head: _Head, style: Style) -> _Comparison:
     """Compare a file with what its rows look like in a style."""
     names = list(rows.column_names if isinstance(rows, pa.Table) else rows)
     with _open(path) as file:
@@ -225,7 +225,7 @@ def _written_again(path: Path, format: Csv, rows: Rows, head: _Head, style: Styl
     return compared
 
 
-def _pieces(path: Path, format: Csv, rows: Rows) -> Iterator[pa.Table]:
+def _pieces(path: Path, format: Csv, rows: RowsOrTypes) -> Iterator[pa.Table]:
     """Yield the rows of a file, a small piece first."""
     if isinstance(rows, pa.Table):
         yield rows.slice(0, _FIRST)

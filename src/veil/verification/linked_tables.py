@@ -15,9 +15,9 @@ from veil.plan.linked_tables import Stacked
 from veil.published.blank import is_blank
 from veil.published.finding import Finding
 from veil.published.linked_tables import stack_texts
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.columns import encode_values
+from veil.tables.rows import Owners, Rows
 from veil.verification.release import verify_models
 
 
@@ -57,13 +57,11 @@ def _joined(outcome: Outcome, stacked: Stacked, hidden: dict[str, NDArray[np.boo
         ]
         together = together.append_column(person, pa.array(np.concatenate(whose)))
     return Published(
-        together,
+        Rows.of(together, owners=Owners.of(together, person, "all rows")),
         [stacked.label, *plan.quasi_identifiers],
         marker=plan.marker,
-        untouched=True,
-        baseline=stacked.table,
-        baseline_persons=People.of(stacked.table, person, all_rows=True),
-        persons=People.of(together, person, all_rows=True),
+        suppressed="none",
+        baseline=Rows.of(stacked.table, owners=Owners.of(stacked.table, person, "all rows")),
     )
 
 

@@ -15,7 +15,7 @@ from veil.outcome.outcome import Outcome, without_rows
 from veil.published.finding import Verification
 from veil.verification.linked_tables import verify_tables
 from veil.verification.recoded import verify_recoded
-from veil.verification.release import people_of, verify_release
+from veil.verification.release import rows_of, verify_release
 from veil.verification.steps.step import verify_step
 
 
@@ -79,12 +79,12 @@ def _verify_rows(outcome: Outcome) -> Verification:
         return outcome.verification
     if outcome.recoding is not None:
         # Who has passed the limit knowingly need not be told again.
-        everybody = people_of(prepared.table, plan)
-        whole = prepared.sample.records if everybody is None else everybody.number
-        limit = largest_count(plan.suppression_limit, whole)
+        before = rows_of(prepared.table, prepared.weights, plan)
+        people = prepared.sample.records if before.owners.are_records else before.people
+        limit = largest_count(plan.suppression_limit, people)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
-        prepared.table,
+        rows_of(prepared.table, prepared.weights, plan),
         outcome.table,
         plan,
         outcome.levels,
@@ -96,5 +96,4 @@ def _verify_rows(outcome: Outcome) -> Verification:
         subset=prepared.subset,
         flag=outcome.flag,
         over_limit=outcome.over_limit,
-        weights=prepared.weights,
     )

@@ -12,14 +12,14 @@ from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, RecodedPart
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
+from veil.tables.rows import Rows
 from veil.verification.release import (
-    people_of,
+    rows_of,
     verify_links,
     verify_lost,
     verify_model,
     verify_release,
     verify_roles,
-    verify_whole,
 )
 
 
@@ -35,35 +35,32 @@ def verify_models_by_part(outcome: Outcome) -> list[Finding]:
 
 def _beside_input(outcome: Outcome) -> Published:
     """The output as everybody sees it, together with the original values that models compare it with."""
-    assert outcome.prepared is not None
-    persons = people_of(outcome.original, outcome.prepared.plan)
+    before = _rows_before(outcome)
     return Published(
-        outcome.table,
+        before.showing(outcome.table, outcome.origins),
         outcome.quasi_identifiers,
         marker=outcome.marker,
         flag=outcome.flag,
-        hidden=outcome.blank_rows,
-        weights=outcome.weights,
-        baseline=outcome.original,
-        baseline_weights=outcome.prepared.weights,
-        persons=None if persons is None else persons.take(outcome.origins),
-        baseline_persons=persons,
+        suppressed=outcome.blank_rows,
+        baseline=before,
     )
+
+
+def _rows_before(outcome: Outcome) -> Rows:
+    assert outcome.prepared is not None
+    return rows_of(outcome.original, outcome.prepared.weights, outcome.prepared.plan)
 
 
 def _part_of(outcome: Outcome, part: RecodedPart) -> Published:
     assert outcome.prepared is not None
     names = outcome.prepared.encoding.names
-    persons = people_of(outcome.original, outcome.prepared.plan)
     return Published(
-        outcome.pick(part.rows),
+        _rows_before(outcome).showing(outcome.pick(part.rows), part.rows),
         names,
         marker=outcome.marker,
-        untouched=True,
-        weights=outcome.prepared.weights_of(part.rows),
         hierarchies=outcome.hierarchies,
         levels=dict(zip(names, part.levels, strict=True)),
-        persons=None if persons is None else persons.take(part.rows),
+        suppressed="none",
     )
 
 
@@ -90,10 +87,9 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         findings.append(_verify_cells(outcome, RecodedPart(parts[0].levels, gone), hidden=True))
     gone_rows = hidden[outcome.origins]
     findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, gone_rows)
-    everybody = people_of(outcome.original, prepared.plan)
-    if everybody is not None:
-        findings += [verify_whole(everybody, hidden)] if everybody.all_rows else []
-        findings += [] if allowed is None else [verify_lost(everybody, hidden, allowed)]
+    before = _rows_before(outcome)
+    if not before.owners.are_records:
+        findings += verify_lost(before, hidden, allowed)
     elif allowed is not None:
         promise = f"at most {plural(allowed, 'record is', 'records are')} suppressed"
         findings.append(Finding(promise, hidden_records <= allowed, f"{hidden_records:,}"))
@@ -118,10 +114,11 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, hidden: bool = False) 
     prepared = outcome.prepared
     assert prepared is not None
     levels = dict(zip(prepared.encoding.names, part.levels, strict=True))
+    plan = dataclasses.replace(prepared.plan, models=(KAnonymity(1),))
     checked = verify_release(
-        prepared.table.take(pa.array(part.rows)),
+        rows_of(prepared.table.take(pa.array(part.rows)), None, plan),
         outcome.pick(part.rows),
-        dataclasses.replace(prepared.plan, models=(KAnonymity(1),)),
+        plan,
         levels,
         outcome.hierarchies,
         rows=None,

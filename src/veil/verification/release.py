@@ -19,9 +19,9 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
-from veil.published.owners import People
-from veil.published.table import Published
+from veil.published.table import Published, Suppressed
 from veil.tables.columns import Encoded, encode_values, is_text
+from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
@@ -38,7 +38,8 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
 
     `parts` are generalized to different levels, if the table is made of such.
     """
-    if published.persons is None:
+    owners = published.rows.owners
+    if owners.are_records:
         return model.verify_parts(published, parts)
     parts = list(parts)
     views = [
@@ -46,7 +47,7 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
         for view in model.views
     ]
     found = next((each for each in views if not each.holds), views[0])
-    promise = f"{found.promise}, counting people{' with the same rows' if published.persons.all_rows else ''}"
+    promise = f"{found.promise}, counting people{' with the same rows' if owners.know_all_rows else ''}"
     holds, measured = found.holds, found.measured
     for name in model.attribute_names if "one value" in model.views else ():
         if number := published.undecided(name):
@@ -114,7 +115,7 @@ def verify_links(
 
 
 def verify_release(
-    original: pa.Table,
+    before: Rows,
     released: pa.Table,
     plan: Plan,
     levels: dict[str, int],
@@ -125,35 +126,31 @@ def verify_release(
     subset: NDArray[np.bool_] | None = None,
     flag: str | None,
     over_limit: bool = False,
-    weights: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Check a release against the table it was made from.
 
     `rows` are the rows of the original that are in the release, None if all are in their order. `hidden` says which
     rows of the release are suppressed, and is not believed: their cells have to be blank, and the models judge those
-    that show anything. With `over_limit` the suppression limit was knowingly passed by the caller. `weights` tells how
-    many records each row of the original stands for, if not one.
+    that show anything. With `over_limit` the suppression limit was knowingly passed by the caller.
     """
+    original = before.table
 
-    def before(name: str) -> pa.ChunkedArray:
+    def cells_before(name: str) -> pa.ChunkedArray:
         return original[name] if rows is None else original[name].take(pa.array(rows))
 
     there = original.num_rows if subset is None else int(np.count_nonzero(subset))
-    shape = _verify_shape(original, there, rows, released, plan, flag, condensed=weights is not None)
+    shape = _verify_shape(original, there, rows, released, plan, flag, condensed=not before.weights.are_one)
     if not all(finding.holds for finding in shape):
         return Verification((*shape, *verify_roles(released, plan)))
     published = as_published(
-        original,
-        released,
+        before,
+        before.showing(released, rows),
         plan,
         levels,
         hierarchies,
         subset=subset,
         flag=flag,
-        hidden=hidden & (plan.suppressed_rows == "blank"),
-        weights=weights,
-        released_weights=weights if weights is None or rows is None else weights[rows],
-        rows=rows,
+        suppressed=hidden & (plan.suppressed_rows == "blank"),
     )
     findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
     columns = [name for name in hierarchies if name not in plan.microaggregated]
@@ -166,9 +163,9 @@ def verify_release(
             return column.verify(plan, hidden)
 
         of_columns = list(pool.map(verify_column, columns))
-    if published.baseline_persons is not None:
+    if not before.owners.are_records:
         limit = None if over_limit else plan.suppression_limit
-        findings += _verify_people(published.baseline_persons, hidden, rows, limit)
+        findings += _verify_people(before, hidden, rows, limit)
     elif not over_limit and not any(model.over_neighbours for model in plan.models):
         # How many records a private release leaves out, or was drawn from, is nobody's business: there is no limit.
         findings.append(_verify_limit(published, hidden, plan))
@@ -178,18 +175,18 @@ def verify_release(
         findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
     findings += [finding for found in of_columns for finding in found]
     if plan.microaggregated:
-        known = pa.table({name: before(name) for name in {*hierarchies, *plan.microaggregated}})
+        known = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})
         labels = _generalize_columns(known, levels, hierarchies)
         findings += verify_aggregates(known, pa.table(labels), published, plan, hidden)
     findings += verify_links(original, released, plan, rows, hidden)
-    findings += [verify_items(before(name), released[name], name, plan, hidden) for name in plan.items]
+    findings += [verify_items(cells_before(name), released[name], name, plan, hidden) for name in plan.items]
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, *plan.items, flag}
     blanked = plan.suppressed_rows == "blank" and hidden.any()
     for name in released.column_names:
         if name not in treated and blanked:
-            findings.append(_verify_kept(before(name), released[name], name, hidden, plan.marker))
+            findings.append(_verify_kept(cells_before(name), released[name], name, hidden, plan.marker))
         elif name not in treated:
-            same = same_cells(before(name), released[name])
+            same = same_cells(cells_before(name), released[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
 
@@ -220,48 +217,37 @@ def _verify_kept(
 
 
 def as_published(
-    original: pa.Table,
-    released: pa.Table,
+    before: Rows,
+    after: Rows,
     plan: Plan,
     levels: dict[str, int],
     hierarchies: dict[str, Hierarchy],
     *,
     subset: NDArray[np.bool_] | None,
     flag: str | None,
-    weights: NDArray[np.int64] | None,
-    released_weights: NDArray[np.int64] | None,
-    hidden: NDArray[np.bool_] | None = None,
-    rows: NDArray[np.int64] | None = None,
+    suppressed: Suppressed,
 ) -> Published:
-    """See a released table from outside, together with what the models compare it with.
-
-    `rows` are the rows of the original that are in the release, None if all are in their order.
-    """
-    persons = people_of(original, plan)
+    """Return a released table as seen from outside, with the input that the models compare it with."""
+    population = None
+    if subset is not None:
+        population = before.showing(_population(before.table, plan, levels, hierarchies))
     return Published(
-        released,
+        after,
         [*hierarchies, *plan.aggregated],
         marker=plan.marker,
         flag=flag,
-        hidden=hidden,
-        weights=released_weights,
-        baseline=original if subset is None else original.filter(pa.array(subset)),
-        baseline_weights=weights if weights is None or subset is None else weights[subset],
-        population=None if subset is None else _population(original, plan, levels, hierarchies),
-        population_weights=weights,
+        suppressed=suppressed,
+        baseline=before if subset is None else before.take(subset),
+        population=population,
         members=subset,
         hierarchies=hierarchies,
         levels=levels,
-        persons=persons if persons is None or rows is None else persons.take(rows),
-        baseline_persons=persons,
     )
 
 
-def people_of(original: pa.Table, plan: Plan) -> People | None:
-    """Read whose rows those of the original are, if people may have several."""
-    if plan.person_column is None:
-        return None
-    return People.of(original, plan.person_column, all_rows=plan.knows == "all rows")
+def rows_of(table: pa.Table, weights: NDArray[np.int64] | None, plan: Plan) -> Rows:
+    """Return the rows of an input with the owners that the plan names, counted anew."""
+    return Rows.of(table, weights, Owners.of(table, plan.person_column, plan.knows))
 
 
 def _verify_shape(
@@ -317,42 +303,42 @@ def each_once(rows: NDArray[np.int64], number: int) -> bool:
 
 
 def _verify_people(
-    everybody: People,
+    before: Rows,
     hidden: NDArray[np.bool_],
     rows: NDArray[np.int64] | None,
     limit: float | None,
 ) -> list[Finding]:
-    """Count the people who lose a row, be it blank or not there."""
-    gone = np.ones(everybody.codes.size, np.bool_)
-    gone[(np.arange(gone.size) if rows is None else rows)[~hidden]] = False
-    found = [verify_whole(everybody, gone)] if everybody.all_rows else []
-    if limit is not None:
-        found.append(verify_lost(everybody, gone, largest_count(limit, everybody.number)))
-    return found
+    """Count the people who lose a row: a blank one, or one that is not there."""
+    lost = np.ones(before.table.num_rows, np.bool_)
+    lost[(np.arange(lost.size) if rows is None else rows)[~hidden]] = False
+    return verify_lost(before, lost, None if limit is None else largest_count(limit, before.people))
 
 
 def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -> Finding:
-    """Count the suppressed records, those that are not there among them."""
-    records, weights = published.baseline_records, published.weights
-    count = int(hidden.sum() if weights is None else weights[hidden].sum())
-    count += records - published.records
+    """Count the suppressed records, with those that are not in the table."""
+    records = published.baseline.records
+    count = published.rows.weights.sum_of(hidden) + records - published.records
     allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, f"{count:,}")
 
 
-def verify_lost(everybody: People, gone: NDArray[np.bool_], allowed: int) -> Finding:
-    """Count the people who lose a row, given which rows are gone."""
-    lost = everybody.lost(gone)
-    return Finding(
-        f"at most {plural(allowed, 'person loses', 'people lose')} a row", lost <= allowed, f"{lost:,}"
-    )
+def verify_lost(before: Rows, lost: NDArray[np.bool_], allowed: int | None) -> list[Finding]:
+    """Count the people who lose rows, given which rows are lost; `allowed` is None if any number may.
 
-
-def verify_whole(everybody: People, gone: NDArray[np.bool_]) -> Finding:
-    """Check that nobody is suppressed in part: what is left would tell them from people who have the same rows."""
-    partly = int(np.intersect1d(everybody.codes[gone], everybody.codes[~gone]).size)
-    return Finding("people who lose a row lose all their rows", partly == 0, f"{partly} lose only some")
+    Where attackers know all rows, a person who loses a row must lose all of them: the rest would distinguish them from
+    people with the same rows.
+    """
+    findings = []
+    if before.owners.codes is not None and before.owners.know_all_rows:
+        partly = int(np.intersect1d(before.owners.codes[lost], before.owners.codes[~lost]).size)
+        promise = "people who lose a row lose all their rows"
+        findings.append(Finding(promise, partly == 0, f"{partly} lose only some"))
+    if allowed is not None:
+        number = before.people_in(lost)
+        promise = f"at most {plural(allowed, 'person loses', 'people lose')} a row"
+        findings.append(Finding(promise, number <= allowed, f"{number:,}"))
+    return findings
 
 
 class _Column:

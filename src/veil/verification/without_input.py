@@ -15,6 +15,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
+from veil.tables.rows import Rows
 from veil.verification.release import verify_model
 
 
@@ -47,7 +48,7 @@ class Input:
             whole=not dropped and not published.suppressed_records,
             records=None if dropped else published.records,
             chosen=any(model.subset is not None for model in plan.models),
-            several=plan.person_column is not None and published.persons is None,
+            several=plan.person_column is not None and published.rows.owners.are_records,
         )
 
 
@@ -79,7 +80,7 @@ def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Fi
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return verify_model(_with_baseline(published, pa.table({"": [0]}), [known.records]), model)
+        return verify_model(_with_baseline(published, known.records), model)
     return verify_model(published, model)
 
 
@@ -93,11 +94,11 @@ def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
     return Finding.not_checked(f"{found.promise}, counting people", found.measured)
 
 
-def _with_baseline(published: Published, baseline: pa.Table, weights: list[int]) -> Published:
-    made = copy.copy(published)
-    made.baseline, made.baseline_weights = baseline, np.array(weights, np.int64)
-    made.baseline_persons = None
-    return made
+def _with_baseline(published: Published, records: int) -> Published:
+    """Return the same table, beside an input of which only the number of records is known."""
+    result = copy.copy(published)
+    result.baseline = Rows.of(pa.table({"": [0]}), np.array([records], np.int64))
+    return result
 
 
 def _not_checked(published: Published, model: PrivacyModel, reason: str) -> Finding:

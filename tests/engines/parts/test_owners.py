@@ -27,8 +27,8 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.engines.transform import Transform
 from veil.errors import ImpossibleError, NoSolutionError, PlanError, VerificationError
-from veil.published.owners import People
 from veil.published.table import Published
+from veil.tables.rows import Owners, Rows
 from veil.verification.release import verify_model
 
 
@@ -253,9 +253,8 @@ def _published(classes: list[list[set[str]]], *, merged: bool) -> Published:
     ]
     label, who, value = (list(each) for each in zip(*rows, strict=True))
     table = pa.table({"q": label, "dx": value})
-    found = Published(table, ["q"], untouched=True)
-    found.persons = People.of(pa.table({"who": who}), "who")
-    return found
+    owners = Owners.of(pa.table({"who": who}), "who")
+    return Published(Rows.of(table, None, owners), ["q"], suppressed="none")
 
 
 MODELS: list[Any] = [
@@ -301,8 +300,7 @@ def test_the_worst_view_of_two_classes_may_be_worse_than_that_of_each() -> None:
         for each in (False, True)
     )
     both = _published([first, second], merged=True)
-    assert both.persons is not None
-    assert both.persons.number == 20
+    assert both.rows.people == 20
     assert merged != apart
     assert not veil.EntropyLDiversity("dx", 2.0).survives_union_of_owners
 

@@ -198,7 +198,7 @@ def test_a_promise_that_nobody_can_check_is_the_first_thing_said(
 ) -> None:
     made = copy.deepcopy(forged)
     made["promises"]["models"] = [
-        {"kind": "DeltaPresence", "subset": {"kind": "Rows", "withheld": {"rows": 3}}}
+        {"kind": "DeltaPresence", "subset": {"kind": "RowNumbers", "withheld": {"rows": 3}}}
     ]
     made["found"] = [{"promise": "(0, 0.5)-presence", "found": "0.3", "checkable": True}]
     found = check(signed(made, None), bare, tmp_path)
@@ -307,5 +307,5 @@ def test_a_guess_of_the_subset_cannot_be_tried(tmp_path: Path) -> None:
 
 def test_the_number_of_what_is_withheld_stays() -> None:
     spec = certificate_of(withheld_release([0, 1]))["promises"]["models"]
-    assert spec[0]["subset"] == {"kind": "Rows", "withheld": {"rows": 2}}
+    assert spec[0]["subset"] == {"kind": "RowNumbers", "withheld": {"rows": 2}}
     assert spec[1]["order"] == ["flu", "cold"]

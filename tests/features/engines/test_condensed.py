@@ -36,6 +36,7 @@ from veil.published.table import Published
 from veil.tables import Source
 from veil.tables.arrow import dictionary_encoded, used_categories
 from veil.tables.columns import count_codes
+from veil.tables.rows import Rows
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -272,7 +273,7 @@ def test_published_groups_alike(data: st.DataObject) -> None:
     problem = data.draw(strategies.problems(sensitive=True, subset=False))
     table, names = table_of(problem), names_of(problem)
     small = condensed(table, table.column_names, data.draw(shuffled()))
-    one, other = Published(table, names), Published(small.table, names, weights=small.weights)
+    one, other = Published(Rows.of(table), names), Published(Rows.of(small.table, small.weights), names)
     assert (one.records, one.suppressed_records) == (other.records, other.suppressed_records)
     assert classes_of(one, "S") == classes_of(other, "S")
 

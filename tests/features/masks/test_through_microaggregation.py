@@ -26,6 +26,7 @@ from veil.masking.ties.confidential_groups import (
 )
 from veil.models import DeltaDisclosure, KAnonymity, RatioDistance, ratio_distance
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 # --- joining groups -------------------------------------------------------------------------------
 
@@ -215,7 +216,7 @@ def test_bucketized_t_closeness_holds_on_what_is_published(t, rows, more, simila
             assert Fraction(1, t) <= ratio <= t
     # The same promise in other words, judged by a model that knows nothing of this construction.
     bits = float(np.log2(t)) + 1e-9
-    published = Published(second, ["group"], untouched=True)
+    published = Published(Rows.of(second), ["group"], suppressed="none")
     assert DeltaDisclosure("pay", bits).verify(published).holds
     assert RatioDistance("pay", t).verify(published).holds
 
@@ -246,7 +247,7 @@ def test_nominal_attributes_take_the_order_of_a_hierarchy():
     }
     assert (
         RatioDistance("sport", 2)
-        .verify(Published(made.apart["confidential"], ["group"], untouched=True))
+        .verify(Published(Rows.of(made.apart["confidential"]), ["group"], suppressed="none"))
         .holds
     )
 
@@ -258,7 +259,7 @@ def test_buckets_along_a_hierarchy_keep_the_ratio(values):
     method = BucketizedTCloseness("sport", 2, 9, hierarchies={"sport": SPORTS})
     made = outcome(method, {"age": list(range(len(values))), "sport": values})
     second = made.apart["confidential"]
-    assert RatioDistance("sport", 2).verify(Published(second, ["group"], untouched=True)).holds
+    assert RatioDistance("sport", 2).verify(Published(Rows.of(second), ["group"], suppressed="none")).holds
     runs = sorted(
         sorted(walk.index(each) for each in label[1:-1].split(", "))
         for label in set(second["sport"].to_pylist())
@@ -387,7 +388,11 @@ def test_partitioning_by_confidential_attributes(rows, k, columns, release):
     before = list(zip(*(table[name] for name in columns), strict=True))
     assert holds_the_same(before, list(zip(*(after[name] for name in columns), strict=True)))
     if release == "two tables":
-        assert KAnonymity(k).verify(Published(made.apart["confidential"], ["group"], untouched=True)).holds
+        assert (
+            KAnonymity(k)
+            .verify(Published(Rows.of(made.apart["confidential"]), ["group"], suppressed="none"))
+            .holds
+        )
         assert made.table.column_names == ["row", *(n for n in ("pay", "tax") if n not in columns), "group"]
     if release == "two tables" and columns == ("pay",):
         held = defaultdict(list)

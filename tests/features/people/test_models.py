@@ -19,8 +19,8 @@ from veil.lattice.evaluator import Evaluator
 from veil.models import PrivacyModel, TCloseness
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
-from veil.published.owners import People
 from veil.published.table import Published
+from veil.tables.rows import Owners, Rows
 from veil.verification.release import verify_model
 
 MANY = int(os.environ.get("VEIL_FUZZ", "0")) or 40
@@ -93,12 +93,10 @@ def holds(table: pa.Table, model: PrivacyModel, name: str) -> bool:
     """Whether the verifier says that a class keeps the promise."""
     some = table.filter(pa.array([each == name for each in table["class"].to_pylist()]))
     published = Published(
-        some,
+        Rows.of(some, None, Owners.of(some, "who")),
         ["class"],
-        untouched=True,
-        baseline=table,
-        persons=People.of(some, "who"),
-        baseline_persons=People.of(table, "who"),
+        suppressed="none",
+        baseline=Rows.of(table, None, Owners.of(table, "who")),
     )
     return verify_model(published, model).holds
 

@@ -16,9 +16,9 @@ from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonym
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
-from veil.published.owners import People
+from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified, verify_outcome
-from veil.verification.release import verify_whole
+from veil.verification.release import verify_lost
 
 VISITS = pa.table(
     {
@@ -57,9 +57,10 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
 
 
 def test_whoever_loses_all_rows_does_not_lose_some() -> None:
-    everybody = People(np.array([0, 0, 1, 2, 2], np.int32), all_rows=True)
+    owners = Owners.coded(np.array([0, 0, 1, 2, 2], np.int32), "all rows")
+    rows = Rows.of(pa.table({"ward": list("abcde")}), owners=owners)
     for gone, partly in (("11000", 0), ("00000", 0), ("11111", 0), ("10000", 1), ("10110", 2), ("11110", 1)):
-        found = verify_whole(everybody, np.array([each == "1" for each in gone]))
+        (found,) = verify_lost(rows, np.array([each == "1" for each in gone]), None)
         assert (found.holds, found.measured) == (partly == 0, f"{partly} lose only some")
 
 

@@ -23,6 +23,7 @@ from veil.errors import ParameterError, PlanError
 from veil.models import DeltaPresence, Profitability
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
+from veil.tables.rows import Rows
 from veil.verification.release import verify_release
 
 TABLE = pa.table(
@@ -214,7 +215,7 @@ def test_the_verifier_finds_a_wrong_aggregate(how: str) -> None:
     )
     ready = prepare(TABLE, made.plan)
     found = verify_release(
-        TABLE,
+        Rows.of(TABLE),
         tampered,
         made.plan,
         made.transformation,
@@ -252,7 +253,7 @@ def test_errors() -> None:
     for model in (
         SampleUniqueness(0.5),
         Profitability(),
-        DeltaPresence(0.1, 0.9, subset=veil.models.subset.Rows([1])),
+        DeltaPresence(0.1, 0.9, subset=veil.models.subset.RowNumbers([1])),
     ):
         with pytest.raises(PlanError, match="microaggregated columns do not show"):
             release(models=[model])
@@ -286,7 +287,7 @@ def test_the_verifier_finds_an_aggregate_of_one_known_value() -> None:
     made = veil.anonymize(table, plan)
     leaking = made.arrow.set_column(1, "pay", pa.array([7777] * 3))
     found = verify_release(
-        table,
+        Rows.of(table),
         leaking,
         plan,
         made.outcome.levels,

@@ -24,6 +24,7 @@ from veil.errors import HierarchyError, InputError, NoSolutionError, ParameterEr
 from veil.masking import ItemGeneralization, Mondrian
 from veil.models.item_sets import KMAnonymity
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 OFTEN = int(os.environ.get("VEIL_ITEM_EXAMPLES", "60"))
 
@@ -347,9 +348,9 @@ def test_the_check_of_a_mask_finds_what_is_broken() -> None:
     """The model reads some of the items as known, even if the column of sets is among what is known."""
     model = KMAnonymity("items", 2, 2)
     for names in ([], ["items"]):
-        assert not model.verify(Published(lists(twin.PAPER), names, untouched=True)).holds
+        assert not model.verify(Published(Rows.of(lists(twin.PAPER)), names, suppressed="none")).holds
     fine = lists([["A", "b1", "b2"], ["A", "b1"], ["A", "b1", "b2"], ["A", "b2"]])
-    assert model.verify(Published(fine, ["items"], untouched=True)).holds
+    assert model.verify(Published(Rows.of(fine), ["items"], suppressed="none")).holds
 
 
 # --- what is refused ------------------------------------------------------------------------------

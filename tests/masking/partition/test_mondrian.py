@@ -26,7 +26,7 @@ from veil.masking.partition import mondrian
 from veil.masking.partition.mondrian import Mondrian, partition
 from veil.masking.partition.mondrian_kernels import _median
 from veil.masking.partition.partitioning import Partitioning
-from veil.models.subset import Rows
+from veil.models.subset import RowNumbers
 from veil.outcome.outcome import Outcome
 from veil.verification.outcome import verify_outcome
 
@@ -373,9 +373,9 @@ def test_bad_parameters_are_refused() -> None:
         (m.SubsetKAnonymity(2, 1), "judges all classes together"),
         (m.Profitability(), "reads hierarchy labels of classes"),
         (m.Profitability("journalist"), "reads hierarchy labels of classes"),
-        (m.DeltaPresence(0, 0.5, Rows([0, 1])), "research subset"),
-        (m.Inclusion(Rows([0, 1])), "research subset"),
-        (m.KMap(2, Rows([0, 1])), "research subset"),
+        (m.DeltaPresence(0, 0.5, RowNumbers([0, 1])), "research subset"),
+        (m.Inclusion(RowNumbers([0, 1])), "research subset"),
+        (m.KMap(2, RowNumbers([0, 1])), "research subset"),
         (m.KMap(2), "subset"),
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, m.PrivacyModel) else "",

@@ -17,6 +17,7 @@ from veil.errors import NoSolutionError, ParameterError, PlanError
 from veil.masking.ties.anatomy import Anatomy, diverse_groups
 from veil.models import DistinctLDiversity, KAnonymity
 from veil.published.table import Published
+from veil.tables.rows import Rows
 from veil.verification.steps.step import verify_step
 
 PATIENTS = {
@@ -69,7 +70,7 @@ def test_numbers_of_groups_do_not_tell_which_rows_came_first():
 
 def test_what_both_tables_promise():
     made = outcome(Anatomy("problem", by="ethnicity"), PATIENTS)
-    published = Published(made.apart["confidential"], ["group"], untouched=True)
+    published = Published(Rows.of(made.apart["confidential"]), ["group"], suppressed="none")
     assert KAnonymity(3).verify(published).holds
     assert DistinctLDiversity("problem", 3).verify(published).holds
 

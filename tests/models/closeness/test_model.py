@@ -43,6 +43,7 @@ from veil.models.closeness.model import TCloseness
 from veil.models.value_counts import count
 from veil.published.table import Published
 from veil.report import check_certificate
+from veil.tables.rows import Rows
 
 RESPIRATORY = [["flu", "resp", "*"], ["cold", "resp", "*"], ["gout", "other", "*"]]
 
@@ -222,7 +223,7 @@ def published_with_everybody(problem: oracle.Problem, levels: oracle.Node, hidde
     """Publish; the values of those who are not in the research subset are known as well."""
     published = publish(problem, levels, hidden)
     everybody = {name: pa.array(column, pa.string()) for name, column in problem.sensitive.items()}
-    published.population = pa.table(everybody)
+    published.population = Rows.of(pa.table(everybody))
     return published
 
 
@@ -390,7 +391,7 @@ def test_categories_have_the_order_they_were_made_with(library, tmp_path):
     assert found["t (ordered)"] == 0.25
     with pytest.raises(PlanError, match=r"Give it explicitly: .*order=\['low', 'mid', 'high', 'never'\]"):
         veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan, order="input")
-    published = Published(veil.tables.read(frame).table, ["q"])
+    published = Published(Rows.of(veil.tables.read(frame).table), ["q"])
     assert not TCloseness("s", 0.9, "ordered").verify(published).holds
     strict = veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered", order=ORDER), **plan, order="input")
     assert set(strict.arrow["q"].to_pylist()) == {"*"}
@@ -439,7 +440,7 @@ def test_chunks_with_other_categories_have_no_order():
 
 def test_an_order_that_is_given():
     table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
-    published = Published(table, ["q"])
+    published = Published(Rows.of(table), ["q"])
     assert not TCloseness("s", 0.2, "ordered", order=ORDER).verify(published).holds
     assert TCloseness("s", 0.25, "ordered", order=ORDER).verify(published).holds
     assert TCloseness("s", 0.125, "ordered").verify(published).holds
@@ -496,7 +497,7 @@ def test_an_order_is_as_good_as_numbers(order, values, data):
     keys = data.draw(st.lists(st.sampled_from("xy"), min_size=len(values), max_size=len(values)))
     known = [each for each in order if each in values]
     texts, numbers = (
-        Published(pa.table({"q": keys, "s": column}), ["q"])
+        Published(Rows.of(pa.table({"q": keys, "s": column})), ["q"])
         for column in (values, [known.index(value) for value in values])
     )
     found = TCloseness("s", 1.0, "ordered", order=order)._largest_distance(texts)
@@ -789,10 +790,12 @@ def test_nothing_published():
 
 def test_missing_values_come_last_and_numbers_in_their_order():
     """2 < 10 < missing: with text order the distances would be others."""
-    published = Published(pa.table({"Q": ["x", "x", "y", "y"], "S": [2, 10, None, 10]}), ["Q"])
+    published = Published(Rows.of(pa.table({"Q": ["x", "x", "y", "y"], "S": [2, 10, None, 10]})), ["Q"])
     for t, holds in ((0.25, True), (0.24, False)):
         assert TCloseness("S", t, "ordered", missing="a value").verify(published).holds == holds
     _, ordered = TCloseness.strongest(published, ["S"])  # of 2, 10 and 10
     assert ordered.value == pytest.approx(1 / 3)
     unordered = pa.table({"Q": ["x", "y"], "S": [[1, 2], [3]]})
-    assert [s.parameter for s in TCloseness.strongest(Published(unordered, ["Q"]), ["S"])] == ["t (equal)"]
+    assert [s.parameter for s in TCloseness.strongest(Published(Rows.of(unordered), ["Q"]), ["S"])] == [
+        "t (equal)"
+    ]

@@ -149,7 +149,7 @@ def test_every_kind_is_said_everywhere(tmp_path: Path, capsys: pytest.CaptureFix
     """Planted, as no release has all of them; what finds each has tests of its own."""
     release = released()
     planted = [Concern(kind, (), f"Found: {kind}.", f"Mend: {kind}.") for kind in KINDS]
-    collect._FOUND[release.outcome] = tuple(planted)
+    collect._CACHE[release.outcome] = tuple(planted)
     show.concerns(Console(width=300), release)  # wide, so that each cell stays in one line
     shown = {"terminal": capsys.readouterr().out, "notebook": release._repr_html_()}
     for kind in FORMATS:

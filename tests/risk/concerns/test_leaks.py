@@ -18,7 +18,7 @@ from veil import hierarchies as h
 from veil.api.release import Release
 from veil.masking import RankSwapping
 from veil.risk.concerns.concern import Concern
-from veil.risk.concerns.leaks import hide, neighbours, share_told
+from veil.risk.concerns.leaks import hide, neighbours, share_revealed
 
 
 def concern(release: Release, kind: str) -> Concern | None:
@@ -67,7 +67,7 @@ def test_it_is_measured_as_plain_python_does(
     slow = told_slowly(values.tolist(), same.tolist(), listed, by_rank=False)
     if by_rank:
         slow = max(slow, told_slowly(values.tolist(), same.tolist(), listed, by_rank=True))
-    assert share_told(hidden, pairs) == pytest.approx(slow)
+    assert share_revealed(hidden, pairs) == pytest.approx(slow)
 
 
 # --- columns --------------------------------------------------------------------------------------

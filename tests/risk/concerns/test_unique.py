@@ -15,7 +15,7 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.risk.concerns.context import View, whole_groups
+from veil.risk.concerns.context import ReleaseContext, whole_groups
 from veil.risk.concerns.unique import NEARLY_UNIQUE, share_together
 
 CELLS = {
@@ -51,14 +51,14 @@ def test_records_of_their_own_are_counted_as_plain_python_does(rows: list[dict[s
             "c": pa.array([each["c"] for each in rows], pa.float64()),
         }
     )
-    view = View(release_of(table).outcome)
+    context = ReleaseContext(release_of(table).outcome)
     for name in CELLS:
-        assert view.alone(name) == alone([(each[name],) for each in rows])
-        assert view.column(name).alone == view.alone(name)
+        assert context.alone(name) == alone([(each[name],) for each in rows])
+        assert context.column(name).alone == context.alone(name)
     for names in (("a", "b"), ("c", "b"), ("c", "a", "b")):
         share = alone([tuple(each[name] for name in names) for each in rows]) / len(rows)
         # Where few are alone, 0 is all that is said.
-        assert share_together(view, names) == (pytest.approx(share) if share >= 0.025 else 0)
+        assert share_together(context, names) == (pytest.approx(share) if share >= 0.025 else 0)
 
 
 def test_a_survey_weight_does_not_go_out_under_a_highest_risk_of_a_third() -> None:
@@ -117,9 +117,9 @@ def test_of_large_tables_whole_groups_tell_the_share(share: float) -> None:
     day = chance.integers(0, 2000, size)
     room = np.where(chance.random(size) < share, 10 + chance.integers(0, 10**6, size), 0)
     table = pa.table({"q": ["x"] * size, "day": day, "room": pa.array(room).cast(pa.string())})
-    view = View(release_of(table, 5).outcome)
+    context = ReleaseContext(release_of(table, 5).outcome)
     true = alone(list(zip(day.tolist(), room.tolist(), strict=True))) / size
-    found = share_together(view, ("day", "room"))
+    found = share_together(context, ("day", "room"))
     # By a first look at a sample, in which no fewer are alone, it is known to lie far below what is told.
     assert found == pytest.approx(true, abs=0.01) or (found == 0 and true < NEARLY_UNIQUE / 2)
 

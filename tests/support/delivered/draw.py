@@ -20,7 +20,7 @@ from support.models import ours
 from veil import models as m
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.local_recoding import FastIterative, Iterative, Mode, SinglePass
-from veil.models.subset import Rows as Chosen
+from veil.models.subset import RowNumbers as Chosen
 
 BERLIN = ZoneInfo("Europe/Berlin")
 KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from veil.published.table import Published
+from veil.tables.rows import Rows
 
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 sometimes = settings(often, max_examples=60)
@@ -50,7 +51,7 @@ def table_of(rows: list[tuple[str | None, ...]], width: int) -> pa.Table:
 
 
 def published(rows: list[tuple[str | None, ...]], width: int) -> Published:
-    return Published(table_of(rows, width), [f"q{j}" for j in range(width)])
+    return Published(Rows.of(table_of(rows, width)), [f"q{j}" for j in range(width)])
 
 
 @st.composite

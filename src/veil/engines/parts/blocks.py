@@ -37,6 +37,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.arrow import dictionary_encoded
+from veil.tables.rows import Rows
 from veil.verification.release import verify_models
 
 if TYPE_CHECKING:
@@ -81,12 +82,10 @@ class Blocks(ABC):
     ) -> Published:
         """See released cells from outside, to be compared with all records; `hidden` rows are suppressed."""
         return Published(
-            rows,
+            Rows.of(rows, weights),
             self.numbered.names,
-            untouched=True,
-            weights=weights,
-            baseline=self.numbered.sketch,
-            baseline_weights=self.numbered.weights,
+            suppressed="none",
+            baseline=Rows.of(self.numbered.sketch, self.numbered.weights),
         )
 
     def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:

@@ -51,11 +51,10 @@ class MondrianBlocks(Blocks):
         return Labelled.by_mondrian(self.numbered, part)
 
     def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:
-        assert shown.weights is not None
         found = super().facts(shown, covered)
         return {
             **found,
-            "partitions": int(shown.weights.size),
+            "partitions": shown.rows.weights.rows,
             "cost": "none: the classes are those of the table in one part",
         }
 

@@ -48,9 +48,9 @@ from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.plan.prepare import columns_read
 from veil.published.finding import Finding, Verification
-from veil.published.owners import People
-from veil.published.table import Published
+from veil.published.table import Published, Suppressed
 from veil.quality.figures import quality
+from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified
 from veil.verification.release import (
     as_published,
@@ -58,7 +58,6 @@ from veil.verification.release import (
     verify_lost,
     verify_models,
     verify_roles,
-    verify_whole,
 )
 
 if TYPE_CHECKING:
@@ -206,14 +205,11 @@ def _facts(crowd: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[st
 
 def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
     """Check every promise on all parts together; of each part by itself, everything has been checked."""
-    plan, everybody, hidden = crowd.plan, outcome.persons, outcome.hidden
-    assert everybody is not None
+    plan, before, hidden = crowd.plan, outcome.before, outcome.hidden
     assert hidden is not None
-    published = _published(crowd, outcome, outcome.table, outcome.weights, hidden, everybody)
+    published = _published(crowd, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
-    if everybody.all_rows:
-        findings.append(verify_whole(everybody, hidden))
-    findings.append(verify_lost(everybody, hidden, largest_count(plan.suppression_limit, everybody.number)))
+    findings += verify_lost(before, hidden, largest_count(plan.suppression_limit, before.people))
     findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
     promise = "each part keeps every promise by itself"
     return Verification((*findings, Finding(promise, True, plural(len(crowd.parts), "part"))))
@@ -222,26 +218,20 @@ def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
 def _published(
     crowd: OwnerParts,
     outcome: Outcome,
-    cells: pa.Table,
-    weights: NDArray[np.int64] | None,
-    hidden: NDArray[np.bool_] | None,
-    people: People,
+    released: Rows,
+    suppressed: Suppressed,
 ) -> Published:
-    """See released cells from outside, with whose they are."""
-    seen = as_published(
-        outcome.original,
-        cells,
+    """Return released rows as seen from outside, beside the input."""
+    return as_published(
+        outcome.before,
+        released,
         crowd.plan,
         {},
         crowd.hierarchies,
         subset=None,
         flag=None,
-        hidden=hidden,
-        weights=outcome.weights,
-        released_weights=weights,
+        suppressed=suppressed,
     )
-    seen.persons = people
-    return seen
 
 
 def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Verification:
@@ -258,9 +248,8 @@ def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Ver
         with_people, whose = crowd.union(keep=crowd.person)
         return verify_people(plan, replace(relation, table=with_people), whose, names, written, judge_models)
 
-    def judge_models(cells: pa.Table, weights: NDArray[np.int64], people: People) -> list[Finding]:
-        nobody = None if suppressed else np.zeros(cells.num_rows, np.bool_)
-        seen = _published(crowd, outcome, cells, weights, nobody, people)
+    def judge_models(rows: Rows) -> list[Finding]:
+        seen = _published(crowd, outcome, rows, "by cells" if suppressed else "none")
         found = verify_models(seen, plan.models)
         return [*found, compare_blank(seen.suppressed_records, suppressed)] if suppressed else found
 
@@ -293,8 +282,8 @@ class CrowdSource(EngineRows):
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         plan = self.crowd.plan
-        people = People.of(self.table, self.crowd.person, all_rows=plan.knows == "all rows")
-        return Published(self.table, names, untouched=True, weights=self.weights, persons=people).sizes
+        owners = Owners.of(self.table, self.crowd.person, plan.knows)
+        return Published(Rows.of(self.table, self.weights, owners), names, suppressed="none").sizes
 
     def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
         """Write one part after the other; what is staged is checked as a whole."""

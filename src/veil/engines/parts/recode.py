@@ -42,6 +42,7 @@ from veil.plan.prepare import level_range
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.columns import count_codes
+from veil.tables.rows import Rows
 
 
 def anonymize_in_parts(
@@ -226,13 +227,11 @@ class RecodedBlocks(Blocks):
     ) -> Published:
         numbered = self.numbered
         return Published(
-            rows,
+            Rows.of(rows, weights),
             numbered.names,
             marker=self.plan.marker,
-            hidden=hidden,
-            weights=weights,
-            baseline=numbered.sketch,
-            baseline_weights=numbered.weights,
+            suppressed="by cells" if hidden is None else hidden,
+            baseline=Rows.of(numbered.sketch, numbered.weights),
         )
 
     def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:

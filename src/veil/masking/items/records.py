@@ -15,6 +15,7 @@ from veil.masking.items.taxonomy import ItemTaxonomy
 from veil.plan.owners import number_people
 from veil.published.table import Published
 from veil.tables.columns import column_of, groups
+from veil.tables.rows import Rows
 
 Integers = NDArray[np.int64]
 
@@ -37,7 +38,7 @@ class ItemRecords(NamedTuple):
         """Read one person from each row; rows without any value are left out."""
         rows = np.arange(table.num_rows)
         if within:
-            rows = np.flatnonzero(~Published(table, list(within)).suppressed)
+            rows = np.flatnonzero(~Published(Rows.of(table), list(within)).suppressed)
         visible = table if rows.size == table.num_rows else table.take(pa.array(rows))
         baskets = Baskets.of_column(column_of(visible, column, method), column, separator)
         return ItemRecords(rows, rows, baskets, groups(visible, within, method))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, OwnerHistograms, tell_several_values
+from veil.classes.owner_sample import OneValueEach, OwnerHistograms, describe_several_values
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
@@ -38,6 +38,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
 from veil.published.table import Published
 from veil.quality.figures import quality
+from veil.tables.rows import Rows
 
 # --- judging --------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class PartCriterion:
             failing_on = [name for model in failing.values() for name in model.attribute_names]
             raise NoSolutionError(
                 f"the whole table as one class, which every partition starts from, violates {' and '.join(failing)}: "
-                f"loosen the model{tell_several_values(self._sample, failing_on)}"
+                f"loosen the model{describe_several_values(self._sample, failing_on)}"
             )
 
     def _table(
@@ -182,7 +183,7 @@ class OwnerPartCriterion(PartCriterion):
         records: NDArray[np.int64],
     ) -> ClassTable:
         people = self._item_owners.in_parts(order, begins, ends)
-        return _Parts(people.counts, OwnerHistograms(people.shown, people.counts, self._item_owners.persons))
+        return _Parts(people.counts, OwnerHistograms(people.pairs, people.counts, self._item_owners.persons))
 
 
 def _reject(
@@ -284,7 +285,7 @@ class Partitioning:
         for name, column in cells.items():
             masked = masked.set_column(masked.column_names.index(name), name, column)
         # Nothing is suppressed here: a row whose every label is the root is in a class like all others.
-        published = Published(masked, list(cells), untouched=True)
+        published = Published(Rows.of(masked), list(cells), suppressed="none")
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
         return method.outcome(self.table, masked, facts={**measured, **facts})

@@ -32,6 +32,7 @@ from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
 from veil.tables.columns import Groups, replace_column
+from veil.tables.rows import Rows
 
 Integers = NDArray[np.int64]
 
@@ -239,7 +240,7 @@ def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
     >>> largest_ratio(pa.chunked_array([["low", "high", "low", "high", "low", "low"]]), np.array([1, 1, 2, 2, 1, 2]))
     Fraction(1, 1)
     """
-    published = Published(pa.table({"group": groups, "value": values}), ["group"], untouched=True)
+    published = Published(Rows.of(pa.table({"group": groups, "value": values})), ["group"], suppressed="none")
     return ratio_distance.largest_ratio(published, "value")
 
 

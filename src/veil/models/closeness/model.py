@@ -223,7 +223,7 @@ class TCloseness(SensitiveModel):
         """Compute the distance of every class from the definition."""
         promise = f"{exactly(self.t)}-closeness of {self.attribute!r} ({self.distance} distance)"
         try:
-            self.check_table(published.baseline)
+            self.check_table(published.baseline.table)
             worst = self._largest_distance(published)
         except (HierarchyError, PlanError) as error:
             return Finding(promise, False, str(error))
@@ -233,7 +233,7 @@ class TCloseness(SensitiveModel):
     def _largest_distance(self, published: Published) -> Fraction:
         if self.distance == "equal":
             return distances.largest(distances.equal, count(published, self.attribute, ordered=False))
-        if self.distance == "ordered" and published.persons is not None:
+        if self.distance == "ordered" and not published.rows.owners.are_records:
             lowest, highest = count_ends(published, self.attribute, self.order)
             return distances.largest(distances.ordered_between, lowest, highest)
         counted = count(published, self.attribute, ordered=True, order=self.order)
@@ -248,8 +248,8 @@ class TCloseness(SensitiveModel):
         hierarchy is at hand.
         """
         result = []
-        kind = published.baseline.schema.field(name).type
-        values = categories(published.baseline[name])
+        kind = published.baseline.table.schema.field(name).type
+        values = categories(published.baseline.table[name])
         in_order = values is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
         order = None if values is None else [str(text) for text in canonical_text(values)]
         counted = count(published, name, ordered=in_order, order=order)

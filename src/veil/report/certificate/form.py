@@ -14,9 +14,9 @@ from veil.base.paths import usable
 from veil.base.untrusted import check_json
 from veil.base.version import __version__
 from veil.errors import InputError
-from veil.plan.plan import Knows
 from veil.report.certificate.certificate import FORMAT
 from veil.report.certificate.digest import Kind
+from veil.tables.rows import Knows
 
 _EMBEDDED = re.compile(r'<script type="application/json" id="certificate">(.*?)</script>', re.DOTALL)
 

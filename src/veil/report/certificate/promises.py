@@ -14,8 +14,9 @@ from veil.base.references import untrusted
 from veil.errors import VeilError
 from veil.models.base import PrivacyModel
 from veil.published.finding import Finding
-from veil.published.owners import People
+from veil.published.owners import owners_shown
 from veil.published.table import Published
+from veil.tables.rows import Rows
 from veil.verification.without_input import Input, verify_from_outside
 
 
@@ -24,13 +25,17 @@ def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArr
     person = promises.get("person") or {"column": None, "knows": None}
     treatment = promises["identifying"].get(person["column"])
     return Published(
-        table,
+        Rows.of(
+            table,
+            weights,
+            owners_shown(table, person["column"], treatment, person["knows"] or "one row"),
+        ),
         promises["quasi_identifiers"],
         marker=promises["marker"],
         flag=promises["flag"] if promises["flag"] in table.column_names else None,
-        untouched=bool(promises.get("untouched") or promises.get("every_row_judged")),
-        weights=weights,
-        persons=People.shown_by(table, person["column"], treatment, all_rows=person["knows"] == "all rows"),
+        suppressed="none"
+        if bool(promises.get("untouched") or promises.get("every_row_judged"))
+        else "by cells",
     )
 
 
@@ -69,7 +74,7 @@ def check_models(
     `several` says that people may have several rows.
     """
     findings = []
-    known = replace(known, several=several and published.persons is None)
+    known = replace(known, several=several and published.rows.owners.are_records)
     for spec, promise in zip(specs, promises, strict=True):
         model = read_model(spec)
         if isinstance(model, str):

@@ -50,9 +50,9 @@ def frequencies(
     shown = outcome.published
     column = outcome.table[name]
     values, codes = encode_values(column)
-    kept, weights = ~shown.suppressed, shown.weights
-    counts = count_codes(codes[kept], len(values), None if weights is None else weights[kept])
-    hidden = int(np.count_nonzero(~kept) if weights is None else weights[~kept].sum())
+    kept, weights = ~shown.suppressed, shown.rows.weights
+    counts = weights.take(kept).count_by(codes[kept], len(values))
+    hidden = weights.sum_of(~kept)
     texts = canonical_text(values, column=name)
     before = None if private or withheld else _of_input(outcome, name)
     ranks = _ranks(outcome, name, values, texts)

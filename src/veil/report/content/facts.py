@@ -169,9 +169,10 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
         "smallest_class": int(sizes.min()) if sizes.size else None,
         "holds": outcome.verification.holds,
     }
-    if outcome.persons is not None:
-        lost = 0 if outcome.hidden is None else outcome.persons.lost(outcome.hidden)
-        made["people"] = {"all": outcome.persons.number, "lose_a_row": lost}
+    before = outcome.before
+    if not before.owners.are_records:
+        lost = 0 if outcome.hidden is None else before.people_in(outcome.hidden)
+        made["people"] = {"all": before.people, "lose_a_row": lost}
     if private:
         return made
     prepared, story = outcome.prepared, outcome.story
@@ -246,7 +247,7 @@ def spell_out(spec: dict[str, Any]) -> str:
     """Write a model as people write it.
 
     >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
-    ('KAnonymity(k = 5)', 'Rows(3 values withheld)')
+    ('KAnonymity(k = 5)', 'RowNumbers(3 values withheld)')
     """
     parts = []
     for name, value in spec.items():

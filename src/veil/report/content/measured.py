@@ -22,6 +22,7 @@ from veil.report.content.disclosure import hides_records, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import Worth
 from veil.risk import RiskAnalysis, analyze
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
 from veil.utility.comparison import has_values
@@ -76,22 +77,11 @@ class Findings:
         if outcome.prepared is None and outcome.is_condensed:
             return None  # the combinations of the input were never in memory all at once
         names = [name for name in names if name in outcome.original.column_names]
-        table, prepared, everybody = outcome.original, outcome.prepared, None
-        weights = None if prepared is None else prepared.weights
+        rows, prepared, population = outcome.before, outcome.prepared, None
         if prepared is not None and prepared.subset is not None:
-            rows = np.flatnonzero(prepared.subset)
-            everybody = table.select(names)
-            table, weights = table.take(pa.array(rows)), prepared.weights_of(rows)
-        published = Published(
-            table,
-            names,
-            untouched=True,
-            weights=weights,
-            population=everybody,
-            population_weights=None if prepared is None else prepared.weights,
-            persons=outcome.persons,
-        )
-        people = None if everybody is not None else self._people()
+            population, rows = rows.showing(rows.table.select(names)), rows.take(prepared.subset)
+        published = Published(rows, names, suppressed="none", population=population)
+        people = None if population is not None else self._people()
         return analyze(published, population=people, untouched=True)
 
     @functools.cached_property
@@ -102,13 +92,11 @@ class Findings:
         published = outcome.attacked
         if population is not None and outcome.prepared is not None:
             published = Published(
-                outcome.table,
+                Rows.of(outcome.table, outcome.weights),
                 published.names,
                 marker=outcome.marker,
                 flag=outcome.flag,
-                weights=outcome.weights,
-                population=population,
-                population_weights=outcome.prepared.weights,
+                population=Rows.of(population, outcome.prepared.weights),
             )
         people = None if population is not None else self._people()
         untouched = outcome.plan is None
@@ -171,8 +159,8 @@ class Findings:
         ]
         some = names[:MOST_COLUMNS]
         published = self.outcome.published
-        kept, weights = ~published.suppressed, published.weights
-        counts = None if weights is None else weights[kept]
+        kept = ~published.suppressed
+        counts = published.rows.weights.take(kept).counts
         return {
             "columns": some,
             "left_out": len(names) - len(some),

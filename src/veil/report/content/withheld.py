@@ -19,7 +19,7 @@ from veil.base.references import file_name, relocate
 from veil.base.spell import spell_value
 from veil.hierarchies import Builder, File, Hierarchy, Suppression
 from veil.models.base import PrivacyModel
-from veil.models.subset import Matching, Random, Rows
+from veil.models.subset import Matching, Random, RowNumbers
 from veil.plan.plan import Plan
 from veil.tables import Format
 from veil.tables.text import canonical_text
@@ -106,7 +106,7 @@ def _bare(model: PrivacyModel) -> PrivacyModel:
     """Return a model that can be spelled whatever its research subset is."""
     if model.subset is None or "subset" not in _names(model):
         return model
-    return dataclasses.replace(model, subset=Rows((0,)))  # type: ignore[type-var]
+    return dataclasses.replace(model, subset=RowNumbers((0,)))  # type: ignore[type-var]
 
 
 def _names(model: PrivacyModel) -> list[str]:
@@ -153,8 +153,8 @@ def _spell_subset(subset: Any) -> dict[str, Any]:
     """Say how the rows to release were chosen, but neither which they are nor by what values."""
     if isinstance(subset, Random):
         return {"kind": "Random", "probability": subset.probability}
-    if isinstance(subset, Rows):
-        return {"kind": "Rows", "withheld": {"rows": len(subset.rows)}}
+    if isinstance(subset, RowNumbers):
+        return {"kind": "RowNumbers", "withheld": {"rows": len(subset.rows)}}
     if isinstance(subset, Matching):
         if isinstance(subset.source, str):
             return {"kind": "Matching", "source": subset.source}

@@ -1,1 +1,1 @@
-"""What no privacy model judges, said before anybody signs: `concerns_of` a release, one module for each question."""
+"""Concerns: facts about a release that no privacy model judges, collected by `concerns_of`."""

@@ -1,4 +1,4 @@
-"""All that no model judges about a release, the gravest first, and what somebody has acknowledged of it."""
+"""All concerns about a release, the gravest first, and their acknowledgement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 from veil.errors import ParameterError, Say
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.risk.concerns.concern import KINDS, Concern, Concerns
-from veil.risk.concerns.contents import telling_texts
-from veil.risk.concerns.context import View
-from veil.risk.concerns.leaks import told_by_columns, told_by_order
+from veil.risk.concerns.contents import identifying_texts
+from veil.risk.concerns.context import ReleaseContext
+from veil.risk.concerns.leaks import revealing_columns, revealing_order
 from veil.risk.concerns.linked_tables import about, each_table
-from veil.risk.concerns.unique import unique_beside, unique_columns, unique_together
+from veil.risk.concerns.unique import unique_columns, unique_in_classes, unique_together
 from veil.risk.concerns.unjudged import (
     aggregates_of_two,
     emptied,
@@ -24,73 +24,74 @@ from veil.risk.concerns.unjudged import (
     without_model,
 )
 
-_FOUND: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
-"""Terminal, report and certificate ask for the same."""
+_CACHE: WeakKeyDictionary[Outcome, tuple[Concern, ...]] = WeakKeyDictionary()
+"""Concerns of outcomes: terminal, report and certificate all read them."""
 
 
 def concerns_of(release: object) -> tuple[Concern, ...]:
-    """Return what no model judges about a release: open concerns first, then acknowledged ones, the gravest first in each group."""
+    """Return the concerns about a release: open ones first, each group from the gravest on."""
     outcome = require_outcome(release)
-    if outcome not in _FOUND:
-        _FOUND[outcome] = _look(outcome)
-    found = [
-        dataclasses.replace(each, acknowledged=each.key in outcome.acknowledged) for each in _FOUND[outcome]
+    if outcome not in _CACHE:
+        _CACHE[outcome] = _collect(outcome)
+    concerns = [
+        dataclasses.replace(each, acknowledged=each.key in outcome.acknowledged) for each in _CACHE[outcome]
     ]
-    return Concerns(sorted(found, key=lambda each: each.acknowledged))
+    return Concerns(sorted(concerns, key=lambda each: each.acknowledged))
 
 
-def _look(outcome: Outcome) -> tuple[Concern, ...]:
+def _collect(outcome: Outcome) -> tuple[Concern, ...]:
     if outcome.tables:
-        made = [about(name, found) for name, each in each_table(outcome).items() for found in _found(each)]
+        tables = each_table(outcome)
+        concerns = [about(name, concern) for name in tables for concern in _find(tables[name])]
     else:
-        made = _found(outcome)
-    return tuple(sorted(made, key=lambda each: KINDS.index(each.kind)))
+        concerns = _find(outcome)
+    return tuple(sorted(concerns, key=lambda each: KINDS.index(each.kind)))
 
 
-def _found(outcome: Outcome) -> list[Concern]:
-    view = View(outcome)
-    if not view.records:
+def _find(outcome: Outcome) -> list[Concern]:
+    context = ReleaseContext(outcome)
+    if not context.records:
         return []
-    alone = unique_columns(view)
-    known = {name for each in alone for name in each.columns}
+    alone = list(unique_columns(context))
+    unique = {name for each in alone for name in each.columns}
     return [
-        *telling_texts(view),
+        *identifying_texts(context),
         *alone,
-        *unique_together(view, known),
-        *unique_beside(view, known),
-        *told_by_columns(view),
-        *aggregates_of_two(view),
-        *told_by_order(view),
-        *several_rows(view),
-        *empty_promise(view),
-        *without_model(view),
-        *pseudonyms(view),
-        *not_looked_at(view),
-        *emptied(view),
+        *unique_together(context, unique),
+        *unique_in_classes(context, unique),
+        *revealing_columns(context),
+        *aggregates_of_two(context),
+        *revealing_order(context),
+        *several_rows(context),
+        *empty_promise(context),
+        *without_model(context),
+        *pseudonyms(context),
+        *not_looked_at(context),
+        *emptied(context),
     ]
 
 
 def acknowledged_by(outcome: Outcome) -> list[str]:
-    """Return the concerns that somebody has acknowledged, by their keys."""
+    """Return the keys of acknowledged concerns."""
     return [each.key for each in concerns_of(outcome) if each.acknowledged] if outcome.acknowledged else []
 
 
 def acknowledge(outcome: Outcome, keys: Iterable[str]) -> Outcome:
     """Return the outcome with concerns marked as known and accepted.
 
-    What chance has drawn may lack a concern that the next draw has: of a differentially private release, which cannot be
-    drawn again without cost, an acknowledgement of what is not there is left out.
+    A differentially private release is random and may lack a concern that another draw would have, and it
+    cannot be drawn again without cost: keys of concerns that it lacks are ignored.
     """
-    there = [each.key for each in concerns_of(outcome)]
-    given = list(dict.fromkeys([*outcome.acknowledged, *keys]))
-    for key in given:
+    present = [each.key for each in concerns_of(outcome)]
+    acknowledged = list(dict.fromkeys([*outcome.acknowledged, *keys]))
+    for key in acknowledged:
         may_lack = outcome.statement is not None and key.partition(":")[0] in KINDS
-        if key not in there and not may_lack:
-            known = f"There are: {'; '.join(map(repr, there))}" if there else "There is none"
+        if key not in present and not may_lack:
+            choices = f"There are: {'; '.join(map(repr, present))}" if present else "There is none"
             raise ParameterError(
                 Say("acknowledge"),
-                f" should name concerns about this release, and {key!r} is not one. {known}",
+                f" should name concerns about this release, and {key!r} is not one. {choices}",
             )
-    made = dataclasses.replace(outcome, acknowledged=tuple(key for key in given if key in there))
-    _FOUND[made] = _FOUND[outcome]
-    return made
+    changed = dataclasses.replace(outcome, acknowledged=tuple(key for key in acknowledged if key in present))
+    _CACHE[changed] = _CACHE[outcome]
+    return changed

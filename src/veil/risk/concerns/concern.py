@@ -1,4 +1,4 @@
-"""A concern: something about a release that no model of its plan judges, and the one step that mends it."""
+"""A concern: a fact about a release that no model of its plan judges, and the step that fixes it."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ Kind = Literal[
     "emptied",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""What there may be to say, the gravest first."""
+"""The kinds of concerns, the gravest first."""
 
 
 @dataclass(frozen=True)
 class Concern:
-    """Something that no model of the plan judges.
+    """A fact about a release that no model of the plan judges.
 
-    No value of a cell is in it: names of columns, shares and counts say it all.
+    It contains no value of a cell, only names of columns, shares and counts.
 
     Attributes
     ----------
     kind : str
-        What it is about.
+        The kind of concern.
     columns : tuple of str
-        The columns that it is about; none if it is about the whole table.
+        The columns concerned; none if it is about the whole table.
     statement : str
-        What was found, in one sentence.
+        The finding, in one sentence.
     step : str
-        The one step that fixes it.
+        The step that fixes it.
     acknowledged : bool
-        Whether somebody has said that it is known and accepted.
+        Whether it was acknowledged as known and accepted.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ class Concern:
 
     @property
     def key(self) -> str:
-        """What to say to acknowledge it.
+        """The text that acknowledges it.
 
         >>> Concern("nearly unique", ("weight",), "…", "…").key
         'nearly unique: weight'
@@ -77,29 +77,19 @@ class Concerns(tuple[Concern, ...]):
         return html_table(("", "Found", "How to fix it"), rows) if rows else "<p>No concerns.</p>"
 
 
-def quoted(names: Sequence[str], most: int = 5) -> str:
-    """List names of columns, and say how many more there are.
+def quoted(names: Sequence[str], most: int = 5, *, last: str = "and") -> str:
+    """List names of columns, and the number of further ones; `last` is the word before the last one.
 
-    >>> quoted(["a"]), quoted(["a", "b", "c"]), quoted(["a", "b", "c"], 1)
-    ("'a'", "'a', 'b' and 'c'", "'a' and 2 more")
+    >>> quoted(["a"]), quoted(["a", "b", "c"], last="or"), quoted(["a", "b", "c"], 1)
+    ("'a'", "'a', 'b' or 'c'", "'a' and 2 more")
     """
-    shown = [repr(name) for name in names[:most]]
-    shown += [f"{len(names) - most} more"] if len(names) > most else []
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def either(names: Sequence[str]) -> str:
-    """List names of columns of which one is enough.
-
-    >>> either(["a"]), either(["a", "b", "c"])
-    ("'a'", "'a', 'b' or 'c'")
-    """
-    shown = [repr(name) for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    parts = [repr(name) for name in names[:most]]
+    parts += [f"{len(names) - most} more"] if len(names) > most else []
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def percent(share: float) -> str:
-    """Write a share as a whole percentage. Nothing that is not zero looks like zero, and nothing below one like one.
+    """Write a share as a whole percentage, and 0 % and 100 % only if they are exact.
 
     >>> percent(0.4567), percent(0.001), percent(0.999), percent(1)
     ('46 %', 'less than 1 %', 'more than 99 %', '100 %')

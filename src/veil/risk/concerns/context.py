@@ -1,4 +1,4 @@
-"""A release as those see it who look for what no model judges: what is published as it is, and what is hidden."""
+"""The data that concerns are derived from: unchanged and hidden columns of a release."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
 
 SAMPLE = 10_000
-"""Records that are enough for a first look: a share of them is right to one percent."""
+"""Number of records of a sample: shares in it are accurate to one percent."""
 
 GROUPS = 50_000
-"""Records of whole groups that are enough to tell how many are alone in their part of a group."""
+"""Number of records of whole groups that are enough to estimate the share of unique records."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedColumn:
-    """Cells of the release: the different values, for each row which one it has, and how many records have each."""
+    """Cells of a column: the different values, the code of each row, and the records of each value."""
 
     values: pa.Array
     codes: Codes
@@ -44,17 +44,17 @@ class ReleasedColumn:
         return int(np.count_nonzero(self.counts))
 
 
-class View:
-    """The rows of a release that show something, column by column."""
+class ReleaseContext:
+    """The visible rows of a release, column by column."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
         self.published = outcome.published
-        self.shown: Rows = np.flatnonzero(~self.published.suppressed)
-        self.weights = None if outcome.weights is None else outcome.weights[self.shown]
-        self.records = int(self.shown.size if self.weights is None else self.weights.sum())
+        self.visible_rows: Rows = np.flatnonzero(~self.published.suppressed)
+        self.weights = None if outcome.weights is None else outcome.weights[self.visible_rows]
+        self.records = int(self.visible_rows.size if self.weights is None else self.weights.sum())
         self._columns: dict[str, ReleasedColumn] = {}
-        self._glances: dict[str, ReleasedColumn] = {}
+        self._samples: dict[str, ReleasedColumn] = {}
         self._whole: dict[str, Rows] = {}
         self._beside: dict[tuple[str, str], ReleasedColumn] = {}
         self.changed = {name for method in outcome.methods for name in method.column_names}
@@ -68,19 +68,19 @@ class View:
 
     @property
     def is_private(self) -> bool:
-        """Whether the release is differentially private, so that nothing may be said of it but what it says itself."""
+        """Whether the release is differentially private, so that no statement may depend on its input."""
         return self.outcome.statement is not None
 
     def remedy(self, remove: str, what: str) -> str:
-        """Say how columns can be covered, in words that fit how the release was made: masks know no quasi-identifiers."""
+        """Describe how columns can be covered; masks know no quasi-identifiers."""
         if self.outcome.plan is None:
             return f"{remove}, or mask {what}."
         one = what == "it"
         return f"{remove}, or make {what} {'a quasi-identifier' if one else 'quasi-identifiers'}."
 
     @functools.cached_property
-    def kept(self) -> list[str]:
-        """Columns that are published as they are and that no class is made of."""
+    def unchanged(self) -> list[str]:
+        """Columns that are published unchanged and are no quasi-identifiers."""
         table = self.outcome.table
         return [
             name
@@ -94,98 +94,98 @@ class View:
 
     @property
     def insensitive(self) -> list[str]:
-        """Those of them that others may know."""
-        return [name for name in self.kept if self.outcome.role_of(name) == "insensitive"]
+        """Unchanged columns that are not sensitive."""
+        return [name for name in self.unchanged if self.outcome.role_of(name) == "insensitive"]
 
     @functools.cached_property
     def sample(self) -> Rows:
-        """Records for a first look, in an order that has nothing to do with theirs: positions in `shown`."""
-        chance, rows = np.random.default_rng(0), np.arange(self.shown.size)
+        """A random sample of records in random order, as positions in `visible_rows`."""
+        chance, rows = np.random.default_rng(0), np.arange(self.visible_rows.size)
         if self.weights is not None:
             if self.records > 100 * SAMPLE:  # hardly any record is drawn twice
                 return chance.choice(rows, SAMPLE, p=self.weights / self.records)
             rows = np.repeat(rows, self.weights)
         return chance.choice(rows, min(SAMPLE, rows.size), replace=False)
 
-    def glance(self, name: str) -> ReleasedColumn:
+    def sampled(self, name: str) -> ReleasedColumn:
         """Return a column in the records of the sample."""
-        if name not in self._glances:
-            self._glances[name] = self.cells(name, self.sample)
-        return self._glances[name]
+        if name not in self._samples:
+            self._samples[name] = self.cells(name, self.sample)
+        return self._samples[name]
 
     def column(self, name: str) -> ReleasedColumn:
-        """Return a column in all rows that are shown."""
+        """Return a column in all visible rows."""
         if name not in self._columns:
             if name in self.published.names:
                 values, codes = self.published.encode(name)
             else:
                 values, codes = encode_values(self.outcome.table[name])
-            codes = codes if self.shown.size == codes.size else codes[self.shown]
+            codes = codes if self.visible_rows.size == codes.size else codes[self.visible_rows]
             self._columns[name] = ReleasedColumn(values, codes, count_codes(codes, len(values), self.weights))
         return self._columns[name]
 
     def cells(self, name: str, rows: Rows) -> ReleasedColumn:
-        """Return a column in some of the rows that are shown, each of them one record."""
+        """Return a column in some of the visible rows, each of them one record."""
         if name in self._columns or name in self.published.names:
             column = self.column(name)
             codes = column.codes[rows]
             return ReleasedColumn(column.values, codes, count_codes(codes, len(column.values), None))
-        values, codes = encode_values(self.outcome.table[name].take(pa.array(self.shown[rows])))
+        values, codes = encode_values(self.outcome.table[name].take(pa.array(self.visible_rows[rows])))
         return ReleasedColumn(values, codes, count_codes(codes, len(values), None))
 
     def alone(self, name: str) -> int:
-        """Return how many records have a value of a column of their own."""
+        """Count the records with a unique value of a column."""
         numbers = None if self.weights is not None or name in self._columns else self._numbers(name)
         if numbers is None:
             return self.column(name).alone
-        missing = self.shown.size - numbers.size
+        missing = self.visible_rows.size - numbers.size
         return count_alone(numbers) + (missing == 1)
 
     def whole_values(self, name: str) -> Rows:
-        """Return all records of some values of a column, picked by chance; all records if these are few."""
+        """Return all records of randomly chosen values of a column; all records if these are few."""
         if name not in self._whole:
             self._whole[name] = self._records_of_some_values(name)
         return self._whole[name]
 
     def beside(self, first: str, name: str) -> ReleasedColumn:
-        """Return a column in all records of some values of another one."""
+        """Return a column in the records of `whole_values` of another one."""
         if (first, name) not in self._beside:
             self._beside[first, name] = self.cells(name, self.whole_values(first))
         return self._beside[first, name]
 
     def _records_of_some_values(self, name: str) -> Rows:
-        numbers = None if self.shown.size <= GROUPS or name in self._columns else self._numbers(name)
-        if numbers is not None and numbers.size == self.shown.size:
-            # The quick way: which values are picked follows from their bits, mixed by Fibonacci hashing.
+        numbers = None if self.visible_rows.size <= GROUPS or name in self._columns else self._numbers(name)
+        if numbers is not None and numbers.size == self.visible_rows.size:
+            # The fast way: choose values by a hash of their bits (Fibonacci hashing).
             bits = (numbers + 0).astype(np.float64).view(np.uint64)
             mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-            rows = np.flatnonzero(mixed < np.uint64(2**64 // self.shown.size * GROUPS))
+            rows = np.flatnonzero(mixed < np.uint64(2**64 // self.visible_rows.size * GROUPS))
             if GROUPS // 2 <= rows.size <= 2 * GROUPS:
                 return rows
         column = self.column(name)
         return whole_groups(column.codes, column.counts)
 
     def _numbers(self, name: str) -> NDArray[Any] | None:
-        """Return the numbers and dates of a column that are there, in rows that are shown; None if it holds others."""
+        """Return the numbers or dates of a column in visible rows, without gaps; None for other types."""
         column = self.outcome.table[name]
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_date32(kind)):
             return None
-        column = column if self.shown.size == len(column) else column.take(pa.array(self.shown))
+        column = column if self.visible_rows.size == len(column) else column.take(pa.array(self.visible_rows))
         column = column.cast(pa.int32()) if pa.types.is_date32(kind) else column
         numbers: NDArray[Any] = column.drop_null().to_numpy()
         return numbers
 
-    # --- what it was made from --------------------------------------------------------------------
+    # --- the input ------------------------------------------------------------------------------------
 
     @property
     def has_input(self) -> bool:
-        """Whether the input is here, row by row, and may be looked at."""
-        held = isinstance(self.outcome.source, EngineRows) and self.outcome.prepared is None
-        return not (self.is_private or held)
+        """Whether the input is in memory, row by row, and may be read."""
+        in_engine = isinstance(self.outcome.source, EngineRows) and self.outcome.prepared is None
+        return not (self.is_private or in_engine)
 
     def original(self, name: str, rows: Rows) -> pa.ChunkedArray:
-        """Return what a column of the input has in some rows of the release, given by their position there."""
+        """Return the cells of an input column in some rows of the release."""
         origins = rows if self.outcome.rows is None else self.outcome.rows[rows]
         return self.outcome.original[name].take(pa.array(origins))
 
@@ -204,7 +204,7 @@ def count_alone(keys: NDArray[Any], weights: NDArray[np.int64] | None = None) ->
 
 
 def whole_groups(groups: Codes, sizes: NDArray[np.int64], most: int = GROUPS) -> Rows:
-    """Return all rows of groups picked by chance, about as many as asked for, in random order; all rows if these are few.
+    """Return all rows of random groups, about `most` in number, in random order; all rows if these are few.
 
     >>> whole_groups(np.array([0, 1, 0, 1], np.int32), np.array([2, 2]), most=1).size
     2
@@ -213,12 +213,12 @@ def whole_groups(groups: Codes, sizes: NDArray[np.int64], most: int = GROUPS) ->
     if groups.size <= most:
         return chance.permutation(groups.size)
     order = chance.permutation(sizes.size)
-    wanted = np.zeros(sizes.size, np.bool_)
-    wanted[order[: 1 + np.searchsorted(np.cumsum(sizes[order]), most)]] = True
-    return chance.permutation(np.flatnonzero(wanted[groups]))
+    selected_mask = np.zeros(sizes.size, np.bool_)
+    selected_mask[order[: 1 + np.searchsorted(np.cumsum(sizes[order]), most)]] = True
+    return chance.permutation(np.flatnonzero(selected_mask[groups]))
 
 
 def can_be_compared(kind: pa.DataType) -> bool:
-    """Whether values of a type can be told apart."""
+    """Whether values of a type can be compared."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return not pa.types.is_nested(kind.value_type if is_list(kind) else kind)

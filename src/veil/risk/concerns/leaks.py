@@ -1,14 +1,15 @@
-"""What a kept column, or the order of the rows, tells of what the release hides.
+"""Hidden values that unchanged columns, or the order of the rows, reveal.
 
-The measure is one and the same: take two records that an attacker can see to belong together, because they agree in a
-kept column, lie next to each other in it, or stand next to each other in the file. How much less do their hidden values
-differ than those of any two records that look alike in the release? If they differ not at all, everything is told, if
-they differ as much as any, nothing. A city tells its ZIP code, a birth date tells the age, a file sorted by admission tells
-the day of it. Values that have an order differ by ranks, or are the same or not, whichever tells more.
+The measure compares pairs of records that an attacker can see to be related, because they agree in an
+unchanged column, are adjacent in it, or are adjacent in the file: how much less do their hidden values differ
+than those of any two records that look alike in the release? No difference reveals everything, the usual
+difference nothing. A city reveals its ZIP code, a birth date the age, a file sorted by admission its day.
+Ordered values differ by their ranks, or by whether they are equal, whichever reveals more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,45 +17,45 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.risk.concerns.concern import Concern, percent
-from veil.risk.concerns.context import SAMPLE, Codes, Rows, View, can_be_compared, whole_groups
+from veil.risk.concerns.context import SAMPLE, Codes, ReleaseContext, Rows, can_be_compared, whole_groups
 from veil.tables.columns import encode_values, is_quantity, is_text, ranks
 
-TELLS = 0.5
-"""Share of what is hidden from which on a column tells it: more is told than stays hidden."""
+REVEALS = 0.5
+"""Share of hidden information from which on it counts as revealed: more than stays hidden."""
 
 _LEAST_PAIRS = 20
-"""Pairs of records that are needed to say anything, and among those that look alike, pairs that differ."""
+"""Minimum number of related pairs of records, and of pairs that look alike but differ."""
 
 _LEAST_SHARE = 0.05
-"""Share of the records that such pairs must be found for."""
+"""Minimum number of related pairs, as a share of the records."""
 
 _NOT_BY_CHANCE = 8
-"""Rows that chance leaves in their order once in 40,320 times."""
+"""Number of rows that a random order leaves sorted once in 40,320 times."""
 
 _FEW_VALUES = SAMPLE // 10
-"""Different values of which a sample has several records each."""
+"""Number of different values of which a sample has several records each."""
 
 Pairs = tuple[Rows, Rows]
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenDifferences:
-    """Hidden values as numbers, and how much those of any two records differ that look alike, by what these look like."""
+    """Hidden values as numbers, and the usual difference of two records that look alike, by their look."""
 
     numbers: NDArray[np.integer]
     by_rank: bool
     usual: NDArray[np.float64]
 
     def distance(self, left: Rows, right: Rows) -> NDArray[np.float64]:
-        """Return how much the values of pairs of records differ."""
+        """Return the differences of the values of pairs of records."""
         return _distance(self.numbers, self.by_rank, left, right)
 
 
 @dataclass(frozen=True, eq=False)
 class HiddenColumn:
-    """A column of the input that the release does not show as it was.
+    """A column of the input that the release does not show unchanged.
 
-    `same` numbers what the release shows of it; records with the same number look alike.
+    `same` are the codes of its published cells; records with the same code look alike.
     """
 
     name: str
@@ -62,78 +63,78 @@ class HiddenColumn:
     measures: tuple[HiddenDifferences, ...]
 
 
-def told_by_columns(view: View) -> list[Concern]:
-    """Find columns that are published as they are and tell others, which are not."""
-    if not view.has_input:
-        return []
-    sample, role_of = view.sample, view.outcome.role_of
-    hidden = _hidden_columns(view, view.shown[sample], sample)
-    made = []
-    for name in view.kept:
+def revealing_columns(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns that are published unchanged and reveal others that are not."""
+    if not context.has_input:
+        return
+    sample, role_of = context.sample, context.outcome.role_of
+    hidden = _hidden_columns(context, context.visible_rows[sample], sample)
+    for name in context.unchanged:
         rows, columns = sample, hidden
-        if view.glance(name).different < 2:
+        if context.sampled(name).different < 2:
             continue
-        if _has_small_groups(view, name):
-            column = view.column(name)
+        if _has_small_groups(context, name):
+            column = context.column(name)
             rows = whole_groups(column.codes, column.counts, SAMPLE)
-            columns = _hidden_columns(view, view.shown[rows], rows)
-        pairs = _neighbours_in(view, name, rows)
-        # Of two sensitive columns, an attacker knows neither.
-        told = {
+            columns = _hidden_columns(context, context.visible_rows[rows], rows)
+        pairs = _neighbours_in(context, name, rows)
+        # An attacker knows neither of two sensitive columns.
+        shares = {
             each.name: share
             for each in columns
             if each.name != name and not "sensitive" == role_of(each.name) == role_of(name)
-            if (share := share_told(each, pairs)) >= TELLS
+            if (share := share_revealed(each, pairs)) >= REVEALS
         }
-        if told:
-            made.append(_concern_about_column(view, name, told))
-    return made
+        if shares:
+            yield _concern_about_column(context, name, shares)
 
 
-def _has_small_groups(view: View, name: str) -> bool:
-    """Whether too few records of a sample agree in a column, although records of the table do."""
-    if view.shown.size <= SAMPLE or view.weights is not None or is_quantity(view.outcome.table[name].type):
+def _has_small_groups(context: ReleaseContext, name: str) -> bool:
+    """Whether too few records of a sample agree in a column, although records of the table may."""
+    if (
+        context.visible_rows.size <= SAMPLE
+        or context.weights is not None
+        or is_quantity(context.outcome.table[name].type)
+    ):
         return False
-    return view.glance(name).different > _FEW_VALUES
+    return context.sampled(name).different > _FEW_VALUES
 
 
-def _concern_about_column(view: View, name: str, told: dict[str, float]) -> Concern:
-    names = sorted(told, key=lambda each: -told[each])
-    listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
+def _concern_about_column(context: ReleaseContext, name: str, shares: dict[str, float]) -> Concern:
+    names = sorted(shares, key=lambda each: -shares[each])
+    leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return Concern(
         "reveals another column",
         (name, *names),
-        f"{name!r} is published unchanged and reveals what is hidden in {listed}{more}.",
-        view.remedy(f"Remove {name!r}", "it"),
+        f"{name!r} is published unchanged and reveals what is hidden in {leading}{more}.",
+        context.remedy(f"Remove {name!r}", "it"),
     )
 
 
-def told_by_order(view: View) -> list[Concern]:
-    """Say that the rows stand in the order of the input, and what that tells."""
-    outcome = view.outcome
-    if not keeps_order(view) or outcome.table.num_rows < 2:
-        return []
-    told = _told_by_order(view) if view.has_input and view.weights is None else {}
-    names = tuple(sorted(told, key=lambda each: -told[each]))
+def revealing_order(context: ReleaseContext) -> Iterator[Concern]:
+    """Find that the rows are in the order of the input, and the columns that this reveals."""
+    outcome = context.outcome
+    if not keeps_order(context) or outcome.table.num_rows < 2:
+        return
+    shares = _shares_revealed_by_order(context) if context.has_input and context.weights is None else {}
+    names = tuple(sorted(shares, key=lambda each: -shares[each]))
     if names:
-        listed = ", ".join(f"{each!r} ({percent(told[each])})" for each in names[:5])
-        what = f", which reveals what is hidden in {listed}"
+        leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])
+        what = f", which reveals what is hidden in {leading}"
     else:
         what = ": anyone with a list in the same order can match the two row by row"
-    return [
-        Concern(
-            "row order",
-            names,
-            f"The rows are in the order of the input{what}.",
-            'Use a random order, which is the default: order="random".',
-        )
-    ]
+    yield Concern(
+        "row order",
+        names,
+        f"The rows are in the order of the input{what}.",
+        'Use a random order, which is the default: order="random".',
+    )
 
 
-def keeps_order(view: View) -> bool:
-    """Whether the rows of the release stand in the order of the input, and not by chance."""
-    outcome = view.outcome
+def keeps_order(context: ReleaseContext) -> bool:
+    """Whether the rows of the release are in the order of the input, and not by chance."""
+    outcome = context.outcome
     if outcome.plan is not None:
         return outcome.plan.order == "input"
     if outcome.is_condensed:
@@ -143,65 +144,65 @@ def keeps_order(view: View) -> bool:
     )
 
 
-def _told_by_order(view: View) -> dict[str, float]:
-    """Return the columns that the order of the rows tells, and how much, in rows that are shown and in suppressed ones."""
-    shown, suppressed = view.shown, np.flatnonzero(view.published.suppressed)
-    at = _some(np.arange(shown.size - 1))
+def _shares_revealed_by_order(context: ReleaseContext) -> dict[str, float]:
+    """Return the columns that the row order reveals, in visible or suppressed rows, and the shares."""
+    visible_rows, suppressed = context.visible_rows, np.flatnonzero(context.published.suppressed)
+    at = _some(np.arange(visible_rows.size - 1))
     both = np.concatenate([at, at + 1])
-    found = [(_hidden_columns(view, shown[both], both, by_order=True), at.size)]
+    parts = [(_hidden_columns(context, visible_rows[both], both, by_order=True), at.size)]
     at = _some(suppressed)
     beside = np.where(at > 0, at - 1, at + 1)
-    found.append((_hidden_columns(view, np.concatenate([at, beside]), None, by_order=True), at.size))
-    told: dict[str, float] = {}
-    for columns, size in found:
+    parts.append((_hidden_columns(context, np.concatenate([at, beside]), None, by_order=True), at.size))
+    shares: dict[str, float] = {}
+    for columns, size in parts:
         pairs = np.arange(size), np.arange(size, 2 * size)
         for each in columns:
-            if (share := share_told(each, pairs)) >= TELLS:
-                told[each.name] = max(share, told.get(each.name, 0.0))
-    return told
+            if (share := share_revealed(each, pairs)) >= REVEALS:
+                shares[each.name] = max(share, shares.get(each.name, 0.0))
+    return shares
 
 
 def _some(rows: Rows) -> Rows:
-    """Return rows enough to look at, each with its neighbour, from everywhere."""
+    """Return a random sample of rows that, with a neighbour of each, has the size of a sample."""
     most = SAMPLE // 2
     return rows if rows.size <= most else np.random.default_rng(0).choice(rows, most, replace=False)
 
 
 def _hidden_columns(
-    view: View, rows: Rows, shown: Rows | None, *, by_order: bool = False
+    context: ReleaseContext, rows: Rows, positions: Rows | None, *, by_order: bool = False
 ) -> list[HiddenColumn]:
-    """Return what is hidden in some rows of the release: from everybody, or `by_order` from whoever sees the whole row.
+    """Return the columns that are hidden in some rows of the release; with `by_order`, given the whole row.
 
-    `shown` are their positions among the rows that show something, None if they show nothing.
+    `positions` are those of the rows among the visible ones; None if the rows are suppressed.
     """
-    outcome = view.outcome
+    outcome = context.outcome
     nothing = np.zeros(rows.size, np.int32)
-    made = []
+    columns = []
     for name in outcome.original.column_names:
         role, same = outcome.role_of(name), nothing
-        if name in view.pseudonyms or (name in view.kept and by_order and shown is not None):
+        if name in context.pseudonyms or (name in context.unchanged and by_order and positions is not None):
             continue
-        if name in view.kept and role != "sensitive" and shown is not None:
+        if name in context.unchanged and role != "sensitive" and positions is not None:
             continue
         if name not in outcome.table.column_names:
             if role == "dropped" and outcome.plan is not None and not by_order:
-                continue  # nobody minds it
-        elif outcome.plan is None and name not in view.changed:
+                continue  # not protected by the plan
+        elif outcome.plan is None and name not in context.changed:
             continue
-        elif outcome.plan is not None and role == "quasi-identifying" and shown is not None:
-            same = view.cells(name, shown).codes
-        column = view.original(name, rows)
+        elif outcome.plan is not None and role == "quasi-identifying" and positions is not None:
+            same = context.cells(name, positions).codes
+        column = context.original(name, rows)
         if not can_be_compared(column.type):
             continue
         has_order = is_quantity(column.type) or (by_order and is_text(column.type))
         places = _ranks(ranks(column)[0]) if has_order else None
-        made.append(hide(name, encode_values(column)[1], places, same))
-    return made
+        columns.append(hide(name, encode_values(column)[1], places, same))
+    return columns
 
 
 def hide(name: str, values: Codes, places: NDArray[np.int64] | None, same: Codes) -> HiddenColumn:
-    """Measure how much hidden values of records differ that look alike; `places` are those that have an order."""
-    mixed = np.random.default_rng(0).permutation(same.size)  # neighbours in the file are not any two records
+    """Measure how much hidden values of records that look alike differ; `places` are ranks, if ordered."""
+    mixed = np.random.default_rng(0).permutation(same.size)  # neighbours in the file may be related
     order = mixed[np.argsort(same[mixed], kind="stable")]
     left, right = neighbours(order, same, nearby=False)
     groups, measures = same[left], []
@@ -217,8 +218,8 @@ def hide(name: str, values: Codes, places: NDArray[np.int64] | None, same: Codes
     return HiddenColumn(name, same, tuple(measures))
 
 
-def share_told(hidden: HiddenColumn, pairs: Pairs) -> float:
-    """Return which share of what is hidden pairs of records tell: how much less these differ than any that look alike."""
+def share_revealed(hidden: HiddenColumn, pairs: Pairs) -> float:
+    """Return by which share related pairs of records differ less than any two that look alike."""
     left, right = pairs
     alike = hidden.same[left] == hidden.same[right]
     left, right = left[alike], right[alike]
@@ -234,12 +235,12 @@ def share_told(hidden: HiddenColumn, pairs: Pairs) -> float:
 
 def _distance(numbers: NDArray[np.integer], by_rank: bool, left: Rows, right: Rows) -> NDArray[np.float64]:
     differ = np.abs(numbers[left] - numbers[right]) if by_rank else numbers[left] != numbers[right]
-    made: NDArray[np.float64] = differ.astype(np.float64)
-    return made
+    distance: NDArray[np.float64] = differ.astype(np.float64)
+    return distance
 
 
 def neighbours(order: Rows, groups: Codes, nearby: bool) -> Pairs:
-    """Return rows that follow each other in an order: all of them, or those of the same group.
+    """Return pairs of rows that are adjacent in an order: with `nearby` all, else those of the same group.
 
     >>> [each.tolist() for each in neighbours(np.array([0, 2, 1]), np.array([5, 7, 5], np.int32), False)]
     [[0], [2]]
@@ -251,16 +252,16 @@ def neighbours(order: Rows, groups: Codes, nearby: bool) -> Pairs:
     return left[agree], right[agree]
 
 
-def _neighbours_in(view: View, name: str, rows: Rows) -> Pairs:
-    """Return records that agree in a column; of numbers and dates, also those that come next."""
-    column = view.outcome.table[name]
-    codes = view.cells(name, rows).codes
+def _neighbours_in(context: ReleaseContext, name: str, rows: Rows) -> Pairs:
+    """Return pairs of records that agree in a column or, for numbers and dates, are adjacent in it."""
+    column = context.outcome.table[name]
+    codes = context.cells(name, rows).codes
     if not is_quantity(column.type):
         return neighbours(np.argsort(codes, kind="stable"), codes, nearby=False)
-    places = ranks(column.take(pa.array(view.shown[rows])))[0]
+    places = ranks(column.take(pa.array(context.visible_rows[rows])))[0]
     return neighbours(np.argsort(places, kind="stable"), codes, nearby=True)
 
 
 def _ranks(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many of all values are smaller, so that values which nobody has make no distance."""
+    """Return the number of smaller values, so that gaps between values make no distance."""
     return np.searchsorted(np.sort(places), places).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Several tables, each seen by itself: what no model judges of it."""
+"""Linked tables as single outcomes, whose concerns are collected one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from veil.tables.source import Source
 
 
 def each_table(outcome: Outcome) -> dict[str, Outcome]:
-    """Return each of several tables as an outcome of its own, with the part of the plan that speaks of it."""
+    """Return each of several tables as an outcome of its own, with its part of the plan."""
     stacked = outcome.source
     assert isinstance(stacked, Stacked)
     assert outcome.hidden is not None
@@ -31,12 +31,12 @@ def each_table(outcome: Outcome) -> dict[str, Outcome]:
     }
 
 
-def _alone(stacked: Stacked, name: str, made: TableOut, hidden: NDArray[np.bool_]) -> Outcome:
-    # From which table a row is, is known of all of them; so every table has something that is.
-    before = made.source.table.append_column(stacked.label, _constant(name, made.source.table.num_rows))
-    after = made.table.append_column(stacked.label, _constant(name, made.table.num_rows))
-    plan = _part_of_plan(stacked, made.source.table.column_names)
-    return Outcome(Source(before, "pyarrow"), plan, after, rows=made.rows, hidden=hidden)
+def _alone(stacked: Stacked, name: str, output: TableOut, hidden: NDArray[np.bool_]) -> Outcome:
+    # The table of a row is public, so every table has a quasi-identifier: its name.
+    before = output.source.table.append_column(stacked.label, _constant(name, output.source.table.num_rows))
+    after = output.table.append_column(stacked.label, _constant(name, output.table.num_rows))
+    plan = _part_of_plan(stacked, output.source.table.column_names)
+    return Outcome(Source(before, "pyarrow"), plan, after, rows=output.rows, hidden=hidden)
 
 
 def _constant(text: str, number: int) -> pa.Array:
@@ -46,8 +46,8 @@ def _constant(text: str, number: int) -> pa.Array:
 def _part_of_plan(stacked: Stacked, columns: list[str]) -> Plan:
     plan = stacked.asked
 
-    def here(named: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: each for name, each in named.items() if name in columns}
+    def here(options: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in options.items() if name in columns}
 
     models = tuple(model for model in plan.models if set(model.attribute_names) <= set(columns))
     return dataclasses.replace(
@@ -63,6 +63,6 @@ def _part_of_plan(stacked: Stacked, columns: list[str]) -> Plan:
 
 
 def about(table: str, concern: Concern) -> Concern:
-    """Say of a concern which table it is about."""
+    """Return a concern with the name of its table."""
     columns = tuple(f"{table}.{name}" for name in concern.columns) or (table,)
     return dataclasses.replace(concern, columns=columns, statement=f"Table {table!r}: {concern.statement}")

@@ -1,128 +1,120 @@
-"""Columns that are published as they are and single people out: alone, two or three together, or beside the others.
+"""Unchanged columns that single people out: alone, two or three together, or with the quasi-identifiers.
 
-A class of five is one in which an attacker knows the quasi-identifiers and nothing else. Whoever also knows a kept column
-that few others share, such as a survey weight, an amount to the cent or a day and hour, picks one of the five.
+A class of five protects against an attacker who knows the quasi-identifiers only. One who also knows a nearly
+unique column, such as a survey weight, an amount to the cent or a day and hour, picks one of the five.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.risk.concerns.concern import Concern, either, percent, quoted
-from veil.risk.concerns.context import ReleasedColumn, View, count_alone, whole_groups
+from veil.risk.concerns.concern import Concern, percent, quoted
+from veil.risk.concerns.context import ReleaseContext, ReleasedColumn, count_alone, whole_groups
 from veil.tables.columns import number_rows
 
 NEARLY_UNIQUE = 0.05
-"""Share of records with a combination of values of their own from which on a set of columns singles people out.
+"""Share of records with a unique combination of values from which on a set of columns singles people out.
 
-A threshold of our own: columns of categories stay far below it (those of adult under 0.1 %), keys, survey weights and
-amounts lie far above.
+The threshold is Veil's own: categorical columns are far below it (those of adult under 0.1 %), keys, survey
+weights and amounts far above.
 """
 
 _MOST_COLUMNS = 6
-"""Columns that are put together by twos and threes: those with the most different values."""
+"""Number of columns that are combined in pairs and triples: those with the most different values."""
 
-# A record that is alone among all is alone among some. So where few records of a sample are alone, few are among all, and
-# nothing else needs counting.
+# A record that is unique in the table is unique in a sample: with few in the sample, few of the table are.
 _IN_A_SAMPLE = NEARLY_UNIQUE / 2
 
 
-def unique_columns(view: View) -> list[Concern]:
-    """Find columns of which many records have a value of their own."""
-    made = []
-    for name in view.kept:
-        if view.weights is None and view.glance(name).alone < _IN_A_SAMPLE * view.sample.size:
+def unique_columns(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns in which many records have a unique value."""
+    for name in context.unchanged:
+        if context.weights is None and context.sampled(name).alone < _IN_A_SAMPLE * context.sample.size:
             continue
-        share = view.alone(name) / view.records
+        share = context.alone(name) / context.records
         if share >= NEARLY_UNIQUE:
-            made.append(
-                Concern(
-                    "nearly unique",
-                    (name,),
-                    f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
-                    "covers it.",
-                    view.remedy(f"Remove {name!r}", "it"),
-                )
+            yield Concern(
+                "nearly unique",
+                (name,),
+                f"{percent(share)} of the records have a value of {name!r} that no other record has, and no model "
+                "covers it.",
+                context.remedy(f"Remove {name!r}", "it"),
             )
-    return made
 
 
-def unique_together(view: View, known: set[str]) -> list[Concern]:
-    """Find two or three columns, none of them `known` to be unique, of which many records have values of their own.
+def unique_together(context: ReleaseContext, unique: set[str]) -> Iterator[Concern]:
+    """Find pairs and triples of columns, without `unique`, in which many records are unique.
 
-    Of sets that have a column in common the worst is named, as the others may be gone when it is mended.
+    Of sets with a column in common only the worst is returned, as fixing it may fix the others.
     """
-    names = [name for name in view.kept if name not in known and view.glance(name).different > 1]
-    names = sorted(names, key=lambda name: -view.glance(name).different)[:_MOST_COLUMNS]
-    made, free = [], names
+    names = [name for name in context.unchanged if name not in unique and context.sampled(name).different > 1]
+    names = sorted(names, key=lambda name: -context.sampled(name).different)[:_MOST_COLUMNS]
+    free = names
     for size in (2, 3):
-        shares = {each: share_together(view, each) for each in combinations(free, size)}
+        shares = {each: share_together(context, each) for each in combinations(free, size)}
         for each in sorted(shares, key=lambda each: -shares[each]):
             if shares[each] < NEARLY_UNIQUE or not set(each) <= set(free):
                 continue
             free = [name for name in free if name not in each]
-            made.append(
-                Concern(
-                    "nearly unique",
-                    each,
-                    f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
-                    "has, and no model covers them.",
-                    view.remedy(f"Remove {either(each)}", "both" if len(each) == 2 else "all of them"),
-                )
+            yield Concern(
+                "nearly unique",
+                each,
+                f"{percent(shares[each])} of the records have a combination of {quoted(each)} that no other record "
+                "has, and no model covers them.",
+                context.remedy(
+                    f"Remove {quoted(each, last='or')}", "both" if len(each) == 2 else "all of them"
+                ),
             )
-    return made
 
 
-def share_together(view: View, names: Sequence[str]) -> float:
-    """Return the share of records that have a combination of values of their own, or 0 where it is small.
+def share_together(context: ReleaseContext, names: Sequence[str]) -> float:
+    """Return the share of records with a unique combination of values, or 0 if it is small.
 
-    Whether a record is alone is a matter of those with the same value in the first column: of large tables, all records of
-    some of its values are looked at.
+    A record is unique among those with the same value in the first column: in large tables, all records of
+    some of its values are examined.
     """
-    if view.weights is not None:
-        columns = [view.column(name) for name in names]
-        return count_alone(combined(columns), view.weights) / view.records
-    if count_alone(combined([view.glance(name) for name in names])) < _IN_A_SAMPLE * view.sample.size:
+    if context.weights is not None:
+        columns = [context.column(name) for name in names]
+        return count_alone(combined(columns), context.weights) / context.records
+    if count_alone(combined([context.sampled(name) for name in names])) < _IN_A_SAMPLE * context.sample.size:
         return 0.0
-    rows = view.whole_values(names[0])
-    return count_alone(combined([view.beside(names[0], name) for name in names])) / rows.size
+    rows = context.whole_values(names[0])
+    return count_alone(combined([context.beside(names[0], name) for name in names])) / rows.size
 
 
-def unique_beside(view: View, known: set[str]) -> list[Concern]:
-    """Find columns, none of them `known` to be unique, by which many records can be told from others of their class.
+def unique_in_classes(context: ReleaseContext, unique: set[str]) -> Iterator[Concern]:
+    """Find columns, without `unique`, in which many records are unique in their class.
 
-    Of large tables, all records of some classes are looked at.
+    In large tables, all records of some classes are examined.
     """
-    if not view.published.names or view.weights is not None:
-        return []
-    classes, sizes = view.published.classes, view.published.sizes
+    if not context.published.names or context.weights is not None:
+        return
+    classes, sizes = context.published.classes, context.published.sizes
     rows = whole_groups(classes, sizes)
     before = ReleasedColumn(pa.nulls(sizes.size), classes[rows], sizes)
     alone = count_alone(combined([before]))
     shares = {
-        name: (count_alone(combined([before, view.cells(name, rows)])) - alone) / rows.size
-        for name in view.insensitive
-        if name not in known
+        name: (count_alone(combined([before, context.cells(name, rows)])) - alone) / rows.size
+        for name in context.insensitive
+        if name not in unique
     }
     names = [name for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] >= NEARLY_UNIQUE]
     if not names:
-        return []
+        return
     for_one = f" (for {names[0]!r})" if len(names) > 1 else ""
     any_of = "one of " if len(names) > 1 else ""
-    return [
-        Concern(
-            "unique with quasi-identifiers",
-            tuple(names),
-            f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
-            f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
-            f"{view.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
-        )
-    ]
+    yield Concern(
+        "unique with quasi-identifiers",
+        tuple(names),
+        f"Anyone who knows {any_of}{quoted(names)} in addition to the published quasi-identifiers can single out up to "
+        f"{percent(shares[names[0]])} of the records{for_one}, however large their classes are.",
+        f"{context.remedy(f'Remove {names[0]!r}', 'it').rstrip('.')}, unless nobody else can know it.",
+    )
 
 
 def combined(columns: Sequence[ReleasedColumn]) -> NDArray[np.int64]:

@@ -1,6 +1,8 @@
-"""What a plan leaves open: columns without a model, unseen or emptied ones, pseudonyms, people with several rows."""
+"""Gaps of a plan: columns without a model, unread or emptied ones, pseudonyms, people with several rows."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -8,199 +10,188 @@ from veil.base.wording import plural
 from veil.errors import Say
 from veil.models import KAnonymity
 from veil.risk.concerns.concern import Concern, percent, quoted
-from veil.risk.concerns.context import View, can_be_compared, count_alone
+from veil.risk.concerns.context import ReleaseContext, can_be_compared, count_alone
 from veil.risk.identify.detection import match_name
 from veil.risk.identify.vocabulary import COLUMN_NAMES
 from veil.tables.columns import encode_values, number_rows
 
 _PERSONS = ("identifier", "name", "social security", "health plan", "account", "email", "phone")
-"""Columns that stand for a person, by what they are called."""
+"""Categories of columns that identify a person, by their name."""
 
 _LIKENESS = 0.5
-"""How much of the name of such a column has to say so: "patient id", and not "occupation id"."""
+"""Minimum share of a column's name that matches: "patient id" does, "occupation id" does not."""
 
 _MOST_ROWS = 100
-"""Rows for each value above which a value stands for something else than a person."""
+"""Mean number of rows a value above which a value is no person."""
 
 _REPEATED = 0.2
-"""Share of records that share such a value with another from which on people have several rows; namesakes are fewer."""
+"""Share of records with a repeated value from which on people have several rows; namesakes are fewer."""
 
 
-def without_model(view: View) -> list[Concern]:
-    """Find sensitive columns of which no model of the plan speaks."""
-    plan = view.outcome.plan
-    if plan is None or view.is_private:
-        return []
-    judged = {name for model in plan.models for name in model.attribute_names}
-    names = tuple(name for name in plan.sensitive if name not in judged)
+def without_model(context: ReleaseContext) -> Iterator[Concern]:
+    """Find sensitive columns without a model in the plan."""
+    plan = context.outcome.plan
+    if plan is None or context.is_private:
+        return
+    covered = {name for model in plan.models for name in model.attribute_names}
+    names = tuple(name for name in plan.sensitive if name not in covered)
     if not names:
-        return []
+        return
     models = f"DistinctLDiversity({names[0]!r}, 2)"
-    return [
-        Concern(
-            "no model",
-            names,
-            f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
-            "records of a class may have the same value, and anyone who finds the class learns it.",
-            f"Add a model for {quoted(names)}, such as {models}.",
-        )
-    ]
+    yield Concern(
+        "no model",
+        names,
+        f"{_are(names, 'sensitive')}, but no model of the plan covers {'it' if len(names) == 1 else 'them'}: all "
+        "records of a class may have the same value, and anyone who finds the class learns it.",
+        f"Add a model for {quoted(names)}, such as {models}.",
+    )
 
 
-def empty_promise(view: View) -> list[Concern]:
-    """Find a plan whose only promise is one that every table keeps."""
-    plan = view.outcome.plan
+def empty_promise(context: ReleaseContext) -> Iterator[Concern]:
+    """Find a plan whose promise every table keeps."""
+    plan = context.outcome.plan
     if plan is None or not all(isinstance(model, KAnonymity) and model.k == 1 for model in plan.models):
-        return []
-    return [
-        Concern(
-            "no model",
-            (),
-            "KAnonymity(k=1) holds for every table: nobody is protected by it.",
-            "Ask for more, such as KAnonymity(k=5).",
-        )
-    ]
+        return
+    yield Concern(
+        "no model",
+        (),
+        "KAnonymity(k=1) holds for every table: nobody is protected by it.",
+        "Ask for more, such as KAnonymity(k=5).",
+    )
 
 
-def not_looked_at(view: View) -> list[Concern]:
-    """Find columns of structures, and those that an engine writes as they are, of which Veil has seen the names only."""
-    outcome = view.outcome
+def not_looked_at(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns of structures, and unchanged columns of an engine, whose values Veil has not read."""
+    outcome = context.outcome
     if not outcome.is_condensed:
-        return _structures(view)
+        yield from _structures(context)
+        return
     masked = () if outcome.plan is None else outcome.plan.identifying
     names = tuple(
         name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
     )
     if not names:
-        return []
+        return
     them = "it" if len(names) == 1 else "them"
-    return [
-        Concern(
-            "not looked at",
-            names,
-            f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
-            f"about {them}.",
-            "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
-        )
-    ]
+    yield Concern(
+        "not looked at",
+        names,
+        f"{_are(names, 'published by the engine as stored')}: Veil has read no value of {them}, so nothing here is "
+        f"about {them}.",
+        "Remove what nobody needs, and examine the rest with `veil risk` before you release it.",
+    )
 
 
-def _structures(view: View) -> list[Concern]:
-    """Find columns that are kept and whose values have parts, none of which is examined."""
-    table, kept = view.outcome.table, ("sensitive", "insensitive")
+def _structures(context: ReleaseContext) -> Iterator[Concern]:
+    """Find published columns of structures or maps, whose fields are not examined."""
+    table, roles = context.outcome.table, ("sensitive", "insensitive")
     nested = [name for name in table.column_names if not can_be_compared(table[name].type)]
-    names = tuple(name for name in nested if view.outcome.role_of(name) in kept)
-    if not names or view.is_private:
-        return []
-    return [
-        Concern(
-            "not looked at",
-            names,
-            f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
-            "examined: one field may name a person, or be different for everybody.",
-            "Turn each field into a column of its own, or remove what nobody needs.",
-        )
-    ]
+    names = tuple(name for name in nested if context.outcome.role_of(name) in roles)
+    if not names or context.is_private:
+        return
+    yield Concern(
+        "not looked at",
+        names,
+        f"{quoted(names)} {'holds' if len(names) == 1 else 'hold'} structures or maps, and nothing inside them is "
+        "examined: one field may name a person, or be different for everybody.",
+        "Turn each field into a column of its own, or remove what nobody needs.",
+    )
 
 
-def aggregates_of_two(view: View) -> list[Concern]:
-    """Find aggregates of classes of two: each of both knows one value, and computes the other one."""
-    plan, sizes = view.outcome.plan, view.published.sizes
+def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
+    """Find aggregates of classes of two, where each person can compute the value of the other."""
+    plan, sizes = context.outcome.plan, context.published.sizes
     aggregated = () if plan is None else tuple(plan.microaggregated)
     pairs = int(np.count_nonzero(sizes == 2))
     if not aggregated or not pairs:
-        return []
-    return [
-        Concern(
-            "aggregates of two",
-            aggregated,
-            f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
-            "both: each of the two people can compute the value of the other.",
-            "Ask for classes of at least three (k = 3), or generalize instead.",
-        )
-    ]
+        return
+    yield Concern(
+        "aggregates of two",
+        aggregated,
+        f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
+        "both: each of the two people can compute the value of the other.",
+        "Ask for classes of at least three (k = 3), or generalize instead.",
+    )
 
 
-def emptied(view: View) -> list[Concern]:
-    """Find columns that have one value or none where the input had several."""
-    outcome = view.outcome
+def emptied(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns with at most one value, of which the input had several."""
+    outcome = context.outcome
     plan = outcome.plan
     masked = () if plan is None else plan.identifying
     names = []
-    for name in [*view.published.names, *view.kept]:
-        if name in masked or view.glance(name).different > 1 or view.column(name).different > 1:
+    for name in [*context.published.names, *context.unchanged]:
+        if name in masked or context.sampled(name).different > 1 or context.column(name).different > 1:
             continue
-        if view.has_input and not _said_something(view, name):
+        if context.has_input and not _had_several_values(context, name):
             continue
         names.append(name)
     if not names:
-        return []
-    return [
-        Concern(
-            "emptied",
-            tuple(names),
-            f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
-            f"Leave {'it' if len(names) == 1 else 'them'} out, or {_so_that_more_is_left(view)}.",
-        )
-    ]
+        return
+    yield Concern(
+        "emptied",
+        tuple(names),
+        f"{quoted(names)} {'has' if len(names) == 1 else 'have'} a single value, or none, in all rows that are not suppressed.",
+        f"Leave {'it' if len(names) == 1 else 'them'} out, or {_how_to_keep_more(context)}.",
+    )
 
 
-def _so_that_more_is_left(view: View) -> str:
-    if view.is_private:
+def _how_to_keep_more(context: ReleaseContext) -> str:
+    if context.is_private:
         return "spend a larger ε"
-    if view.outcome.plan is None:
+    if context.outcome.plan is None:
         return "mask less"
     return "raise the suppression limit, so that less has to be generalized"
 
 
-def _said_something(view: View, name: str) -> bool:
-    """Whether a column has several values in the input, in records that are not suppressed: nothing is told of the others."""
-    if name not in view.outcome.original.column_names:
+def _had_several_values(context: ReleaseContext, name: str) -> bool:
+    """Whether a column has several values in the input, in records that are not suppressed."""
+    if name not in context.outcome.original.column_names:
         return False
-    return len(encode_values(view.original(name, view.shown))[0]) > 1
+    return len(encode_values(context.original(name, context.visible_rows))[0]) > 1
 
 
-def pseudonyms(view: View) -> list[Concern]:
-    """Say how pseudonyms link rows with each other and with other tables."""
-    made = []
-    for name in view.pseudonyms:
-        column = view.column(name)
-        alone = column.alone / view.records
+def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
+    """Find pseudonyms, which link rows with each other and with other tables."""
+    for name in context.pseudonyms:
+        column = context.column(name)
+        alone = column.alone / context.records
         how = (
             f"{percent(alone)} of the records have one of their own"
             if alone >= 1 - _REPEATED
-            else f"{column.different:,} of them stand for {view.records:,} records, whose rows are linked by them"
+            else f"{column.different:,} of them stand for {context.records:,} records, whose rows are linked by them"
         )
-        made.append(
-            Concern(
-                "pseudonyms",
-                (name,),
-                f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
-                f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
-            )
+        yield Concern(
+            "pseudonyms",
+            (name,),
+            f"{name!r} holds pseudonyms: {how}, and tables with the same pseudonyms can be joined.",
+            f"Remove {name!r} if no rows have to be joined; otherwise use a key or a context for this recipient alone.",
         )
-    return made
 
 
-def several_rows(view: View) -> list[Concern]:
-    """Find columns by which people have several rows, so that classes of many rows are of few people."""
-    if not view.has_input or view.weights is not None or not view.published.names or not view.shown.size:
-        return []
-    if view.outcome.plan is not None and view.outcome.plan.person_column is not None:
-        return []  # people are counted
-    classes, sizes = view.published.classes, view.published.sizes
-    made = []
-    for name in view.outcome.original.column_names:
+def several_rows(context: ReleaseContext) -> Iterator[Concern]:
+    """Find columns by which people have several rows, so that large classes may have few people."""
+    if (
+        not context.has_input
+        or context.weights is not None
+        or not context.published.names
+        or not context.visible_rows.size
+    ):
+        return
+    if context.outcome.plan is not None and context.outcome.plan.person_column is not None:
+        return  # people are counted
+    classes, sizes = context.published.classes, context.published.sizes
+    for name in context.outcome.original.column_names:
         likely = match_name(name, _NAMES)
-        if name in view.published.names or likely is None or likely[1] < _LIKENESS:
+        if name in context.published.names or likely is None or likely[1] < _LIKENESS:
             continue
-        some = encode_values(view.original(name, view.shown[view.sample]))[1]
+        some = encode_values(context.original(name, context.visible_rows[context.sample]))[1]
         if np.bincount(some).max() < 2:
             continue
-        _, people = encode_values(view.original(name, view.shown))
+        _, people = encode_values(context.original(name, context.visible_rows))
         number = int(people.max()) + 1
         alone = count_alone(people.astype(np.int64))
-        if alone > (1 - _REPEATED) * view.records or number * _MOST_ROWS < view.records:
+        if alone > (1 - _REPEATED) * context.records or number * _MOST_ROWS < context.records:
             continue
         pairs = number_rows(classes.astype(np.int64) * number + people)
         first = np.zeros(int(pairs.max()) + 1, np.int32)
@@ -208,16 +199,13 @@ def several_rows(view: View) -> list[Concern]:
         fewest = int(np.bincount(first, minlength=sizes.size).min())
         if fewest >= sizes.min():
             continue
-        made.append(
-            Concern(
-                "several rows a person",
-                (name,),
-                f"Judging by {name!r}, {view.records:,} rows belong to {number:,} people. Classes count rows: the "
-                f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
-                f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
-            )
+        yield Concern(
+            "several rows a person",
+            (name,),
+            f"Judging by {name!r}, {context.records:,} rows belong to {number:,} people. Classes count rows: the "
+            f"smallest has {int(sizes.min()):,}, but one has rows of only {fewest:,} of these people.",
+            f"Count people instead ({Say('person', name)}), or turn the rows of each person into one before you anonymize.",
         )
-    return made
 
 
 _NAMES = {category: COLUMN_NAMES[category] for category in _PERSONS}

@@ -1,7 +1,7 @@
-"""What the values of a column look like: one test for each kind of identifier, on all different values at once.
+"""Detection of identifiers by content: one test for each category, on all different values at once.
 
-Differences from ARX: every text of five digits looks like a ZIP code, not only those of areas with few people, which
-are counted apart; there are tests for more categories, and for German forms.
+Differences from ARX: every text of five digits is a ZIP code, not only those of areas with few people, which
+are counted separately; there are tests for more categories, and for German forms.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ PATTERNS = {
 """Patterns for whole values in plain spelling: lower case, ae for ä."""
 
 _NO_CODE = r"1[3-9]|[2-8]\d|9[0-7]|1[0-2]\d|130"
-"""Ages that are not also codes of a questionnaire."""
+"""Ages that cannot be codes of a questionnaire."""
 
 SHARED = frozenset({"city", "zip", "state", "geography", "date", "age"})
-"""Categories that single people out together with others; all the other ones name a person."""
+"""Categories that identify people only in combination; all others name a person."""
 
 _CONTACT = "|".join(
     (
@@ -68,28 +68,28 @@ _CONTACT = "|".join(
         r"(?:^|[^a-z])(?:mr|mrs|herr|frau)\.? [a-z]{3,}",
     )
 )
-"""What names a person inside of a text: an e-mail address, a phone number, Mr or Mrs Somebody."""
+"""Contact data inside of a text: an e-mail address, a phone number, Mr or Mrs with a name."""
 
 _INSIDE = 0.05
-"""Share of the different values with contact data inside from which on a column holds such: it is there, now and then."""
+"""Share of the different values with contact data inside from which on a column is reported."""
 
 _WORDS = r"(?:\S+\s+){4,}\S+"
-"""Five words or more. Labels of classifications may be as long, but then each is there many times."""
+"""Five words or more. Labels of classifications may be as long, but then each occurs many times."""
 
 _OWN_TEXT, _SENTENCES = 0.1, 20
-"""Different texts for each record, and number of them, from which on long ones are no labels."""
+"""Share of different texts among records, and number of them, from which on long texts are no labels."""
 
 _ELDERLY, _OLDEST = 89, 130
 """Ages between which the year of birth alone is an identifier."""
 
 
 def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
-    """Return the different values of a column in plain spelling; missing and suppressed ones are none.
+    """Return the different values of a column in plain spelling, without missing and suppressed ones.
 
     >>> different_texts(pa.chunked_array([[" Köln", None, "*", "Ulm"]]), "*").to_pylist()
     ['koeln', 'ulm']
     """
-    if is_list(column.type):  # whose items are looked at
+    if is_list(column.type):  # its items count
         items = [chunk.flatten() for chunk in column.chunks]
         return different_texts(pa.chunked_array(items, column.type.value_type), marker)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -99,75 +99,75 @@ def different_texts(column: pa.ChunkedArray, marker: str | None) -> pa.Array:
     texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.drop_null().cast(pa.string())))
     for letter, spelling in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
         texts = pc.replace_substring(texts, letter, spelling)
-    kept = (
+    value_mask = (
         pc.not_equal(texts, "")
         if marker is None
         else pc.invert(pc.is_in(texts, pa.array(["", marker.lower()])))
     )
-    return pc.unique(texts.filter(kept))
+    return pc.unique(texts.filter(value_mask))
 
 
 def content_hits(values: pa.Array, kind: pa.DataType, today: date) -> dict[str, Hits]:
-    """Tell for each category which values look like it. `kind` is the type of the column."""
+    """Return for each category which values match it. `kind` is the type of the column."""
     if pa.types.is_temporal(kind):
         return {"date": np.ones(len(values), np.bool_)}
-    # What was read as a number may be any amount; a few kinds of identifiers are numbers all the same.
-    asked = PATTERNS if is_text(kind) else ("date", "age", "social security")
-    hits = {category: matching(values, PATTERNS[category]) for category in asked}
+    # Most numbers are amounts; only a few categories of identifiers are numbers.
+    categories = PATTERNS if is_text(kind) else ("date", "age", "social security")
+    hits = {category: matching(values, PATTERNS[category]) for category in categories}
     hits["date"] |= _born_long_ago(values, today)
     if not np.any(hits["age"] & matching(values, _NO_CODE)):
-        hits["age"][:] = False  # answers on a scale, with 99 for none
+        hits["age"][:] = False  # answers on a scale, with 99 for no answer
     if not is_text(kind):
         return hits
-    # Digits with signs between them are many things; what is one of the others is no phone number.
+    # Digits with signs between them match several categories, of which a phone number is the last.
     hits["phone"] &= ~(hits["social security"] | hits["date"] | hits["ip address"] | hits["geography"])
     hits["ip address"] &= ~hits["device"]
-    # Both letters and digits make a vehicle identification number; one of them alone, anything.
+    # A vehicle identification number has letters and digits.
     letters, digits = matching(values, ".*[a-z].*"), matching(values, r".*\d.*")
     hits["vehicle"] &= letters & digits & ~hits["account"]
     hits["first name"], hits["last name"] = (
-        _count_listed(values, FIRST_NAMES),
-        _count_listed(values, LAST_NAMES),
+        _is_listed(values, FIRST_NAMES),
+        _is_listed(values, LAST_NAMES),
     )
     hits["name"] = _full_names(values)
-    hits["city"], hits["state"] = _count_listed(values, CITIES), _count_listed(values, STATES)
+    hits["city"], hits["state"] = _is_listed(values, CITIES), _is_listed(values, STATES)
     return hits
 
 
 def texts_about_people(
     values: pa.Array, hits: dict[str, Hits], threshold: float, *, different: int, records: int
 ) -> dict[str, tuple[float, str]]:
-    """Return what texts hold that no single category explains, with the share of them and a reason.
+    """Return contact data and free text that no single category explains, with their share and a reason.
 
-    `values` are some of the `different` ones that `records` have, in plain spelling, and `hits` what they look like.
+    `values` are a sample of the `different` plain texts of `records`, and `hits` their categories.
 
     >>> some = pa.array(["anna huber", "+49 171 1234567", "none"])
     >>> texts_about_people(some, content_hits(some, pa.string(), date.today()), 0.5, different=3, records=3)
     {'contact data': (0.6666666666666666, '67% of 3 different values contain a name, number or address of a person')}
     """
-    made: dict[str, tuple[float, str]] = {}
+    evidence: dict[str, tuple[float, str]] = {}
     naming = np.logical_or.reduce([hits[each] for each in hits if each not in SHARED])
     inside = _has_inside(values, _CONTACT) | _first_and_last_name(values)
     inside &= matching(values, r".*\S\s+\S.*")
     share = int(np.count_nonzero(naming | inside)) / len(values)
     if share > threshold or int(np.count_nonzero(inside)) > _INSIDE * len(values):
         what = "contain a name, number or address of a person"
-        made["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
+        evidence["contact data"] = share, f"{share:.0%} of {different:,} different values {what}"
     long = int(np.count_nonzero(matching(values, _WORDS))) / len(values)
     if long > threshold and different >= max(_SENTENCES, _OWN_TEXT * records):
-        made["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
-    return made
+        evidence["free text"] = long, f"{long:.0%} of {different:,} different values have five words or more"
+    return evidence
 
 
 def count_restricted(values: pa.Array) -> int:
-    """Count the ZIP codes in areas of the USA with few people."""
+    """Count the ZIP codes of areas of the USA with few people."""
     return int(
         np.count_nonzero(matching(values, rf"(?:{'|'.join(sorted(RESTRICTED_ZIP_AREAS))})\d\d(?:-\d{{4}})?"))
     )
 
 
 def matching(values: pa.Array, pattern: str) -> Hits:
-    """Tell which values match a pattern from beginning to end."""
+    """Return which values match a pattern from beginning to end."""
     return np.array(pc.match_substring_regex(values, rf"^(?:{pattern})$"), dtype=np.bool_)
 
 
@@ -176,28 +176,28 @@ def _has_inside(values: pa.Array, pattern: str) -> Hits:
 
 
 def _first_and_last_name(values: pa.Array) -> Hits:
-    """Tell which values have a first name right before a last name."""
+    """Return which values have a first name right before a last name."""
     words = pc.split_pattern_regex(values, r"[\s,;:()]+")
     owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
     flat = pc.list_flatten(words)
-    first, last = _count_listed(flat, FIRST_NAMES), _count_listed(flat, LAST_NAMES)
+    first, last = _is_listed(flat, FIRST_NAMES), _is_listed(flat, LAST_NAMES)
     together = first[:-1] & last[1:] & (owner[:-1] == owner[1:])
-    found: Hits = np.bincount(owner[:-1][together], minlength=len(values)) > 0
-    return found
+    hits: Hits = np.bincount(owner[:-1][together], minlength=len(values)) > 0
+    return hits
 
 
-def _count_listed(values: pa.Array, words: frozenset[str]) -> Hits:
+def _is_listed(values: pa.Array, words: frozenset[str]) -> Hits:
     return np.array(pc.is_in(values, pa.array(sorted(words))), dtype=np.bool_)
 
 
 def _full_names(values: pa.Array) -> Hits:
-    """Tell which values are two to four words, a first name among them and nothing but letters, dots and hyphens."""
+    """Return which values are two to four words of letters, dots and hyphens, one of them a first name."""
     shaped = matching(values, r"(?:(?:dr|prof|mr|mrs|ms|herr|frau)\.? )*[a-z'-]+,?(?: [a-z'.-]+){1,3}")
     words = pc.split_pattern_regex(values, "[ ,]+")
     owner = np.array(pc.list_parent_indices(words), dtype=np.int64)
-    first = np.bincount(owner, _count_listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
-    made: Hits = shaped & first
-    return made
+    first = np.bincount(owner, _is_listed(pc.list_flatten(words), FIRST_NAMES), len(values)) > 0
+    hits: Hits = shaped & first
+    return hits
 
 
 def _born_long_ago(values: pa.Array, today: date) -> Hits:

@@ -1,8 +1,8 @@
-"""Columns that identify people, found by their name and by their content: the categories of HIPAA's Safe Harbor.
+"""Columns that identify people, detected by name and by content: the categories of HIPAA's Safe Harbor.
 
-Every column takes two tests. By *name*: what it is called is, but for a typing error or two, what such columns are
-called in English or German, or contains that as words. By *content*: more than a share `threshold` of its different
-values look like that. The lists of names and places (`veil.risk.identify.vocabulary`) are Veil's own.
+There are two tests. By *name*: the column name matches a usual English or German name of such a column, up to
+a typing error or two, or contains one as words. By *content*: more than a share `threshold` of its different
+values match. The lists of names and places (`veil.risk.identify.vocabulary`) are Veil's own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def detect_identifiers(
     threshold
         A column is reported if more than this share of its different values match.
     today
-        The day from which ages are calculated.
+        The date from which ages are calculated.
     marker
         Text of suppressed cells, which are no values.
 
@@ -68,11 +68,11 @@ def detect_identifiers(
     if not 0 <= threshold < 1:
         raise ParameterError(f"`threshold` should be at least 0 and below 1, not {threshold:g}")
     table = table_of(source)
-    found: list[Identifier] = []
+    identifiers: list[Identifier] = []
     for name in table.column_names:
         by_name = match_name(name, COLUMN_NAMES)
         if is_person_number(name) is not None and (by_name is None or by_name[0] == "identifier"):
-            found.append(
+            identifiers.append(
                 Identifier(
                     name,
                     "identifier",
@@ -83,9 +83,9 @@ def detect_identifiers(
             )
         elif by_name is not None:
             category, likeness, word = by_name
-            found.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
-        found += by_content(name, table[name], threshold, today or date.today(), marker)
-    return tuple(found)
+            identifiers.append(Identifier(name, category, "name", likeness, f"column name matches {word!r}"))
+        identifiers += by_content(name, table[name], threshold, today or date.today(), marker)
+    return tuple(identifiers)
 
 
 _MANY = {
@@ -116,10 +116,10 @@ _MANY = {
 
 
 def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, float, str] | None:
-    """Return the list that a column's name is on, how well it fits, and the word; None if it is on none.
+    """Return the list that a column's name is on, its likeness, and the matching entry; None without a match.
 
-    A name fits if it lies within a few typing errors of a word (one from 6 letters on, two from 10) or contains
-    it as a word, which explains a share of its letters.
+    A name matches an entry up to a few typing errors (one from 6 letters on, two from 10), or if it contains
+    the entry as a word; the likeness is then the share of letters that match.
 
     >>> match_name("Geburts-Datum", COLUMN_NAMES)
     ('date', 1.0, 'geburtsdatum')
@@ -133,8 +133,8 @@ def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, floa
         runs = {"".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, len(words) + 1)}
         best: tuple[str, float, str] | None = None
         for category, entries in lists.items():
-            for entry, spelled in _spelled(entries):
-                likeness = _likeness(letters, runs, spelled)
+            for entry, joined in _joined_entries(entries):
+                likeness = _likeness(letters, runs, joined)
                 if likeness > (best[1] if best else 0.0):
                     best = category, likeness, entry
         if best is not None:
@@ -143,7 +143,7 @@ def match_name(column: str, lists: dict[str, frozenset[str]]) -> tuple[str, floa
 
 
 def _words(column: str) -> list[str]:
-    """Split a name where case or signs do; numbers alone say nothing.
+    """Split a name at signs and changes of case; numbers are left out.
 
     >>> _words("dateOfBirth_2")
     ['date', 'of', 'birth']
@@ -153,8 +153,8 @@ def _words(column: str) -> list[str]:
 
 
 @functools.cache
-def _spelled(entries: frozenset[str]) -> list[tuple[str, str]]:
-    """Return the words of a list in order, each also without blanks and hyphens."""
+def _joined_entries(entries: frozenset[str]) -> list[tuple[str, str]]:
+    """Return the entries of a list in order, each also without blanks and hyphens."""
     return [(entry, entry.replace(" ", "").replace("-", "")) for entry in sorted(entries)]
 
 
@@ -162,7 +162,7 @@ def _likeness(letters: str, runs: set[str], entry: str) -> float:
     errors = 0 if len(entry) < 6 else 1 if len(entry) < 10 else 2
     if letters == entry:
         return 1.0
-    # An error changes the length by one, and takes away or brings in one letter each.
+    # An error changes the length by at most one, and removes or adds at most one letter each.
     lengths, others = abs(len(letters) - len(entry)), len(set(letters) ^ set(entry))
     if errors and lengths <= errors and others <= 2 * errors:
         distance = levenshtein(letters, entry)
@@ -172,7 +172,7 @@ def _likeness(letters: str, runs: set[str], entry: str) -> float:
 
 
 def levenshtein(a: str, b: str) -> int:
-    """Return how many letters have to be changed, added or left out to make one text of another.
+    """Return the edit distance of two texts: letters to change, add or leave out.
 
     >>> levenshtein("kitten", "sitting")
     3
@@ -191,36 +191,36 @@ def levenshtein(a: str, b: str) -> int:
 def by_content(
     name: str, column: pa.ChunkedArray, threshold: float, today: date, marker: str | None
 ) -> list[Identifier]:
-    """Return what more than a share of the different values of a column look like."""
+    """Return the categories that more than a share of the different values of a column match."""
     values = different_texts(column, marker)
     if not len(values):
         return []
     kind = column.type
     while pa.types.is_dictionary(kind) or is_list(kind):
         kind = kind.value_type
-    found, looks = [], content_hits(values, kind, today)
+    identifiers, looks = [], content_hits(values, kind, today)
     for category, hits in looks.items():
         share = int(np.count_nonzero(hits)) / len(values)
         if share > threshold:
             reason = f"{int(np.count_nonzero(hits)):,} of {len(values):,} distinct values look like {_MANY.get(category, category)}"
             if category == "zip" and (small := count_restricted(values)):
                 reason += f", {small:,} of them in US areas of 20,000 people or fewer"
-            found.append(Identifier(name, category, "content", share, reason))
-    if is_text(kind) and not any(each.category not in SHARED for each in found):
+            identifiers.append(Identifier(name, category, "content", share, reason))
+    if is_text(kind) and not any(each.category not in SHARED for each in identifiers):
         further = texts_about_people(values, looks, threshold, different=len(values), records=len(column))
-        found += [
+        identifiers += [
             Identifier(name, category, "content", share, reason)
             for category, (share, reason) in further.items()
         ]
-    return found
+    return identifiers
 
 
-def named_by_content(
+def personal_category(
     values: pa.Array, *, different: int, records: int, marker: str | None, threshold: float = 0.5
 ) -> tuple[str, str] | None:
-    """Return what text that names people looks like, and why; None if it looks like nothing of the kind.
+    """Return the category of texts that identify people, and the reason; None if there is none.
 
-    `values` are some of the `different` ones that `records` have.
+    `values` are a sample of the `different` values of `records`.
     """
     texts = different_texts(pa.chunked_array([values]), marker)
     if not len(texts):
@@ -230,5 +230,5 @@ def named_by_content(
     likely = max(shares, key=lambda each: shares[each])
     if shares[likely] > threshold:
         return likely, f"{shares[likely]:.0%} of {different:,} different values do"
-    found = texts_about_people(texts, hits, threshold, different=different, records=records)
-    return next(((category, reason) for category, (_, reason) in found.items()), None)
+    further = texts_about_people(texts, hits, threshold, different=different, records=records)
+    return next(((category, reason) for category, (_, reason) in further.items()), None)

@@ -1,19 +1,19 @@
-"""Rows that are about the same people: values that name a person, and are there more than once.
+"""Detection of people with several rows: values that identify a person and occur more than once.
 
-Models count rows, unless a plan says which column tells people apart. A table in which somebody has several rows is
-then promised more than holds, so that it has to be noticed. What is looked at, and when it counts as repeated:
+Models count rows, unless the plan names the column that identifies people. In a table in which people have
+several rows, promises would then be too strong, so such tables must be detected. Columns and criteria:
 
-- *Numbers of people*: every column that is called like one (``patient``, ``subject_id``, ``Kundennummer``, ``ssn``),
-  whatever its role, and every identifying column that is none of the following. A value that is there twice is enough;
-  but a column that has no more than two values, and is not called so, tells what somebody is, not who.
-- *Names, addresses and the like*, of which several people may have the same one: all of them that are identifying are
-  taken together, and count as repeated where many more pairs of rows agree in them than would by chance, if each had been
-  dealt out to the rows by itself. A single one counts if it is a number or address of a person or a full name.
-- *First names, last names, places, dates*, and what else people have in common by its name (occupation, diagnosis), are
-  shared by many people. One alone, or places and dates alone, never count.
-- *Remarks and amounts* say nothing about whose row it is, and are left out.
+- *Numbers of people*: every column with such a name (``patient``, ``subject_id``, ``Kundennummer``, ``ssn``),
+  in any role, and every identifying column that is none of the following. One repeated value is enough; but a
+  column with no more than two values and another name is an attribute of people, not their number.
+- *Names, addresses and the like*, which several people may share: all identifying ones are taken together,
+  and count as repeated if many more pairs of rows agree in them than would by chance, if they were
+  independent of each other. A single one counts if it is a number or address of a person or a full name.
+- *First names, last names, places, dates*, and columns whose names mean shared attributes (occupation,
+  diagnosis), are shared by many people. One alone, or places and dates alone, never count.
+- *Remarks and amounts* do not identify the person of a row, and are left out.
 
-Missing values, and texts that stand for them, are no values. Texts that differ in blanks, case or Unicode form only are
+Missing values, and texts for them, are no values. Texts that differ in blanks, case or Unicode form only are
 one value (`veil.tables.spelling`).
 """
 
@@ -50,21 +50,21 @@ _Kind = Literal["number", "name", "contact", "first name", "last name", "place",
 _CONTACTS = frozenset(
     ("address", "phone", "fax", "email", "account", "vehicle", "device", "url", "ip address", "photo")
 )
-"""What the people of a household may share."""
+"""Categories that the people of a household may share."""
 
 _FEW = 6
-"""Different values below which a column that is called `member` or `user` tells what somebody is, not who."""
+"""Number of different values below which a column named `member` or `user` is an attribute, not a number."""
 
 _WHAT = 2
-"""Different values up to which a column that is not called like a number of people tells what somebody is, not who."""
+"""Number of different values up to which a column with another name is an attribute of people."""
 
 _LIKENESS = 0.5
-"""How much of the name of a column has to say that it is an identifier: "record id", and not "occupation id"."""
+"""Minimum share of a column's name that means an identifier: "record id" does, "occupation id" does not."""
 
 _AMOUNT = r"^-?[0-9]{1,3}(?:[., ']?[0-9]{3})*[.,][0-9]{1,2}$"
 
 _MUCH_MORE = 2
-"""How many times as many pairs as by chance are too many."""
+"""Ratio of agreeing pairs to those expected by chance from which on they are too many."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +74,15 @@ class Repeated:
     Attributes
     ----------
     columns : tuple of str
-        What they agree in: a column, or several together.
+        The column, or several together, in which they agree.
     people : int
         Number of different values.
     rows : int
-        Number of rows that have one.
+        Number of rows with a value.
     most : int
-        Rows of whoever has most.
+        Largest number of rows with the same value.
     alike : tuple of str
-        Some values that were taken for one, as they differ in blanks, case or Unicode form only.
+        Some values that count as one, as they differ in blanks, case or Unicode form only.
     """
 
     columns: tuple[str, ...]
@@ -94,24 +94,24 @@ class Repeated:
     def __str__(self) -> str:
         what = f"column {self.columns[0]!r} has"
         if len(self.columns) > 1:
-            listed = ", ".join(map(repr, self.columns[:-1]))
-            what = f"columns {listed} and {self.columns[-1]!r} together have"
+            names = ", ".join(map(repr, self.columns[:-1]))
+            what = f"columns {names} and {self.columns[-1]!r} together have"
         values = plural(self.people, "different value")
-        told = f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
+        statement = f"{what} {values} in {plural(self.rows, 'row')}, and up to {self.most:,} rows share one"
         same = f" ({' and '.join(map(repr, self.alike))} are one, up to blanks, case and Unicode form)"
-        return told + (same if self.alike else "")
+        return statement + (same if self.alike else "")
 
     def refusal(self) -> PlanError:
-        """Return the error that says so, and both ways out."""
+        """Return the error with both ways out."""
         folded = "=folded" if self.alike else ""
-        asked: tuple[str | Say, ...] = (
+        remedy: tuple[str | Say, ...] = (
             ("Say which column tells people apart (", Say("person", self.columns[0] + folded), "), so that ")
             if len(self.columns) == 1
             else ("Add a column that tells people apart and name it in ", Say("person"), ", so that ")
         )
         return PlanError(
             f"rows seem to be about the same people: {self}. ",
-            *asked,
+            *remedy,
             "Veil then counts people instead of rows; or say that every row is a different person (",
             Say("person", NOTHING),
             ")",
@@ -126,7 +126,7 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     source
         A table in memory, or one whose values an engine can count.
     identifying
-        Columns that name people; by default those that are called so.
+        Columns that identify people; by default those with such names.
 
     >>> visits = pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "sex": ["f", "f", "m", "f", "m", "m", "m"]})
     >>> print(*find_repeats(visits))
@@ -135,47 +135,47 @@ def find_repeats(source: Any, identifying: Iterable[str] | None = None) -> tuple
     ()
     """
     table = _tallied(source)
-    listed = [
+    identifying_names = [
         name
-        for name in (_called_so(table.columns) if identifying is None else identifying)
+        for name in (_identifying_by_name(table.columns) if identifying is None else identifying)
         if name in table.columns
     ]
-    kinds = {name: _kind_of(name, table) for name in listed}
+    kinds = {name: _kind_of(name, table) for name in identifying_names}
     numbers = [name for name, kind in kinds.items() if kind == "number"]
-    numbers += [name for name in table.columns if name not in kinds and _is_called_number(name, table)]
+    numbers += [name for name in table.columns if name not in kinds and _is_number_of_people(name, table)]
     tallies = {name: table.tally([name]) for name in numbers}
-    found = [
+    repeats = [
         _repeated((name,), tally, table.alike(name))
         for name, tally in tallies.items()
         if tally.different > _WHAT or is_person_number(name) is not None
     ]
     people = {name: kind for name, kind in kinds.items() if kind not in ("number", "remark")}
-    found.append(_together(people, table))
-    there = [each for each in found if each is not None]
-    return tuple(sorted(there, key=lambda each: (len(each.columns), not _is_named(each), each.people)))
+    repeats.append(_together(people, table))
+    there = [each for each in repeats if each is not None]
+    return tuple(
+        sorted(there, key=lambda each: (len(each.columns), not _has_person_number(each), each.people))
+    )
 
 
-def ask_about_repeats(
-    released: Source, identifying: Iterable[str], generalized: Collection[str]
-) -> list[str]:
-    """Return the question that a released table leaves open whose promises count rows, if people seem to have several.
+def ask_about_repeats(source: Source, identifying: Iterable[str], generalized: Collection[str]) -> list[str]:
+    """Return the open question of a released table whose promises count rows, if people seem to have several.
 
-    What is generalized is the same for many people, unless it is called like a number of theirs.
+    Generalized columns are shared by many people, unless they are named like a number of people.
 
     >>> from veil.tables import read
     >>> visits = read(pa.table({"patient": [1, 1, 2, 3, 4, 5, 6], "age": ["*"] * 7}))
     >>> print(*ask_about_repeats(visits, [], ["age"]))
     whether every row is a person, as the promises count rows: column 'patient' has 6 different values in 7 rows, and up to 2 rows share one
     """
-    relation = getattr(released, "relation", None)
-    table = _tallied(MemoryTally(released.table, released.weights) if relation is None else relation)
-    listed = [name for name in (*identifying, *_called_so(table.columns)) if name not in generalized]
-    repeats = [each for each in find_repeats(table, dict.fromkeys(listed)) if each.people > 1]
+    relation = getattr(source, "relation", None)
+    table = _tallied(MemoryTally(source.table, source.weights) if relation is None else relation)
+    names = [name for name in (*identifying, *_identifying_by_name(table.columns)) if name not in generalized]
+    repeats = [each for each in find_repeats(table, dict.fromkeys(names)) if each.people > 1]
     return [f"whether every row is a person, as the promises count rows: {each}" for each in repeats[:1]]
 
 
 def _tallied(source: Any) -> Tallied:
-    """See a table as one whose values can be counted, wherever it is."""
+    """Return a table whose values can be counted, in memory or in an engine."""
     if not isinstance(source, Relation):
         return source if hasattr(source, "tally") else MemoryTally(table_of(source))
     from veil.engines.tally import HeldTally  # which needs Ibis
@@ -183,10 +183,10 @@ def _tallied(source: Any) -> Tallied:
     return HeldTally(source.original)
 
 
-def _called_so(columns: Iterable[str]) -> list[str]:
-    named = {name: match_name(name, COLUMN_NAMES) for name in columns}
+def _identifying_by_name(columns: Iterable[str]) -> list[str]:
+    matches = {name: match_name(name, COLUMN_NAMES) for name in columns}
     return [
-        name for name, like in named.items() if like is not None and like[0] not in ("identifier", *SHARED)
+        name for name, like in matches.items() if like is not None and like[0] not in ("identifier", *SHARED)
     ]
 
 
@@ -194,24 +194,24 @@ def _repeated(columns: tuple[str, ...], tally: Tally, alike: tuple[str, ...] = (
     return Repeated(columns, tally.different, tally.rows, tally.most, alike) if tally.pairs else None
 
 
-def _is_named(each: Repeated) -> bool:
-    """Whether one column is called like one that tells people apart: that comes first."""
+def _has_person_number(each: Repeated) -> bool:
+    """Whether the first column is named like a number of people."""
     return is_person_number(each.columns[0]) is not None
 
 
-def _is_called_number(name: str, table: Tallied) -> bool:
-    """Whether a column that nobody has listed is one that tells people apart, by its name."""
+def _is_number_of_people(name: str, table: Tallied) -> bool:
+    """Whether a column that was not given as identifying is a number of people, by its name."""
     how = is_person_number(name)
     if how is None:
         return False
     values = table.some(name)
-    # Values that are spelled in several ways were typed in, one for each person.
+    # Values in several spellings were typed in, one for each person.
     several = how == "number" or len(values) >= _FEW or bool(table.alike(name))
     return not pa.types.is_boolean(values.type) and several
 
 
 def _kind_of(name: str, table: Tallied) -> _Kind:
-    """Tell what an identifying column holds, by its name and else by its values."""
+    """Return the kind of an identifying column, by its name and otherwise by its values."""
     if is_person_number(name) is not None:
         return "number"
     by_name = match_name(name, COLUMN_NAMES)
@@ -233,7 +233,7 @@ def _kind_of(name: str, table: Tallied) -> _Kind:
 
 
 def _are_amounts(values: pa.ChunkedArray) -> bool:
-    """Whether most values are numbers with fractions, in any spelling: several people may have to pay the same."""
+    """Whether most values are numbers with fractions, in any spelling, which several people may share."""
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
         return bool(pc.any(pc.not_equal(values, pc.floor(values))).as_py())
     if not is_text(values.type) or not len(values):
@@ -250,14 +250,14 @@ def _of_category(category: str) -> _Kind:
 
 
 def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
-    """Judge names, addresses and the like, all of them together."""
+    """Return whether names, addresses and the like, taken together, are repeated more than by chance."""
     if not set(kinds.values()) & {"name", "contact", "first name", "last name"}:
         return None
     names = tuple(kinds)
     whole = table.tally(names)
     if not whole.pairs:
         return None
-    apart = [tally for tally in _dealt_out(kinds, table) if tally.different > 1]
+    apart = [tally for tally in _independent_tallies(kinds, table) if tally.different > 1]
     if len(apart) < 2:
         alone = set(kinds.values()) & {"name", "contact"}
         return _repeated(names, whole) if alone and whole.different > _WHAT else None
@@ -265,31 +265,31 @@ def _together(kinds: dict[str, _Kind], table: Tallied) -> Repeated | None:
     by_chance = float(every)
     for tally in apart:
         by_chance *= tally.pairs / max(1, math.comb(tally.rows, 2))
-    # Numbers of pairs by chance are nearly those of Poisson: three standard deviations are rare.
+    # The number of pairs by chance is nearly Poisson: three standard deviations are rare.
     if whole.pairs <= _MUCH_MORE * by_chance + 3 * math.sqrt(by_chance):
         return None
     return _repeated(names, whole)
 
 
-def _dealt_out(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
-    """Tally what goes from person to person by itself: each name, and all places together, and all dates."""
-    made: list[Tally] = []
+def _independent_tallies(kinds: dict[str, _Kind], table: Tallied) -> list[Tally]:
+    """Tally the groups of columns that are independent of each other: each name, all places, all dates."""
+    tallies: list[Tally] = []
     for name, kind in kinds.items():
         if kind == "name" and is_text(table.some(name).type):
-            made += table.words(name)
+            tallies += table.words(name)
         elif kind not in ("place", "date"):
-            made.append(table.tally([name]))
+            tallies.append(table.tally([name]))
     for kind in ("place", "date"):
         names = [name for name, each in kinds.items() if each == kind]
-        made += [table.tally(names)] if names else []
-    return made
+        tallies += [table.tally(names)] if names else []
+    return tallies
 
 
 def check_people(table: Any, person: str | None, identifying: Collection[str] | None = None) -> None:
-    """Refuse a table with several rows of a person, if nobody has said whose rows they are (see `find_repeats`).
+    """Refuse a table with several rows a person, if `person` was left open (see `find_repeats`).
 
-    This is the gate that every verb goes through whose figures or promises count people, wherever the table is. What is
-    differentially private does not: there, what people have to say is declared, and a refusal would be an answer.
+    Every verb whose figures or promises count people calls this. Differentially private ones do not: there,
+    the contribution of a person is declared, and a refusal would disclose information.
     """
     if person == ASK:
         for each in find_repeats(table, identifying):

@@ -1,7 +1,7 @@
-"""Words that give columns away, in English and German: common names, places, and how columns are called.
+"""English and German words by which columns are recognized: common names, places, and names of columns.
 
-All in lower case, with ae, oe, ue and ss for umlauts and ß, as `plain` spells them. The lists are made for telling
-what a column holds, of which most values have to be on one; they are far from complete, and need not be.
+All are in lower case, with ae, oe, ue and ss for umlauts and ß, as `plain` spells them. The lists need not be
+complete, as a column is recognized by most of its values.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ STATES = _lines("""
     """)
 
 RESTRICTED_ZIP_AREAS = _words("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893")
-"""First three digits of US ZIP codes of areas with 20,000 people or fewer, which HIPAA wants changed to 000."""
+"""First three digits of US ZIP codes of areas with 20,000 people or fewer, which HIPAA requires to be 000."""
 
 COLUMN_NAMES: dict[str, frozenset[str]] = {
     "identifier": _lines("""
@@ -248,7 +248,7 @@ SENSITIVE_NAMES = _lines("""
     religionszugehoerigkeit, partei, parteizugehoerigkeit, gewerkschaft, gewerkschaftszugehoerigkeit, sexuelle orientierung,
     vorstrafe, vorstrafen, straftat, note, verletzung
     """)
-"""What columns are called that people would not tell everybody."""
+"""Names of columns with facts that people keep private."""
 
 _PEOPLE = "|".join(
     sorted(
@@ -261,7 +261,7 @@ _PEOPLE = "|".join(
     )
 )
 _SHORT = "pat|pt|prob|proband|subj|usubj|cust|emp|empl|kd|kund|mitgl|vers|tn|schuel|stud|pers|versich"
-"""Abbreviations of these, which mean a person only with one of the following behind them."""
+"""Abbreviations of these, which mean a person only if one of the following comes after them."""
 _NUMBER = "id|ids|no|nr|num|number|numbers|nummer|key|code|kennung|identifier|ident|pseudonym|hash|uid|uuid|guid|ref"
 _PERSON_NUMBER = re.compile(
     rf"(?:{_PEOPLE}|{_SHORT})s?(?:{_NUMBER})|p?id|pseudonym|matrikelnummer|username|login"
@@ -270,14 +270,14 @@ _PERSON = re.compile(rf"(?:{_PEOPLE})")
 
 
 def is_person_number(column: str) -> Literal["number", "word"] | None:
-    """Tell whether a column is called like one that tells people apart, as a number or by the word for a person.
+    """Return whether a column is named like a number of people or by a word for a person; None if neither.
 
     >>> [is_person_number(name) for name in ("Patient_ID", "PatNr", "patient", "patient_age", "pat")]
     ['number', 'number', 'word', None, None]
     """
     letters = re.sub(r"[^a-z]", "", plain(column))
     numbers = (COLUMN_NAMES[each] for each in ("social security", "medical record", "health plan"))
-    listed = {entry.replace(" ", "") for entries in numbers for entry in entries}
-    if _PERSON_NUMBER.fullmatch(letters) or letters in listed:
+    person_numbers = {entry.replace(" ", "") for entries in numbers for entry in entries}
+    if _PERSON_NUMBER.fullmatch(letters) or letters in person_numbers:
         return "number"
     return "word" if _PERSON.fullmatch(letters) else None

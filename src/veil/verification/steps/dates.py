@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veil.base.wording import plural
 from veil.published.finding import Finding
-from veil.published.owners import People
+from veil.tables.spelling import encode_people
 from veil.verification.steps.rows import Integers, MaskStep
 
 _DAY = 86_400
@@ -35,7 +35,7 @@ def _wall_clock(column: pa.ChunkedArray) -> tuple[Integers, NDArray[np.bool_], i
 
 
 def _people(step: MaskStep) -> Integers:
-    codes = People.of(step.source, step.method.person).codes.astype(np.int64)
+    codes = encode_people(step.source[step.method.person], step.method.person)[1].astype(np.int64)
     return codes if step.origins is None else codes[step.origins]
 
 
@@ -130,7 +130,8 @@ def _undone_to_skipped_times(
 
 
 def _days_since_first(step: MaskStep) -> Iterator[Finding]:
-    method, people = step.method, People.of(step.source, step.method.person).codes
+    method = step.method
+    _, people = encode_people(step.source[method.person], method.person)
     first: dict[int, int] = {}
     for name in method.columns if method.since is None else (method.since,):
         counts, missing, day = _wall_clock(step.source[name])

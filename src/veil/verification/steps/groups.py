@@ -19,6 +19,7 @@ from veil.published.finding import Finding
 from veil.published.matching import fewest_matches
 from veil.published.table import Published
 from veil.tables.columns import encode_values, ranks
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 from veil.verification.items import other_sets
 from veil.verification.release import verify_model, verify_models
@@ -61,9 +62,9 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
         yield verify_model(published, KAnonymity(method.k))
     else:
         codes = np.stack([_known_codes(step.new(name)) for name in method.columns], axis=1)
-        persons = published.persons
-        fewest = fewest_matches(codes, method.k, None if persons is None else persons.codes)
-        whom = "records" if persons is None else "people"
+        owners = published.rows.owners
+        fewest = fewest_matches(codes, method.k, owners.codes)
+        whom = "records" if owners.are_records else "people"
         promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
         yield Finding(promise, fewest >= method.k, f"at least {fewest}")
     wrong = sum(_shown_otherwise(step, name) for name in (*method.columns, *method.linked))
@@ -100,7 +101,7 @@ def _items(step: MaskStep) -> Iterator[Finding]:
     method = step.method
     shown = step.after if method.person is None else _sets_of_people(step)
     model = KMAnonymity(method.column, method.k, method.m, method.separator)
-    found = model.verify(Published(shown, list(method.within), untouched=True))
+    found = model.verify(Published(Rows.of(shown), list(method.within), suppressed="none"))
     agree = f" among records that agree in {', '.join(map(repr, method.within))}" if method.within else ""
     yield Finding(f"{found.promise}{agree}", found.holds, found.measured)
     old, new = step.old(method.column), step.new(method.column)
@@ -190,7 +191,7 @@ def _anatomy(step: MaskStep) -> Iterator[Finding]:
         yield Finding(promise, holds, f"at most {counts[worst]} of {sizes[worst]}")
         if len(method.columns) == 1:
             model = DistinctLDiversity(method.columns[0], method.l)
-            yield model.verify(Published(second, [method.group], untouched=True))
+            yield model.verify(Published(Rows.of(second), [method.group], suppressed="none"))
     else:
         given = groups_of([step.old(name) for name in method.by], step.after.num_rows)
         number = groups_of([step.after[method.group]], given.size)
@@ -219,7 +220,9 @@ def _buckets(step: MaskStep) -> Iterator[Finding]:
     fits = sizes.size <= method.t + 1
     if step.apart:
         yield _group_sizes(step, method.k, method.group)
-        ratio = ratio_distance.largest_ratio(Published(shown, [method.group], untouched=True), name)
+        ratio = ratio_distance.largest_ratio(
+            Published(Rows.of(shown), [method.group], suppressed="none"), name
+        )
         yield Finding(
             f"ratio distance of {name!r} at most {method.t} ({ratio_distance.LABEL})",
             ratio is not None and ratio <= method.t,

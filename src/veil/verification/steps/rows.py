@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.published.owners import People
 from veil.published.table import Published
 from veil.tables.columns import encode_values
+from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 
 Integers = NDArray[np.int64]
@@ -66,11 +66,9 @@ class MaskStep:
 
     def published(self, names: Sequence[str]) -> Published:
         """Return the output as an attacker sees it who knows some columns."""
-        persons = None
-        if self.person is not None:
-            persons = People.of(self.source, self.person)
-            persons = persons if self.origins is None else persons.take(self.origins)
-        return Published(self.after, list(names), untouched=True, persons=persons)
+        owners = Owners.of(self.source, self.person)
+        owners = owners if self.origins is None else owners.take(self.origins)
+        return Published(Rows.of(self.after, None, owners), list(names), suppressed="none")
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

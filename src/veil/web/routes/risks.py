@@ -83,7 +83,7 @@ def _left(made: SessionRelease) -> list[str] | None:
 
 def _person(made: SessionRelease) -> str | None:
     outcome = made.release.outcome
-    return None if outcome.persons is None else outcome.person_column
+    return None if outcome.before.owners.are_records else outcome.person_column
 
 
 def _with_columns(made: SessionRelease, columns: dict[str, str | None]) -> pa.Table:

@@ -61,12 +61,8 @@ if TYPE_CHECKING:  # names for editors and type checkers; others are found as we
     from veil.masking.microaggregation.closeness import (
         TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
     )
-    from veil.masking.microaggregation.methods import (
-        MDAV as MDAV,
-    )
-    from veil.masking.microaggregation.methods import (
-        VMDAV as VMDAV,
-    )
+    from veil.masking.microaggregation.methods import MDAV as MDAV
+    from veil.masking.microaggregation.methods import VMDAV as VMDAV
     from veil.masking.microaggregation.methods import GeneticMicroaggregation as GeneticMicroaggregation
     from veil.masking.microaggregation.methods import KWard as KWard
     from veil.masking.microaggregation.methods import UnivariateMicroaggregation as UnivariateMicroaggregation
@@ -87,9 +83,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; others are found as we
     )
     from veil.masking.ties.invariance import MInvariance as MInvariance
     from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
-    from veil.masking.ties.probabilistic import (
-        MDAVSwapping as MDAVSwapping,
-    )
+    from veil.masking.ties.probabilistic import MDAVSwapping as MDAVSwapping
     from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding

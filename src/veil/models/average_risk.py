@@ -110,11 +110,7 @@ class AverageReidentificationRisk(PrivacyModel):
         average = Share(Fraction(0), None, records=False).measure(sizes)
         highest = Fraction(1, int(sizes.min())) if sizes.size else Fraction(0)
         exposed = Share(Fraction(0), smallest_safe_size(_ASSESSED_RISK), records=True).measure(sizes)
-        risks = {
-            "average": average,
-            "highest": highest,
-            f"at_risk (highest = {_ASSESSED_RISK:g})": exposed,
-        }
+        risks = {"average": average, "highest": highest, f"at_risk (highest = {_ASSESSED_RISK:g})": exposed}
         return [Strength(cls.__name__, name, float_at_least(value)) for name, value in risks.items()]
 
 

@@ -123,10 +123,7 @@ class SampleCriterion(Protocol):
     def suppress(
         self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
     ) -> None:
-        """Mark further classes for suppression until the model is fulfilled, if that is possible.
-
-        `losses` orders classes of equal size by their loss (None: any order).
-        """
+        """Mark further classes until the model is fulfilled, if possible; `losses` breaks ties of size."""
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
         """Whether the classes that are not marked fulfil the model as a whole."""
@@ -230,10 +227,7 @@ class PrivacyModel:
         """Refuse a table with columns that the model cannot judge."""
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
-        """Return the order that the values of a sensitive attribute need, as text; () if that of their type.
-
-        None if the model ignores their order.
-        """
+        """Return the order of an attribute's values, as text; () for that of their type, None for any."""
         return None
 
     @property
@@ -320,10 +314,7 @@ def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:
     >>> monotonicity(EntropyLDiversity), monotonicity(EntropyLDiversity("disease", 2))["generalization"]
     ({'generalization': 'if estimator is shannon', 'suppression': 'no'}, 'yes')
     """
-    monotone = {
-        "generalization": model.monotone_generalization,
-        "suppression": model.monotone_suppression,
-    }
+    monotone = {"generalization": model.monotone_generalization, "suppression": model.monotone_suppression}
     conditions = model.monotone_if if isinstance(model, type) else {}
     return {
         name: f"if {conditions[name]}" if name in conditions else "yes" if holds else "no"

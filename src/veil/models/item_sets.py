@@ -262,10 +262,7 @@ def _reject_rare(
 
 
 def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDArray[np.int64]:
-    """Return for 0 to m items how few records of a class share that many items of one of them.
-
-    All records if no record has so many items.
-    """
+    """Return for 0 to m items how few records of a class share so many of one of them; all if none has."""
     number, values, count = published.histograms(attribute)
     distinct, codes = encode_values(pa.chunked_array([values]))
     sets = [_items(value, separator, attribute) for value in distinct.to_pylist()]

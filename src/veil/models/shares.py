@@ -198,10 +198,7 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
     total = int(counts.masses.sum())
     return [
         ValueShare(
-            counts.values[code],
-            Fraction(int(counts.masses[code]), total),
-            largest[code],
-            smallest[code],
+            counts.values[code], Fraction(int(counts.masses[code]), total), largest[code], smallest[code]
         )
         for code in sorted(largest)
     ]

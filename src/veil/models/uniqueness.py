@@ -129,7 +129,7 @@ class PopulationUniqueness(PrivacyModel):
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """Refuse unless attackers know all rows: the estimators need a sample with each person once."""
+        """Return a reason unless attackers know all rows: estimators need a sample with each person once."""
         if all_rows:
             return super().why_not_owners(all_rows=True)
         return "its estimates take a sample in which everybody is once, as they are where attackers know all rows"

@@ -13,10 +13,10 @@ from veil.masking.partition.kernels import (
     arrange,
     by_item,
     by_node,
+    copy_order,
     histogram,
     occurring,
     same_sets,
-    copy_order,
 )
 
 often = settings(max_examples=150, deadline=None)

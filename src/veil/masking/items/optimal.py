@@ -31,9 +31,8 @@ class ItemRecoding(NamedTuple):
 def best_recoding(
     problem: ItemProblem, *, leave_out: bool, incumbent: Recoding | None = None, most: int | None = None
 ) -> ItemRecoding:
-    """Search for a recoding of least loss, given a valid one, the incumbent.
-
-    After `most` examined recodings, the incumbent is returned with the bound so far.
+    """Search for a recoding of least loss. After `most` of them, return the incumbent, a valid one, and a
+    bound.
     """
     limit = None if incumbent is None else problem.loss(incumbent)
     start = problem.start()

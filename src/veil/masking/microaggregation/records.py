@@ -132,11 +132,7 @@ def check_size(k: int, number: int, method: object, people: object = None) -> No
 def group_facts(*partitions: Groups) -> dict[str, int]:
     """Return the number of groups, and the sizes of the smallest and the largest one."""
     sizes = np.concatenate([np.bincount(groups) for groups in partitions])
-    return {
-        "groups": int(sizes.size),
-        "smallest group": int(sizes.min()),
-        "largest group": int(sizes.max()),
-    }
+    return {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
 
 
 def _check_bounds(

@@ -52,10 +52,7 @@ def arrange(
 
 @kernel
 def copy_order(
-    order: NDArray[np.int64],
-    arranged: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    order: NDArray[np.int64], arranged: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> None:
     """Copy the new order of some classes."""
     for p in range(begins.size):

@@ -49,7 +49,7 @@ class Mondrian(Method):
     - With `relaxed`, records with the median value may go to either side, in the order of rows, so that both
       get half. Labels then overlap, and classes with equal labels become one: no harm with models that are
       monotone under generalization. Another model may be violated then: an error, and no output.
-    - A missing value is a value of its own, after the largest: `{[20, 30], NULL}` are numbers and missing ones.
+    - A missing value is a value of its own, after the largest: `{[20, 30], NULL}` are numbers and missing.
       Not-a-number is a missing value.
     - If people have several rows, parts are judged by the people in them, as by `veil.anonymize`.
     - A model that judges all classes together, needs a population or reads labels is refused.

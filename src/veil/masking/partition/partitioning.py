@@ -76,10 +76,7 @@ class _Unlabelled(Exception):
 
 
 class PartCriterion:
-    """Decides for any classes whether every privacy model accepts them; thread-safe.
-
-    `smallest` is the size below which no class is accepted.
-    """
+    """Decides, thread-safe, whether every privacy model accepts classes; none below `smallest`."""
 
     def __init__(self, models: Sequence[PrivacyModel], sample: Sample, entries: tuple[Entries, ...]) -> None:
         self.smallest = 1
@@ -277,10 +274,7 @@ class Partitioning:
         covered: Sequence[float],
         facts: Mapping[str, Any],
     ) -> Outcome:
-        """Replace cells, and measure the quality.
-
-        `covered` is the mean share of its domain that a cell of each quasi-identifier covers.
-        """
+        """Replace cells, and measure the quality; `covered` is the mean share of its domain in a cell."""
         masked = self.table
         for name, column in cells.items():
             masked = masked.set_column(masked.column_names.index(name), name, column)
@@ -295,7 +289,7 @@ SAME_LABELS = (
     "Classes that got the labels of another became one with it, which the model does not survive: use relaxed=False, "
     "intervals or sets instead of means, or hierarchies in which no label occurs on two levels"
 )
-"""Advice if a partition breaks its models: as each class fulfils them, only merged classes can be the cause."""
+"""Advice if a partition breaks its models: as each class fulfils them, only merged ones can be the cause."""
 
 
 def _prepare_rows(

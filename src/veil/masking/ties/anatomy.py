@@ -160,11 +160,7 @@ def _places(table: pa.Table, name: str) -> Integers:
 
 
 def diverse_groups(
-    values: Integers,
-    l: int,
-    randomness: Randomness,
-    method: object,
-    blank: NDArray[np.bool_] | None = None,
+    values: Integers, l: int, randomness: Randomness, method: object, blank: NDArray[np.bool_] | None = None
 ) -> Groups:
     """Group records at random so that no value, given by number, makes up more than 1/l of any group.
 

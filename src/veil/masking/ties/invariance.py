@@ -125,12 +125,7 @@ class MInvariance(Method):
             "release": history.releases,
             "people who were in earlier releases": len(before),
         }
-        return self.outcome(
-            table,
-            first,
-            apart={"confidential": second, "counterfeits": third},
-            facts=facts,
-        )
+        return self.outcome(table, first, apart={"confidential": second, "counterfeits": third}, facts=facts)
 
     def _check_values(
         self, order: NDArray[np.int64], values: Sequence[str], before: dict[int, frozenset[str]]

@@ -111,10 +111,7 @@ class Criterion:
         return PAD * (self.scale + self.records), self.smallest
 
     def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
-        """Mark the classes that the kernel skips: decided ones, and those too large for 64 bits.
-
-        The latter are decided here.
-        """
+        """Mark the classes that the kernel skips: decided ones, and, decided here, those beyond 64 bits."""
         if self.room >= self.largest:
             return decided
         if isinstance(self.sample, OwnerSample):  # people with several values may exceed the room

@@ -39,10 +39,7 @@ def mark_exhausted(left: Integers) -> Marks:
 
 @light_kernel
 def reject_judged(exhausted: Marks, bad: Marks, rejected: Marks) -> tuple[Marks, bool]:
-    """Reject the bad classes among those that were judged, as they were not exhausted.
-
-    Return a mask of the decided classes, and whether all are.
-    """
+    """Reject bad classes; return a mask of the decided ones (rejected or judged), and whether all are."""
     decided = np.empty(bad.size, np.uint8)
     undecided = False
     for i in range(bad.size):

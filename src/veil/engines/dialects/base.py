@@ -1,8 +1,8 @@
 """The interface of an engine, and its defaults for engines that Veil does not know.
 
 Each engine is one file with a subclass of `Dialect` that holds the differences. The base class serves any
-engine of Ibis: as it may take different texts for equal, its rows are brought over to a DuckDB of our own before
-anything is decided about them (see `veil.engines.copy`), and releases are stored in it by plain SQL.
+engine of Ibis: as it may take different texts for equal, its rows are brought over to a DuckDB of our own
+before anything is decided about them (see `veil.engines.copy`), and releases are stored in it by plain SQL.
 
 A package adds an engine by an entry point of the group ``veil.engines``, named as the URLs begin or as Ibis
 calls the engine; by both names, if they differ.
@@ -116,9 +116,9 @@ class Dialect:
         """Explain why a database cannot be opened, from the driver's lower-case message; None if unknown."""
         if re.search(r"password|authentication|login failed|access denied", message):
             return (
-                "the server does not accept this user and password. Check both; a password may stand where the driver "
-                "looks for it (PostgreSQL: PGPASSWORD or ~/.pgpass), or in an environment variable that a recipe names "
-                "with `password_variable`"
+                "the server does not accept this user and password. Check both; a password may stand where "
+                "the driver looks for it (PostgreSQL: PGPASSWORD or ~/.pgpass), or in an environment variable "
+                "that a recipe names with `password_variable`"
             )
         if re.search(r"database .* does not exist|unknown database|cannot open database", message, re.DOTALL):
             return "the server has no such database. Check the name behind the host"
@@ -279,9 +279,8 @@ class Dialect:
         if self.backend.has_operation(operations.HexDigest):
             return text.hexdigest("sha256")
         raise PlanError(
-            f"{self.backend.name} can neither sample rows nor shuffle them, because Ibis has no SHA-256 "
-            "there. Copy "
-            "the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
+            f"{self.backend.name} can neither sample rows nor shuffle them, because Ibis has no SHA-256 there. "
+            "Copy the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
         )
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:

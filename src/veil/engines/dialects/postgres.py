@@ -107,9 +107,8 @@ class Postgres(Dialect):
             # PostgreSQL's ``numeric`` has any number of places, and Ibis takes it for one with nine.
             raise InputError(
                 f"{'column' if len(names) == 1 else 'one of the columns'} {', '.join(map(repr, names))} of "
-                "type numeric "
-                f"holds a number with more than nine decimals, or none at all ({error}). Make a view that "
-                "tells how "
+                f"type numeric holds a number with more than nine decimals, or none at all ({error}). Make a "
+                "view that tells how "
                 f'many there are: CAST("{names[0]}" AS numeric(38, 15)), or one that turns it into text: CAST("{names[0]}" AS text)'
             ) from None
 
@@ -212,8 +211,8 @@ class Postgres(Dialect):
             return reason
         if rules[0][0]:
             return (
-                "has row-level security, which a new table in its place would not have. Choose another name, or drop "
-                "the table"
+                "has row-level security, which a new table in its place would not have. Choose another name, "
+                "or drop the table"
             )
         with self.backend.con.transaction(force_rollback=True):
             self.backend.con.execute("SET LOCAL lock_timeout = '5s'")

@@ -155,8 +155,7 @@ def _active_session() -> Any:
         if session is not None:
             return session
     raise InputError(
-        "spark:#table is a table of the running Spark session, and none is running in this process. Start "
-        "one "
+        "spark:#table is a table of the running Spark session, and none is running in this process. Start one "
         "first (SparkSession.builder.getOrCreate()), or pass a DataFrame"
     )
 

@@ -1,18 +1,18 @@
-"""Anonymizing a table that an engine holds part by part, where people may have several rows: each part has some people.
+"""Anonymizing a table on an engine part by part, if owners may have several rows: each part has some owners.
 
-Parts that are cut by what rows show would tear people apart. So people are dealt out, by a hash of what tells them apart,
-and all rows of a person are in one part (see `veil.engines.parts.owner_parts`). Each part is searched as if it were the whole
-table, with the hierarchies of the whole, so that not all different rows have to be prepared for a search at once.
+Parts that are cut by values would separate the rows of an owner. So owners are divided by a hash of the
+column `person`, and all rows of an owner are in one part (see `veil.engines.parts.owner_parts`). Each part is
+searched like a whole table, with the hierarchies of the whole, so that not all different rows are prepared at
+once.
 
-Why all promises still hold. A class that a part accepts is published as it is, unless a class of another part has the same
-labels, and for everybody who looks, the two are one. Nobody is in both, so that people add up, and so do the views of what
-they show: a model that survives a union of such classes (`PrivacyModel.survives_union_of_owners`) holds, others are
-refused. With all rows of a person known, a class has people with the same rows, and nothing changes. Who learns in which
-part somebody is learns nothing that is not protected: each part keeps every promise by itself. No part lets a larger
-share of its people lose rows than the plan allows, so neither do all together.
-
-A part has a share of the people of every kind, so its classes are smaller than those of the whole table, and are
-generalized more. Parts are for tables that are too large otherwise.
+Why all promises still hold. A class that a part accepts is published as it is, unless a class of another part
+has the same labels: then the two are one class to every attacker. No owner is in both, so owners add up, and
+so do the views of their values: a model that survives a union of such classes holds
+(`PrivacyModel.survives_union_of_owners`), others are refused. With all rows of an owner known, a class has
+owners with the same rows, and nothing changes. The part of an owner is nothing to protect: each part keeps
+every promise by itself. No part lets a larger share of its owners lose rows than the plan allows, so neither
+do all together. A part has a share of the owners of every kind, so its classes are smaller than those of the
+whole table, and are generalized more. Parts are for tables that are too large otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from veil.base.progress import Progress, following
 from veil.base.wording import plural
 from veil.engines.condense import Condensed
 from veil.engines.copy import bring_over
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.engines.parts.blocks import most_that_fit, stack_tables
 from veil.engines.parts.owner_parts import OwnerParts, OwnersPart
 from veil.engines.relation import Relation, check_columns
@@ -73,19 +73,19 @@ def anonymize_people_in_parts(
     threads: int | None = None,
     progress: Progress,
 ) -> Outcome:
-    """Anonymize a table that an engine holds, some people at a time; as `anonymize_in_parts`, where people are rows."""
+    """Anonymize a table on an engine, some owners at a time; as `anonymize_in_parts`, if rows have owners."""
     _check_models(plan)
-    read = columns_read(plan, relation.table.columns)
-    check_columns(relation, read)
-    relation = bring_over(*columns_for_release(relation, plan, read), progress)
+    columns = columns_read(plan, relation.table.columns)
+    check_columns(relation, columns)
+    relation = bring_over(*columns_for_release(relation, plan, columns), progress)
     progress.phase("counting the values of each column")
-    crowd = OwnerParts(relation, plan, read, most_that_fit(most_combinations, "parts"), threads)
-    made = []
-    for part in crowd.parts:
-        progress.phase(f"part {part.number + 1} of {len(crowd.parts)}")
-        made.append(_Made.of(verified(crowd.make(part, progress)[0])))
+    owners = OwnerParts(relation, plan, columns, most_that_fit(most_combinations, "parts"), threads)
+    results = []
+    for part in owners.parts:
+        progress.phase(f"part {part.number + 1} of {len(owners.parts)}")
+        results.append(_PartResult.of(verified(owners.make(part, progress)[0])))
     progress.phase("verifying all parts together")
-    return _together(crowd, made)
+    return _combine(owners, results)
 
 
 def _check_models(plan: Plan) -> None:
@@ -104,19 +104,19 @@ def _check_models(plan: Plan) -> None:
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What is remembered of a part when the next one is made: its different rows before and after, and figures."""
+class _PartResult:
+    """The result of a part while the next one is made: its different rows before and after, and figures."""
 
     before: pa.Table
     after: pa.Table
     weights: NDArray[np.int64]
     hidden: NDArray[np.bool_]
     covered: NDArray[np.float64]
-    """How much of its domain each column covers, added up over the records."""
-    told: Pass
+    """Share of its domain that each column covers, summed over the records."""
+    recoding: Pass
 
     @staticmethod
-    def of(outcome: Outcome) -> _Made:
+    def of(outcome: Outcome) -> _PartResult:
         prepared, hidden, weights = outcome.prepared, outcome.hidden, outcome.weights
         assert prepared is not None
         assert hidden is not None
@@ -129,151 +129,161 @@ class _Made:
                 outcome.hierarchies.values(), levels, prepared.codes, strict=True
             )
         ]
-        factor, shown = getattr(prepared.plan.quality, "factor", None), outcome.records - outcome.suppressed
-        return _Made(
+        factor, remaining = (
+            getattr(prepared.plan.quality, "factor", None),
+            outcome.records - outcome.suppressed,
+        )
+        return _PartResult(
             outcome.original,
             outcome.table if outcome.flag is None else outcome.table.drop_columns([outcome.flag]),
             weights,
             hidden,
             np.array(covered),
-            Pass(outcome.levels, shown, choice.score, factor, choice.proven_optimal),
+            Pass(outcome.levels, remaining, choice.score, factor, choice.proven_optimal),
         )
 
 
-def _together(crowd: OwnerParts, made: list[_Made]) -> Outcome:
-    """Put all parts together, and check every promise on all of them."""
-    weights = np.concatenate([each.weights for each in made])
-    tables = [_in_one_form(crowd, part, each) for part, each in zip(crowd.parts, made, strict=True)]
-    key = [part.apart[KEY] for part in crowd.parts if KEY in part.apart]
+def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
+    """Combine all parts, and check every promise on all of them."""
+    weights = np.concatenate([each.weights for each in results])
+    tables = [_with_labels(owners, part, each) for part, each in zip(owners.parts, results, strict=True)]
+    key = [part.apart[KEY] for part in owners.parts if KEY in part.apart]
     outcome = Outcome(
-        CrowdSource(
-            stack_tables([each.before for each in made]),
+        OwnersSource(
+            stack_tables([each.before for each in results]),
             "engine",
             weights=weights,
-            columns=tuple(crowd.relation.original.table.columns),
-            crowd=crowd,
+            columns=tuple(owners.relation.original.table.columns),
+            owners=owners,
         ),
-        crowd.plan,
+        owners.plan,
         stack_tables(tables),
         weights=weights,
-        hidden=np.concatenate([each.hidden for each in made]),
+        hidden=np.concatenate([each.hidden for each in results]),
         apart={KEY: pa.concat_tables(key)} if key else {},
         secret=frozenset([KEY] if key else []),
-        passes=tuple(each.told for each in made),
+        passes=tuple(each.recoding for each in results),
     )
-    covered = sum(each.covered for each in made) / weights.sum()
-    outcome = replace(outcome, facts=_facts(crowd, outcome, covered.tolist()))
-    return replace(outcome, verification=_verify(crowd, outcome))
+    covered = sum(each.covered for each in results) / weights.sum()
+    outcome = replace(outcome, facts=_facts(owners, outcome, covered.tolist()))
+    return replace(outcome, verification=_verify(owners, outcome))
 
 
-def _in_one_form(crowd: OwnerParts, part: OwnersPart, made: _Made) -> pa.Table:
-    """Spell original values as text where other parts show labels."""
-    table = made.after
-    for (name, hierarchy), level in zip(crowd.hierarchies.items(), part.levels, strict=True):
-        if level or name not in crowd.labelled:
+def _with_labels(owners: OwnerParts, part: OwnersPart, result: _PartResult) -> pa.Table:
+    """Return the rows of a part, with original values as text in columns where other parts show labels."""
+    table = result.after
+    for (name, hierarchy), level in zip(owners.hierarchies.items(), part.levels, strict=True):
+        if level or name not in owners.labelled:
             continue
-        cells = made.before[name].chunk(0)
+        cells = result.before[name].chunk(0)
         codes = hierarchy.encode(cells.dictionary, name)[np.array(cells.indices)]
         texts = pa.DictionaryArray.from_arrays(
             pa.array(codes, pa.int32()), pa.array(hierarchy.labels[0], pa.string())
         )
-        spelled = blank_cells(texts, made.hidden, crowd.plan.marker)
-        table = table.set_column(table.column_names.index(name), name, spelled)
+        column = blank_cells(texts, result.hidden, owners.plan.marker)
+        table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
-def _facts(crowd: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
+def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
     assert outcome.weights is not None
     assert outcome.hidden is not None
-    sizes, bare = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
-    domains = [each.domain_size for each in crowd.hierarchies.values()]
-    found = quality(np.append(sizes, bare) if bare else sizes, covered, domains)
-    found["discernibility"] = int(found["discernibility"]) + bare * (outcome.records - bare)
+    sizes, suppressed = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
+    domains = [each.domain_size for each in owners.hierarchies.values()]
+    figures = quality(np.append(sizes, suppressed) if suppressed else sizes, covered, domains)
+    figures["discernibility"] = int(figures["discernibility"]) + suppressed * (outcome.records - suppressed)
     several = (
-        "people in parts have fewer others to hide among: if all different rows fit into memory, a release without parts "
-        "is better"
+        "people in parts have fewer others to hide among: if all different rows fit into memory, a release "
+        "without parts is better"
     )
     return {
-        **found,
-        "suppressed": bare,
-        "parts": len(crowd.parts),
-        "cost": several if len(crowd.parts) > 1 else "none: there is one part, which is the table",
+        **figures,
+        "suppressed": suppressed,
+        "parts": len(owners.parts),
+        "cost": several if len(owners.parts) > 1 else "none: there is one part, which is the table",
     }
 
 
 # --- checks
 
 
-def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
-    """Check every promise on all parts together; of each part by itself, everything has been checked."""
-    plan, everybody, hidden = crowd.plan, outcome.persons, outcome.hidden
-    assert everybody is not None
+def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
+    """Check every promise on all parts together; each part by itself has been checked already."""
+    plan, people, hidden = owners.plan, outcome.persons, outcome.hidden
+    assert people is not None
     assert hidden is not None
-    published = _published(crowd, outcome, outcome.table, outcome.weights, hidden, everybody)
+    published = _published(owners, outcome, outcome.table, outcome.weights, hidden, people)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
-    if everybody.all_rows:
-        findings.append(verify_whole(everybody, hidden))
-    findings.append(verify_lost(everybody, hidden, largest_count(plan.suppression_limit, everybody.number)))
+    if people.all_rows:
+        findings.append(verify_whole(people, hidden))
+    findings.append(verify_lost(people, hidden, largest_count(plan.suppression_limit, people.number)))
     findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
     promise = "each part keeps every promise by itself"
-    return Verification((*findings, Finding(promise, True, plural(len(crowd.parts), "part"))))
+    return Verification((*findings, Finding(promise, True, plural(len(owners.parts), "part"))))
 
 
 def _published(
-    crowd: OwnerParts,
+    owners: OwnerParts,
     outcome: Outcome,
     cells: pa.Table,
     weights: NDArray[np.int64] | None,
     hidden: NDArray[np.bool_] | None,
     people: People,
 ) -> Published:
-    """See released cells from outside, with whose they are."""
-    seen = as_published(
+    """Return released cells as published, with their owners."""
+    published = as_published(
         outcome.original,
         cells,
-        crowd.plan,
+        owners.plan,
         {},
-        crowd.hierarchies,
+        owners.hierarchies,
         subset=None,
         flag=None,
         hidden=hidden,
         weights=outcome.weights,
         released_weights=weights,
     )
-    seen.persons = people
-    return seen
+    published.persons = people
+    return published
 
 
-def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Verification:
-    """Check the written rows: the models on people, and that every combination is there as often as it should."""
-    plan, suppressed = crowd.plan, outcome.suppressed
+def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Verification:
+    """Check the written rows: the models on owners, and the frequency of every combination."""
+    plan, suppressed = owners.plan, outcome.suppressed
     planned = [
         name
-        for name in crowd.relation.table.columns
+        for name in owners.relation.table.columns
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
-    relation, names = crowd.relation, outcome.table.column_names
+    relation, names = owners.relation, outcome.table.column_names
 
-    def judge(_: Relation, written: Condensed) -> list[Finding]:
-        with_people, whose = crowd.union(keep=crowd.person)
-        return verify_people(plan, replace(relation, table=with_people), whose, names, written, judge_models)
+    def judge(_: Relation, output: Condensed) -> list[Finding]:
+        with_people, whose = owners.union(keep=owners.person)
+        return verify_people(plan, replace(relation, table=with_people), whose, names, output, judge_models)
 
     def judge_models(cells: pa.Table, weights: NDArray[np.int64], people: People) -> list[Finding]:
-        nobody = None if suppressed else np.zeros(cells.num_rows, np.bool_)
-        seen = _published(crowd, outcome, cells, weights, nobody, people)
-        found = verify_models(seen, plan.models)
-        return [*found, compare_blank(seen.suppressed_records, suppressed)] if suppressed else found
+        hidden = None if suppressed else np.zeros(cells.num_rows, np.bool_)
+        published = _published(owners, outcome, cells, weights, hidden, people)
+        findings = verify_models(published, plan.models)
+        return (
+            [*findings, compare_blank(published.suppressed_records, suppressed)] if suppressed else findings
+        )
 
     def before() -> list[ibis.Table]:
         if not suppressed:
-            return [crowd.relation.table]
-        return [crowd.transform(part)[0] for part in crowd.parts]
+            return [owners.relation.table]
+        return [owners.transform(part)[0] for part in owners.parts]
 
-    promise, known = "the table has the columns of the plan and no others", outcome.quasi_identifiers
+    promise, quasi_identifiers = (
+        "the table has the columns of the plan and no others",
+        outcome.quasi_identifiers,
+    )
     return verify_written(
         relation,
-        staged,
-        ExpectedOutput(promise, planned, outcome.table, known if suppressed else None, plan.marker),
+        rows,
+        ExpectedOutput(
+            promise, planned, outcome.table, quasi_identifiers if suppressed else None, plan.marker
+        ),
         outcome.weights,
         judge,
         before,
@@ -282,56 +292,53 @@ def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Ver
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdSource(EngineRows):
-    """The different rows of all parts, for what is measured on all of them."""
+class OwnersSource(EngineSource):
+    """The different rows of all parts, to measure them together."""
 
-    crowd: OwnerParts
+    owners: OwnerParts
 
     def expression(self, outcome: Outcome) -> Any:
-        rows, _ = self.crowd.union()
-        return self.crowd.relation.restore(shuffled(rows) if self.crowd.plan.order == "random" else rows)
+        rows, _ = self.owners.union()
+        return self.owners.relation.restore(shuffled(rows) if self.owners.plan.order == "random" else rows)
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
-        plan = self.crowd.plan
-        people = People.of(self.table, self.crowd.person, all_rows=plan.knows == "all rows")
+        plan = self.owners.plan
+        people = People.of(self.table, self.owners.person, all_rows=plan.knows == "all rows")
         return Published(self.table, names, untouched=True, weights=self.weights, persons=people).sizes
 
     def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
-        """Write one part after the other; what is staged is checked as a whole."""
-        crowd, found = self.crowd, Verification(())
+        """Write one part after the other; the staged rows are checked as a whole."""
+        owners, verification = self.owners, Verification(())
 
-        def check(staged: ibis.Table) -> None:
-            nonlocal found
-            found = check_staged(crowd, outcome, staged)
-            found.require()
+        def check(rows: ibis.Table) -> None:
+            nonlocal verification
+            verification = check_staged(owners, outcome, rows)
+            verification.require()
 
         def rows_of(part: OwnersPart) -> Callable[[], ibis.Table]:
-            return lambda: crowd.transform(part)[0]
+            return lambda: owners.transform(part)[0]
 
-        pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in crowd.parts]
-        with following(progress) as shown:
-            made = write_pieces(
-                crowd.relation,
+        pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in owners.parts]
+        with following(progress) as progress:
+            result = write_pieces(
+                owners.relation,
                 lambda: pieces,
                 pieces[0].make,
                 target,
                 check=check,
                 token=self._token(outcome),
-                shuffle=crowd.plan.order == "random",
-                progress=shown,
+                shuffle=owners.plan.order == "random",
+                progress=progress,
                 **options,
             )
-        return replace(made, verification=found, note=crowd.relation.note)
+        return replace(result, verification=verification, note=owners.relation.note)
 
     def _token(self, outcome: Outcome) -> str:
-        """Tell outcomes apart: what one has written, only the same one may go on with."""
-        levels = [part.levels for part in self.crowd.parts]
-        digest = hashlib.sha256(repr((outcome.plan, str(self.crowd.relation.location), levels)).encode())
-        for table in (
-            self.table,
-            outcome.table,
-            *outcome.apart.values(),
-        ):  # pseudonyms of another run are others
+        """Return a digest of the outcome, so that only a run with the same outcome continues this one."""
+        levels = [part.levels for part in self.owners.parts]
+        digest = hashlib.sha256(repr((outcome.plan, str(self.owners.relation.location), levels)).encode())
+        # Pseudonyms of another run are others.
+        for table in (self.table, outcome.table, *outcome.apart.values()):
             for column in table.columns:
                 digest.update(repr(column.unique().to_pylist()).encode())
         for numbers in (outcome.weights, outcome.hidden):

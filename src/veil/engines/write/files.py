@@ -228,8 +228,7 @@ class FolderTarget(Target):
         for each in self.place.iterdir():
             if each.is_dir() or not each.name.endswith((".parquet", ".crc", "_SUCCESS")):
                 raise OutputError(
-                    f"{self.name}: holds {each.name!r}, which is not part of a release, and would be "
-                    "removed. "
+                    f"{self.name}: holds {each.name!r}, which is not part of a release, and would be removed. "
                     "Choose another folder, or remove it yourself"
                 )
 

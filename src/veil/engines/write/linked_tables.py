@@ -188,8 +188,8 @@ def _check_kinds(place: Database, dialect: Dialect, table: pa.Table) -> None:
     for name, kind in _kinds(table).items():
         if not dialect.has(kind):
             raise OutputError(
-                f"{place}: column {name!r} has type {kind}, which {dialect.name} does not have. Write to Parquet files or to "
-                "another engine"
+                f"{place}: column {name!r} has type {kind}, which {dialect.name} does not have. Write to "
+                "Parquet files or to another engine"
             )
 
 

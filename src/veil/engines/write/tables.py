@@ -151,10 +151,9 @@ class TableTarget(Target):
         for name, kind in self.kinds.items():
             if not self.dialect.has(kind):
                 raise OutputError(
-                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not "
-                    "have. Write to Parquet "
-                    "files or to another engine, or use a view that turns the column into text or a whole "
-                    "number"
+                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not have. "
+                    "Write to Parquet files or to another engine, or use a view that turns the column into "
+                    "text or a whole number"
                 )
 
     def _create(self) -> None:

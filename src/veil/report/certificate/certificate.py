@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.version import __version__
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
@@ -121,7 +121,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
 def _flag_of(outcome: Outcome) -> str | None:
     """Name of the flag in what is released, where columns that Veil has not seen may have had the first choice."""
     source = outcome.source
-    return source.flag_of(outcome) if isinstance(source, EngineRows) else outcome.flag
+    return source.flag_of(outcome) if isinstance(source, EngineSource) else outcome.flag
 
 
 def roles_of(outcome: Outcome) -> dict[str, list[str]]:

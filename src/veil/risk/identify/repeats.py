@@ -178,9 +178,9 @@ def _tallied(source: Any) -> Tallied:
     """See a table as one whose values can be counted, wherever it is."""
     if not isinstance(source, Relation):
         return source if hasattr(source, "tally") else MemoryTally(table_of(source))
-    from veil.engines.tally import HeldTally  # which needs Ibis
+    from veil.engines.tally import EngineTally  # which needs Ibis
 
-    return HeldTally(source.original)
+    return EngineTally(source.original)
 
 
 def _called_so(columns: Iterable[str]) -> list[str]:

@@ -79,24 +79,22 @@ _STATES = {
 
 def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> Words:
     state = str(getattr(error, "sqlstate", None) or "")
-    message = str(error).lower()
+    text = str(error).lower()
     if (fault := csv_fault(str(error), place)) is not None:
         return fault
     if state in _STATES:
         return (_STATES[state],)
-    if state.startswith(("08", "57P")) or re.search(
-        r"connection .*(closed|lost)|server has gone away", message
-    ):
+    if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", text):
         return ("the connection to the server was lost. Check that it is running, and try again",)
-    if re.search(r"permission (was )?denied|command denied|insufficient_permissions", message):
+    if re.search(r"permission (was )?denied|command denied|insufficient_permissions", text):
         return (_STATES["42501"],)
-    if state == "55P03" or re.search(r"lock wait timeout|(database|table)( \S+)? is locked", message):
+    if state == "55P03" or re.search(r"lock wait timeout|(database|table)( \S+)? is locked", text):
         return (
             "somebody else has locked it. Try again when that session or program has ended its transaction",
         )
-    if "no space left" in message or "disk is full" in message:
+    if "no space left" in text or "disk is full" in text:
         return "the disk is full. Free some space, or name a folder on another disk with ", _ON_DISK
-    if "out of memory" in message:
+    if "out of memory" in text:
         more = Say("engine", "Settings", memory=...)
         return "the engine is out of memory. Give it more with ", more, ", and room in ", _ON_DISK
     return (_driver_message(error, secrets),)

@@ -245,10 +245,8 @@ def _of_database(database: Database, settings: Settings | None, may_be_empty: bo
     )
     with relation.explain_errors():
         # This also fails if the rows may not be read.
-        row_count = collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][
-            0
-        ].as_py()
-        if not row_count and not may_be_empty:
+        counts = collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))
+        if not counts["rows"][0].as_py() and not may_be_empty:
             raise no_rows(relation)
     return relation
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.base.randomness import Randomness
 from veil.engines.blank import any_shows, with_rest
 from veil.engines.condense import Condensed, condense
@@ -27,7 +27,7 @@ from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.shuffle import shuffled
 from veil.engines.transform import SubsetRows, Transform
-from veil.engines.verify import verify_output
+from veil.engines.verify import released_columns, verify_output
 from veil.engines.write.writing import write
 from veil.errors import InputError, PlanError
 from veil.models.query import Query
@@ -129,32 +129,19 @@ class CondensedSource(EngineSource):
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         return Published(self.table, names, untouched=True, weights=self.weights).sizes
 
-    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
-        verification: Verification | None = None
+    def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
+        return verify_output(outcome, self, rows)
 
-        def check(rows: ibis.Table) -> None:
-            nonlocal verification
-            verification = verify_output(outcome, self, rows)
-            verification.require()
-
+    def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
         if self.state is not None and fingerprint(self.relation) != self.state:
             raise InputError(
                 f"{self.relation.name}: was changed after its combinations were counted. Nothing was "
                 "written. Run it again when nobody is changing it"
             )
         relation, transform = self._rows(outcome)
-        with following(progress) as progress:
-            result = write(
-                relation.with_labels(outcome),
-                transform,
-                target,
-                check=check,
-                token=self._token(outcome),
-                shuffle=_is_shuffled(outcome),
-                progress=progress,
-                **options,
-            )
-        return replace(result, verification=verification, note=self.relation.note)
+        return write(
+            relation.with_labels(outcome), transform, target, shuffle=_is_shuffled(outcome), **options
+        )
 
     def draw(self, probability: Fraction, randomness: Randomness) -> CondensedSource:
         """Return a random sample of the rows, condensed to the same columns."""
@@ -174,8 +161,7 @@ class CondensedSource(EngineSource):
             return self.relation, transform
         return store_rows(self.relation, transform(self.relation.table)), lambda table: table
 
-    def _token(self, outcome: Outcome) -> str:
-        """Return a digest of the outcome, so that only a run with the same outcome continues this one."""
+    def token(self, outcome: Outcome) -> str:
         digest = hashlib.sha256(repr((outcome.plan, str(self.relation.location))).encode())
         for hierarchy in outcome.hierarchies.values():
             digest.update(repr(hierarchy.labels).encode())
@@ -232,11 +218,8 @@ def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -
     """
     import ibis
 
-    columns = [
-        name
-        for name in relation.table.columns
-        if name in needed or (plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove")
-    ]
+    names = {*needed, *released_columns(plan, relation)}
+    columns = [name for name in relation.table.columns if name in names]
     if needs_copy(relation):
         masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in needed)
         hidden = {name: ibis.null("string") for name in masked}

@@ -242,13 +242,11 @@ def _pseudonyms(tag: str, plan: Plan, source: CondensedSource, outcome: Outcome)
         return None
     key = outcome.apart[KEY]
     texts = [key_text(text, name) for text in key["value"].to_pylist()]
-    pseudonym_of = dict(zip(texts, key["pseudonym"].to_pylist(), strict=True))
+    pseudonyms = dict(zip(texts, key["pseudonym"].to_pylist(), strict=True))
     values = source.dictionary(name)
     missing = np.array(values.is_null(), dtype=np.bool_)
-    pseudonyms = pa.array(
-        [pseudonym_of.get(key_text(text, name)) for text in canonical_text(values)], pa.string()
-    )
-    return Lookup(tag, name, source.condensed.engine_values[name], missing, {"p": pseudonyms})
+    column = pa.array([pseudonyms.get(key_text(text, name)) for text in canonical_text(values)], pa.string())
+    return Lookup(tag, name, source.condensed.engine_values[name], missing, {"p": column})
 
 
 class _Person:

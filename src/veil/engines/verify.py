@@ -46,18 +46,11 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
     """Check the written rows against the plan, and against the outcome."""
     assert outcome.prepared is not None
     plan, flag = outcome.prepared.plan, source.flag_of(outcome)
-    planned = [
-        name
-        for name in source.relation.table.columns
-        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
-    ]
-    planned += [flag] if flag is not None else []
+    planned = [*released_columns(plan, source.relation), *([flag] if flag is not None else [])]
     names = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
     renamed = [str(flag) if name == outcome.flag else name for name in names]
     expected = outcome.table.select(names).rename_columns(renamed)
-    quasi_identifiers = (
-        outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
-    )
+    blank_in = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
     def judge(relation: Relation, output: Condensed) -> list[Finding]:
         findings = (
@@ -80,11 +73,7 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
         source.relation,
         rows,
         ExpectedOutput(
-            "the table has the columns of the plan and no others",
-            planned,
-            expected,
-            quasi_identifiers,
-            plan.marker,
+            "the table has the columns of the plan and no others", planned, expected, blank_in, plan.marker
         ),
         outcome.weights,
         judge,
@@ -93,16 +82,25 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
     )
 
 
+def released_columns(plan: Plan, relation: Relation) -> list[str]:
+    """Return the columns of a relation that a release has."""
+    return [
+        name
+        for name in relation.table.columns
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
+
+
 class ExpectedOutput(NamedTuple):
     """The output as it should be: a promise about columns, their names, and the cells that models look at.
 
-    Rows that are blank in the `quasi_identifiers` must be so in all columns, with `marker` in text.
+    Rows that are blank in the columns `blank_in` must be so in all columns, with `marker` in text.
     """
 
     promise: str
     columns: Collection[str]
     cells: pa.Table
-    quasi_identifiers: Collection[str] | None = None
+    blank_in: Collection[str] | None = None
     marker: str | None = None
 
 
@@ -125,7 +123,7 @@ def verify_written(
         return Verification(tuple(findings))
     backend = rows._find_backend()
     relation = copy_rows(dataclasses.replace(source, table=rows, backend=backend, origin=None, note=None))
-    relation, rest = with_rest(relation, due.quasi_identifiers or (), passed, due.marker)
+    relation, rest = with_rest(relation, due.blank_in or (), passed, due.marker)
     output = condense(relation, [*due.cells.column_names, *rest])
     findings += judge(relation, output)
     findings.append(compare_counts(due.cells, weights, output.table, output.weights))
@@ -172,11 +170,8 @@ def verify_people(
     assert person is not None
     condensed = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
     cells = condensed.table.drop_columns([whose])
-    findings = judge(
-        cells,
-        condensed.weights,
-        People.of(condensed.table, renamed(person, whose), all_rows=plan.knows == "all rows"),
-    )
+    people = People.of(condensed.table, renamed(person, whose), all_rows=plan.knows == "all rows")
+    findings = judge(cells, condensed.weights, people)
     if plan.identifying[person] == "pseudonym":
         hidden = is_blank(cells[person], plan.marker)
         findings += verify_roles(cells.select([person]), plan)

@@ -378,14 +378,12 @@ class Dialect:
         """Return a table that was created with these types."""
         return self.backend.table(name, **within(schema))
 
-    def rename_all(
-        self, staging: Mapping[str, str], existing: Collection[str], schema: str | None
-    ) -> list[str]:
+    def rename_all(self, staging: Mapping[str, str], old: Collection[str], schema: str | None) -> list[str]:
         """Return statements that put staging tables, by their final names, in place of existing tables."""
         return [
             each
             for table, new in staging.items()
-            for each in self.replace(new, table, schema, exists=table in existing)
+            for each in self.replace(new, table, schema, exists=table in old)
         ]
 
     def replace(self, staging: str, table: str, schema: str | None, *, exists: bool) -> list[str]:

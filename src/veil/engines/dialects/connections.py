@@ -41,12 +41,10 @@ def stored_name(backend: Any, table: ibis.Table) -> str | None:
     """Return the quoted name of a table that is stored in the database; None for a query."""
     import ibis.expr.operations as operations
 
-    operation = table.op()
-    if not isinstance(operation, operations.DatabaseTable):
+    stored = table.op()
+    if not isinstance(stored, operations.DatabaseTable):
         return None
-    return quote_name(
-        backend.dialect, operation.namespace.catalog, operation.namespace.database, operation.name
-    )
+    return quote_name(backend.dialect, stored.namespace.catalog, stored.namespace.database, stored.name)
 
 
 def typed_table(backend: Any, name: str, kinds: ibis.Schema, schema: str | None) -> ibis.Table:

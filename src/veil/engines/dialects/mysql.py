@@ -202,13 +202,11 @@ class MySQL(Dialect):
         """Return a table with the types it was created with: MySQL stores a Boolean as a small number."""
         return typed_table(self.backend, name, kinds, schema)
 
-    def rename_all(
-        self, staging: Mapping[str, str], existing: Collection[str], schema: str | None
-    ) -> list[str]:
+    def rename_all(self, staging: Mapping[str, str], old: Collection[str], schema: str | None) -> list[str]:
         """Rename several tables in one step, as definitions cannot be rolled back."""
         moves, replaced = [], []
         for table, new in staging.items():
-            if table in existing:
+            if table in old:
                 replaced.append(self.quote(schema, f"{new}_old"))
                 moves.append(f"{self.quote(schema, table)} TO {replaced[-1]}")
             moves.append(f"{self.quote(schema, new)} TO {self.quote(schema, table)}")

@@ -10,14 +10,14 @@ import functools
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.engines.condense import condense
 from veil.engines.engine_source import EngineSource
 from veil.engines.parts.check import check_staged, merge_findings
@@ -123,41 +123,23 @@ class BlockSource(EngineSource):
             )
         return condense(numbered.relation, names).weights
 
-    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
+    def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
+        return check_staged(self.blocks, outcome, rows)
+
+    def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
         """Write the rows, part by part if there are several."""
         blocks, relation = self.blocks, self.blocks.numbered.relation.with_labels(outcome)
-        verification: Verification | None = None
+        options["shuffle"] = self.order == "random"
+        if blocks.only is not None:
+            return write(relation, blocks.only, target, **options)
+        # Each part is fetched when its turn comes, and released before the next.
+        pieces = [
+            Piece(f"part {number}", part.records, functools.partial(blocks.expression, part, relation.table))
+            for number, part in enumerate(blocks.parts, 1)
+        ]
+        return write_pieces(relation, lambda: pieces, pieces[0].make, target, **options)
 
-        def check(rows: ibis.Table) -> None:
-            nonlocal verification
-            verification = check_staged(blocks, outcome, rows)
-            verification.require()
-
-        with following(progress) as progress:
-            common: dict[str, Any] = {
-                "check": check,
-                "token": self._token(outcome),
-                "shuffle": self.order == "random",
-                "progress": progress,
-                **options,
-            }
-            if blocks.only is not None:
-                result = write(relation, blocks.only, target, **common)
-            else:
-                pieces = [
-                    # Each part is fetched when its turn comes, and released before the next.
-                    Piece(
-                        f"part {number}",
-                        part.records,
-                        functools.partial(blocks.expression, part, relation.table),
-                    )
-                    for number, part in enumerate(blocks.parts, 1)
-                ]
-                result = write_pieces(relation, lambda: pieces, pieces[0].make, target, **common)
-        return replace(result, verification=verification, note=relation.note)
-
-    def _token(self, outcome: Outcome) -> str:
-        """Return a digest of the outcome, so that only a run with the same outcome continues this one."""
+    def token(self, outcome: Outcome) -> str:
         assert outcome.weights is not None
         identity = (outcome.asked, str(self.blocks.numbered.relation.location))
         digest = hashlib.sha256(repr(identity).encode())
@@ -237,6 +219,14 @@ def _check_merged(blocks: Blocks, published: Published, part_of_class: NDArray[n
             merged_rows.append(blocks.label_part(part).rows(merged[part_of_class == number]))
     rows = stack_tables([rows for rows, _ in merged_rows])
     _verify(blocks, rows, np.concatenate([weights for _, weights in merged_rows]), int(merged.sum()))
+
+
+def quality_with_suppressed(
+    sizes: NDArray[np.int64], suppressed: int, records: int, covered: list[float], domains: list[float]
+) -> dict[str, float | int]:
+    """Measure a release whose suppressed records are a class of their own."""
+    figures = quality(np.append(sizes, suppressed) if suppressed else sizes, covered, domains)
+    return {**figures, "discernibility": figures["discernibility"] + suppressed * (records - suppressed)}
 
 
 def stack_tables(tables: Sequence[pa.Table]) -> pa.Table:

@@ -38,11 +38,9 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
-    quasi_identifiers = (
-        names if outcome.plan is not None and outcome.suppressed else None
-    )  # masks suppress nothing
+    blank_in = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
     due = ExpectedOutput(
-        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, quasi_identifiers, outcome.marker
+        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, blank_in, outcome.marker
     )
 
     def judge(relation: Relation, output: Condensed) -> list[Finding]:
@@ -54,9 +52,7 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
             turns.append(verify_models(published, numbered.work.models))
             blank += published.suppressed_records
         findings = [merge_findings(each) for each in zip(*turns, strict=True)]
-        return (
-            findings if quasi_identifiers is None else [*findings, compare_blank(blank, outcome.suppressed)]
-        )
+        return findings if blank_in is None else [*findings, compare_blank(blank, outcome.suppressed)]
 
     passed = [name for name in rows.columns if name not in names]
 
@@ -74,11 +70,8 @@ def merge_findings(findings: Sequence[Finding]) -> Finding:
     """Merge the findings about one promise in several parts."""
     measures = list(dict.fromkeys(each.measured for each in findings))
     several = f"by part: {', '.join(measures[:3])}{' ...' if len(measures) > 3 else ''}"
-    return Finding(
-        findings[0].promise,
-        all(each.holds for each in findings),
-        measures[0] if len(measures) == 1 else several,
-    )
+    measured = measures[0] if len(measures) == 1 else several
+    return Finding(findings[0].promise, all(each.holds for each in findings), measured)
 
 
 def _turns(

@@ -38,13 +38,8 @@ class Labelled:
         plan: Plan | None = None,
         hidden: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.numbered, self.box, self.combinations, self.partition, self.plan = (
-            numbered,
-            box,
-            combinations,
-            partition,
-            plan,
-        )
+        self.numbered, self.box, self.plan = numbered, box, plan
+        self.combinations, self.partition = combinations, partition
         self.hidden = np.zeros(partition.records.size, np.bool_) if hidden is None else hidden
 
     @classmethod
@@ -137,12 +132,11 @@ class Labelled:
         assert self.combinations is not None
         tag, keys = self.numbered.tag, self.numbered.keys.names
         columns = dict(zip([f"{key}_of" for key in keys], self.combinations.words, strict=True))
+        class_of_item = self.partition.class_of_item
         for j in self._labels_that_differ:
-            columns[f"{tag}_c{j}"] = (
-                self.partition.labels[j].of_class[self.partition.class_of_item].astype(np.int32)
-            )
+            columns[f"{tag}_c{j}"] = self.partition.labels[j].of_class[class_of_item].astype(np.int32)
         if self.hidden.any():
-            columns[f"{tag}_hidden"] = self.hidden[self.partition.class_of_item].astype(np.int32)
+            columns[f"{tag}_hidden"] = self.hidden[class_of_item].astype(np.int32)
         keys = [f"{key}_of" for key in keys]
         return hand_over(self.numbered.relation.backend, pa.table(columns), keys)
 

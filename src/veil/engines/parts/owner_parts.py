@@ -67,21 +67,13 @@ class OwnerParts:
         self.person = plan.person_column
         with relation.explain_errors():
             self.counts = {name: condense(relation, [name]) for name in self.columns}
-        if not self.counts[self.person].weights.size:
+        by_person = self.counts[self.person]
+        if not by_person.weights.size:
             raise no_rows(relation)
-        self.people = number_people(
-            self.counts[self.person].table[self.person],
-            self.person,
-            self.counts[self.person].weights,
-        )
+        self.people = number_people(by_person.table[self.person], self.person, by_person.weights)
         self.hierarchies = {
-            name: encode(
-                self.counts[name].table[name],
-                plan.quasi_identifiers[name],
-                name,
-                self.counts[name].weights,
-            )[0]
-            for name in self.columns
+            name: encode(counts.table[name], plan.quasi_identifiers[name], name, counts.weights)[0]
+            for name, counts in self.counts.items()
             if name in plan.quasi_identifiers
         }
         self.parts = [OwnersPart(number) for number in range(self._number_of_parts(most))]
@@ -100,16 +92,14 @@ class OwnerParts:
     @functools.cached_property
     def _part_lookup(self) -> Lookup:
         """The part of each owner, for the engine to look up. All spellings of an owner are in one part."""
-        condensed, tag = self.counts[self.person], free_prefix(self.relation.table.columns)
-        values = values_of(condensed, self.person)
+        counts, tag = self.counts[self.person], free_prefix(self.relation.table.columns)
+        values = values_of(counts, self.person)
         texts = canonical_text(values, column=self.person)
         _, first = np.unique(self.people, return_index=True)
         part_of_owner = np.array([_hash(str(texts[i])) % len(self.parts) for i in first], np.int64)
         missing = np.array(values.is_null(), dtype=np.bool_)
         numbers = pa.array(part_of_owner[self.people])
-        return Lookup(
-            f"{tag}_part", self.person, condensed.engine_values[self.person], missing, {"n": numbers}
-        )
+        return Lookup(f"{tag}_part", self.person, counts.engine_values[self.person], missing, {"n": numbers})
 
     def rows(self, part: OwnersPart) -> ibis.Table:
         """Return the rows of a part."""
@@ -178,10 +168,8 @@ class OwnerParts:
     @property
     def labelled(self) -> list[str]:
         """Columns that show labels in some part, and so texts in all of them."""
-        levels = [part.levels for part in self.parts]
-        return [
-            name for name, *column_levels in zip(self.hierarchies, *levels, strict=True) if any(column_levels)
-        ]
+        parts = [part.levels for part in self.parts]
+        return [name for name, *levels in zip(self.hierarchies, *parts, strict=True) if any(levels)]
 
     def transform(self, part: OwnersPart, *, keep: str | None = None) -> tuple[ibis.Table, str]:
         """Return the released rows of a part, and the name of the column `keep` in them."""

@@ -27,17 +27,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.base.wording import plural
 from veil.engines.condense import Condensed
 from veil.engines.copy import bring_over
 from veil.engines.engine_source import EngineSource
-from veil.engines.parts.blocks import most_that_fit, stack_tables
+from veil.engines.parts.blocks import most_that_fit, quality_with_suppressed, stack_tables
 from veil.engines.parts.owner_parts import OwnerParts, OwnersPart
 from veil.engines.relation import Relation, check_columns
 from veil.engines.shuffle import shuffled
 from veil.engines.source import columns_for_release
-from veil.engines.verify import ExpectedOutput, compare_blank, verify_people, verify_written
+from veil.engines.verify import ExpectedOutput, compare_blank, released_columns, verify_people, verify_written
 from veil.engines.write.writing import Piece, write_pieces
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
@@ -50,7 +50,6 @@ from veil.plan.prepare import columns_read
 from veil.published.finding import Finding, Verification
 from veil.published.owners import People
 from veil.published.table import Published
-from veil.quality.figures import quality
 from veil.verification.outcome import verified
 from veil.verification.release import (
     as_published,
@@ -129,17 +128,20 @@ class _PartResult:
                 outcome.hierarchies.values(), levels, prepared.codes, strict=True
             )
         ]
-        factor, remaining = (
-            getattr(prepared.plan.quality, "factor", None),
-            outcome.records - outcome.suppressed,
-        )
+        factor = getattr(prepared.plan.quality, "factor", None)
         return _PartResult(
             outcome.original,
             outcome.table if outcome.flag is None else outcome.table.drop_columns([outcome.flag]),
             weights,
             hidden,
             np.array(covered),
-            Pass(outcome.levels, remaining, choice.score, factor, choice.proven_optimal),
+            Pass(
+                outcome.levels,
+                outcome.records - outcome.suppressed,
+                choice.score,
+                factor,
+                choice.proven_optimal,
+            ),
         )
 
 
@@ -190,8 +192,7 @@ def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[s
     assert outcome.hidden is not None
     sizes, suppressed = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
     domains = [each.domain_size for each in owners.hierarchies.values()]
-    figures = quality(np.append(sizes, suppressed) if suppressed else sizes, covered, domains)
-    figures["discernibility"] = int(figures["discernibility"]) + suppressed * (outcome.records - suppressed)
+    figures = quality_with_suppressed(sizes, suppressed, outcome.records, covered, domains)
     several = (
         "people in parts have fewer others to hide among: if all different rows fit into memory, a release "
         "without parts is better"
@@ -250,12 +251,8 @@ def _published(
 def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Verification:
     """Check the written rows: the models on owners, and the frequency of every combination."""
     plan, suppressed = owners.plan, outcome.suppressed
-    planned = [
-        name
-        for name in owners.relation.table.columns
-        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
-    ]
     relation, names = owners.relation, outcome.table.column_names
+    planned = released_columns(plan, relation)
 
     def judge(_: Relation, output: Condensed) -> list[Finding]:
         with_people, whose = owners.union(keep=owners.person)
@@ -265,25 +262,21 @@ def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Veri
         hidden = None if suppressed else np.zeros(cells.num_rows, np.bool_)
         published = _published(owners, outcome, cells, weights, hidden, people)
         findings = verify_models(published, plan.models)
-        return (
-            [*findings, compare_blank(published.suppressed_records, suppressed)] if suppressed else findings
-        )
+        if suppressed:
+            findings.append(compare_blank(published.suppressed_records, suppressed))
+        return findings
 
     def before() -> list[ibis.Table]:
         if not suppressed:
             return [owners.relation.table]
         return [owners.transform(part)[0] for part in owners.parts]
 
-    promise, quasi_identifiers = (
-        "the table has the columns of the plan and no others",
-        outcome.quasi_identifiers,
-    )
+    promise = "the table has the columns of the plan and no others"
+    blank_in = outcome.quasi_identifiers if suppressed else None
     return verify_written(
         relation,
         rows,
-        ExpectedOutput(
-            promise, planned, outcome.table, quasi_identifiers if suppressed else None, plan.marker
-        ),
+        ExpectedOutput(promise, planned, outcome.table, blank_in, plan.marker),
         outcome.weights,
         judge,
         before,
@@ -306,35 +299,21 @@ class OwnersSource(EngineSource):
         people = People.of(self.table, self.owners.person, all_rows=plan.knows == "all rows")
         return Published(self.table, names, untouched=True, weights=self.weights, persons=people).sizes
 
-    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
-        """Write one part after the other; the staged rows are checked as a whole."""
-        owners, verification = self.owners, Verification(())
+    def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
+        return check_staged(self.owners, outcome, rows)
 
-        def check(rows: ibis.Table) -> None:
-            nonlocal verification
-            verification = check_staged(owners, outcome, rows)
-            verification.require()
+    def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
+        """Write one part after the other; the staged rows are checked as a whole."""
+        owners = self.owners
 
         def rows_of(part: OwnersPart) -> Callable[[], ibis.Table]:
             return lambda: owners.transform(part)[0]
 
         pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in owners.parts]
-        with following(progress) as progress:
-            result = write_pieces(
-                owners.relation,
-                lambda: pieces,
-                pieces[0].make,
-                target,
-                check=check,
-                token=self._token(outcome),
-                shuffle=owners.plan.order == "random",
-                progress=progress,
-                **options,
-            )
-        return replace(result, verification=verification, note=owners.relation.note)
+        options["shuffle"] = owners.plan.order == "random"
+        return write_pieces(owners.relation, lambda: pieces, pieces[0].make, target, **options)
 
-    def _token(self, outcome: Outcome) -> str:
-        """Return a digest of the outcome, so that only a run with the same outcome continues this one."""
+    def token(self, outcome: Outcome) -> str:
         levels = [part.levels for part in self.owners.parts]
         digest = hashlib.sha256(repr((outcome.plan, str(self.owners.relation.location), levels)).encode())
         # Pseudonyms of another run are others.

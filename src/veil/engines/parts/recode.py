@@ -25,7 +25,7 @@ from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
 from veil.engines.copy import bring_over
-from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
+from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks, quality_with_suppressed
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.owners import anonymize_people_in_parts
@@ -40,7 +40,6 @@ from veil.outcome.outcome import Outcome, Pass
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published
-from veil.quality.figures import quality
 from veil.tables.columns import count_codes
 
 
@@ -70,10 +69,8 @@ def anonymize_in_parts(
             relation, plan, most_combinations=most_combinations, threads=threads, progress=progress
         )
     _check_models(plan)
-    columns = [
-        name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")
-    ]
-    relation = bring_over(relation, columns, progress)
+    names = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
+    relation = bring_over(relation, names, progress)
     progress.phase("counting the values of each column")
     numbered = RankedRelation(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
@@ -141,9 +138,8 @@ class RecodedBlocks(Blocks):
 
     def label_part(self, part: Block) -> Labelled:
         combinations = self.numbered.fetch(part.box)
-        codes = [
-            code_of_rank[combinations.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)
-        ]
+        ranks = combinations.work.ranks
+        codes = [code_of_rank[ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._search_levels(part, combinations, codes)
         partition = self._name_classes(self.levels[part], codes, combinations, rejected, class_of_item)
         hidden = np.arange(partition.records.size) >= np.count_nonzero(~rejected)
@@ -242,12 +238,7 @@ class RecodedBlocks(Blocks):
     def facts(self, published: Published, covered: list[float]) -> dict[str, Any]:
         suppressed = published.suppressed_records
         domains = [each.domain_size for each in self.numbered.work.columns]
-        figures = quality(
-            np.append(published.sizes, suppressed) if suppressed else published.sizes, covered, domains
-        )
-        figures["discernibility"] = int(figures["discernibility"]) + suppressed * (
-            published.records - suppressed
-        )
+        figures = quality_with_suppressed(published.sizes, suppressed, published.records, covered, domains)
         several = (
             "unknown: the table was not anonymized as a whole. If its combinations fit into memory, compare `measures` "
             "with those of a release without parts"

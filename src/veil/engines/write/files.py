@@ -76,9 +76,8 @@ def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
         raise OutputError(f"{text}: is inside the input folder. Choose a path outside of it")
-    if (database := relation.original.dialect.file()) is not None and place == Path(
-        os.path.realpath(database)
-    ):
+    database = relation.original.dialect.file()
+    if database is not None and place == Path(os.path.realpath(database)):
         raise OutputError(f"{text}: is the input database. Choose another path")
 
 

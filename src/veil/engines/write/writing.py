@@ -147,7 +147,7 @@ def write_pieces(
         labels, model = [piece.label for piece in pieces], example()
         key = _key(f"{token} {shuffle}", labels, model, state if resume else None)
         if place.is_finished(key):
-            return Written(place.name, len(pieces), len(pieces))
+            return Written(place.name, len(pieces), len(pieces), note=relation.note)
         if place.exists() and not overwrite:
             raise OutputError(
                 f"{place.name}: already exists. Choose another name, or say ", Say("overwrite", True)
@@ -177,7 +177,7 @@ def write_pieces(
                 place.commit()
             reached.append("in place")
             place.wipe()
-    return Written(place.name, len(pieces), continued)
+    return Written(place.name, len(pieces), continued, note=relation.note)
 
 
 @contextlib.contextmanager

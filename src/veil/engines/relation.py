@@ -89,7 +89,7 @@ class Relation:
         return Marks(format.decimal, format.thousands) if isinstance(format, Csv) else POINT
 
     def cell_by_cell(self) -> Relation:
-        """Return the table with texts of files unchanged: a type that follows from all of them reveals some."""
+        """Return the table with texts of files unchanged: a type that follows from all reveals some."""
         if self.scan is not None:
             kinds = {name: kind for name, kind in self.scan.kinds.items() if name not in self.scan.texts}
             scan = replace(self.scan, kinds=kinds)

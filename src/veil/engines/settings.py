@@ -36,8 +36,8 @@ _FOLDER = Reference("a folder", "leave it out")
 class Settings:
     """What DuckDB may take of this machine. Past `memory`, it goes on in files under `temporary`.
 
-    Rows of engines that Veil does not know are brought over to a DuckDB file there; with `bring_over`, those of
-    every database, which then is asked for its rows once and for nothing else.
+    Rows of engines that Veil does not know are brought over to a DuckDB file there; with `bring_over`, those
+    of every database, which then is asked for its rows once and for nothing else.
 
     >>> Settings(memory="2GB").bytes
     2000000000

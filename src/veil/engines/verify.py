@@ -94,7 +94,7 @@ def released_columns(plan: Plan, relation: Relation) -> list[str]:
 class ExpectedOutput(NamedTuple):
     """The output as it should be: a promise about columns, their names, and the cells that models look at.
 
-    Rows that are blank in the columns `blank_in` must be so in all columns, with `marker` in text.
+    Rows that are blank in `blank_in` must be so everywhere, with `marker` in text; None if none has to be.
     """
 
     promise: str

@@ -1,8 +1,8 @@
 """Division of a table on an engine into parts: its columns are in memory, its rows on the engine.
 
 Mondrian chooses a cut by the frequencies of values of single columns in a class, and accepts it by histograms
-of single attributes. Both are small, and the engine counts them. So the first cuts of a table that does not fit
-into memory are made on the engine, by the same code as in memory; a part that fits is finished there. A class
+of single attributes. Both are small, and the engine counts them. So the first cuts of a table that exceeds
+memory are made on the engine, by the same code as in memory; a part that fits is finished there. A class
 is a box: a range of ranks of each column, which the engine finds by comparing numbers.
 """
 
@@ -106,7 +106,7 @@ class _Dividing:
         return again + (self._too_large(large, self.numbered.marginals(large)) if large else [])
 
     def _proposals(self, waiting: list[_Open]) -> list[list[tuple[RankRange, int]]]:
-        """Return the next cut that Mondrian tries in each part: the boxes on its sides, with their records."""
+        """Return the next cut that Mondrian tries in each part: the boxes on its sides, with records."""
         ranks = np.concatenate([each.marginals.ranks for each in waiting])
         weights = np.concatenate([each.marginals.weights for each in waiting])
         ends = np.cumsum([each.marginals.weights.size for each in waiting])

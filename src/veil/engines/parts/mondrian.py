@@ -1,9 +1,9 @@
 """Mondrian for a table on an engine: classes are decided in memory, and the engine labels its rows.
 
 The engine counts the combinations of quasi-identifiers and attributes, Mondrian cuts them as any table, and
-each combination gets the number of its class. The engine finds these numbers by a join, and by them labels. If
-memory cannot hold all combinations, the engine cuts the table first (see `veil.engines.parts.divide`), and each
-part in turn is fetched, cut, written and forgotten. The classes are the same either way.
+each combination gets the number of its class. The engine finds these numbers and the labels by joins. If
+memory cannot hold all combinations, it cuts the table first (see `veil.engines.parts.divide`), and each part
+in turn is fetched, cut, written and forgotten. The classes are the same either way.
 """
 
 from __future__ import annotations

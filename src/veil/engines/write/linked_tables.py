@@ -18,7 +18,7 @@ from veil.engines.failures import explain_errors
 from veil.engines.relation import Relation
 from veil.engines.write.rows import decode, rows_as_texts
 from veil.engines.write.staging_tables import lock_table, staging_prefix, staging_tables
-from veil.engines.write.tables import TableTarget, backend_of
+from veil.engines.write.tables import TableTarget, backend_of, is_new_file
 from veil.errors import OutputError, Say
 from veil.tables.atomic import Together
 from veil.tables.journal import Witness, recover
@@ -54,11 +54,7 @@ def check_database(
             f"{database.place}: {database.engine} cannot roll back the creation of tables, so some could "
             "appear without the others. Write to a folder, or to DuckDB, SQLite, PostgreSQL or MySQL"
         )
-    if database.file is not None and not database.file.exists():
-        if not database.file.absolute().parent.is_dir():
-            raise OutputError(
-                f"{database.file}: the folder does not exist. Create it, or choose another path"
-            )
+    if is_new_file(database):
         return
     import_ibis()
     backend = backend_of(database, relations)

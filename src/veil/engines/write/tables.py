@@ -61,16 +61,21 @@ def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
     for relation in relations:
         if relation.kind == database.engine and _same(database, relation):
             return relation.backend
-    if database.file is not None and not database.file.exists():
-        if not database.file.absolute().parent.is_dir():
-            raise OutputError(
-                f"{database.file}: the folder does not exist. Create it, or choose another path"
-            )
+    if is_new_file(database):
         return close_at_the_end(database.dialect.driver().connect(database.file))
     try:
         return connect(database)
     except InputError as error:
         raise OutputError(*error.words) from None
+
+
+def is_new_file(database: Database) -> bool:
+    """Whether a database is a file that does not exist yet; refuse one in a folder that does not exist."""
+    if database.file is None or database.file.exists():
+        return False
+    if not database.file.absolute().parent.is_dir():
+        raise OutputError(f"{database.file}: the folder does not exist. Create it, or choose another path")
+    return True
 
 
 def _same(database: Database, relation: Relation) -> bool:

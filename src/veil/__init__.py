@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.tables.profile import profile as profile
 
 # Functions that lower layers call without importing them (see `veil.base.provided`).
-TABLE_OF_ENGINE.by("veil.engines.questions:hold_relation")
+TABLE_OF_ENGINE.by("veil.engines.questions:question_source")
 POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
 REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
 WORKBENCH.by("veil.web.serve:serve")

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.version import __version__
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
@@ -121,7 +121,7 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
 def _flag_of(outcome: Outcome) -> str | None:
     """Return the name of the flag in the released table, free also among columns only an engine reads."""
     source = outcome.source
-    return source.flag_of(outcome) if isinstance(source, EngineRows) else outcome.flag
+    return source.flag_of(outcome) if isinstance(source, EngineSource) else outcome.flag
 
 
 def roles_of(outcome: Outcome) -> dict[str, list[str]]:

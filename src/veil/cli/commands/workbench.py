@@ -78,5 +78,5 @@ def open_workbench(
         allow_host=allow_host or (),
         browser=not no_browser,
         memory=memory,
-        say=typer.echo,
+        echo=typer.echo,
     )

@@ -45,13 +45,10 @@ def anonymize_and_show(
     """Anonymize, write, and show a summary. `options` are the plan's; `places` are those of `veil.run`."""
     if json and output == STREAM:
         raise PlanError("--json and --output - both use standard output: write the release to a file")
-    table_format = grammar.format(format) if format else None
+    reading = grammar.format(format)
     places["about"] = grammar.about(places["about"])
-    with (
-        logging(log, "anonymize", quiet=quiet) as logged,
-        streams(table_format, text, input, output) as piped,
-    ):
-        job = _job(piped, text, options, input, table_format, output, places)
+    with logging(log, "anonymize", quiet=quiet) as logged, streams(reading, text, input, output) as piped:
+        job = _job(piped, text, options, input, reading, output, places)
         if dry_run:
             _rehearse(job, logged, threads=threads, quiet=quiet, json=json)
             return
@@ -76,7 +73,7 @@ def _job(
     text: str,
     options: Mapping[str, Any],
     input: str | None,
-    table_format: Format | None,
+    reading: Format | None,
     output: str | None,
     places: Mapping[str, Any],
 ) -> Run:
@@ -90,13 +87,13 @@ def _job(
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**options, "save_recipe": places["save_recipe"]})
         recipe = _read_plan(source)
-        return settle(recipe, input=table, format=table_format, output=target, **places)
+        return settle(recipe, input=table, format=reading, output=target, **places)
     if input is not None:
         raise PlanError(f"--input is only for recipes; {source} is already the table")
     if target is None:
         raise PlanError("say where to write the release: --output release.csv")
     recipe = Recipe(**fields_of(options))
-    return settle(recipe, input=source, format=table_format, output=target, **places)
+    return settle(recipe, input=source, format=reading, output=target, **places)
 
 
 def _read_plan(path: Path) -> Recipe:

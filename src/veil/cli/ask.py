@@ -38,17 +38,17 @@ def ask_and_show(
     **price: Any,
 ) -> None:
     """Ask, and show the answers with their intervals and the remaining budget."""
-    option_format = grammar.format(format) if format else None
+    option_format = grammar.format(format)
     if not is_url(source) and files.is_recipe(Path(source)):
         if questions or any(declared.values()):
             raise PlanError(f"the questions are in the recipe: change {source} instead of giving options")
         recipe = AskingRecipe.read(source)
-        place, table_format = table_of(recipe, format=option_format)
+        place, reading = table_of(recipe, format=option_format)
         accountant = open_budget(place, budget or recipe.budget_path)
     else:
         if not questions:
             raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
-        place, table_format = place_of(source), option_format
+        place, reading = place_of(source), option_format
         accountant = open_budget(place, budget)
         recipe = AskingRecipe.model_validate(
             {
@@ -69,9 +69,7 @@ def ask_and_show(
     warn_about_passwords(place)
     destination.check(*([place] if isinstance(place, Path) else []))
     with recipe.own_words():
-        answers = ask(
-            recipe, place, accountant, preview=preview, format=table_format, engine=engine or "auto"
-        )
+        answers = ask(recipe, place, accountant, preview=preview, format=reading, engine=engine or "auto")
     destination.write(
         {
             "neighbours": recipe.neighbours,
@@ -141,10 +139,8 @@ def _plain(answer: Any) -> dict[str, Any]:
         interval = answer.interval(0.95)
     except ParameterError:
         return fields
-    fields["interval"] = (
-        {str(key): each for key, each in interval.items()} if isinstance(interval, dict) else interval
-    )
-    return fields
+    by_key = isinstance(interval, dict)
+    return fields | {"interval": {str(key): each for key, each in interval.items()} if by_key else interval}
 
 
 def read_pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:

@@ -78,9 +78,8 @@ def command(
         def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
             run = guarded(function, signature.replace(parameters=keywords))
-            to.command(
-                command_name, cls=Command, help=flowing(function.__doc__ or ""), rich_help_panel=panel
-            )(run)
+            text = flowing(function.__doc__ or "")
+            to.command(command_name, cls=Command, help=text, rich_help_panel=panel)(run)
             return run
 
         def complete() -> Any:

@@ -39,7 +39,7 @@ def verify(
     """Verify the promises of a recipe or a certificate on a published table; return the exit code."""
     from veil.api.verify import verify
 
-    table_format = grammar.format(format) if format else None
+    table_format = grammar.format(format)
     place = place_of(text)
     warn_about_passwords(place)
     if recipe is not None and certificate is None and signed_by is None:
@@ -100,12 +100,10 @@ def released_format(file: Path, input_format: Format | None, recipe: Recipe | No
         suffix_format = format_of(file)
     except VeilError:
         return None
+    if input_format is None or input_format.kind != suffix_format.kind:
+        return None
     if not isinstance(input_format, Csv) or not isinstance(suffix_format, Csv):
-        return (
-            output_format(file, input_format)
-            if input_format is not None and input_format.kind == suffix_format.kind
-            else None
-        )
+        return output_format(file, input_format)
     columns = input_format.columns
     if columns is not None and recipe is not None:
         plan = recipe.plan()
@@ -127,7 +125,7 @@ def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> 
     """Build the hierarchy of a column of a file; also return its builder (for `auto`, the proposed one)."""
     from veil.hierarchies import Auto
 
-    table = read(file, format=grammar.format(format) if format else None).table
+    table = read(file, format=grammar.format(format)).table
     if column not in table.column_names:
         raise PlanError(f"{file} has no column {column!r}.{did_you_mean(column, table.column_names)}")
     array = table[column].combine_chunks()

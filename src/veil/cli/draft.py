@@ -70,11 +70,9 @@ def draft(
         yield _entry("person", person)
         yield ""
     yield "# What an attacker may know, and how it may become coarser."
-    quasi_identifiers = [
-        each for each in proposed if each.role == "quasi-identifying" and each.column != person
-    ]
-    yield "quasi_identifiers:" if quasi_identifiers else "quasi_identifiers: {}"
-    for each in quasi_identifiers:
+    quasi = [each for each in proposed if each.role == "quasi-identifying" and each.column != person]
+    yield "quasi_identifiers:" if quasi else "quasi_identifiers: {}"
+    for each in quasi:
         yield from _comment("; ".join(each.reasons), indent="  ")
         yield f"  {_entry(each.column, _hierarchy(table, each))}"
     yield ""

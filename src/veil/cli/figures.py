@@ -153,12 +153,7 @@ def roles(
 ) -> None:
     """Show the proposed roles of columns with the reasons, and a command to continue with."""
     rows = [
-        (
-            each.column,
-            ", ".join(each.looks_like),
-            Text(each.role, _ROLES[each.role]),
-            "; ".join(each.reasons),
-        )
+        (each.column, ", ".join(each.looks_like), Text(each.role, _ROLES[each.role]), "; ".join(each.reasons))
         for each in proposed
     ]
     console.print(show.table(f"Columns of {place}", ("column", "looks like", "proposed role", "why"), rows))

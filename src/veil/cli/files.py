@@ -58,9 +58,7 @@ def track_outputs(targets: Collection[Path]) -> Iterator[list[str]]:
 
 
 def _changed(before: Mapping[Path, tuple[int, int] | None]) -> list[str]:
-    return [
-        str(path) for path, identity in before.items() if not is_staged(path) and _identity(path) != identity
-    ]
+    return [str(path) for path, old in before.items() if not is_staged(path) and _identity(path) != old]
 
 
 def _complete(there: Sequence[str]) -> str:

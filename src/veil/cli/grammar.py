@@ -95,13 +95,13 @@ def local_recoding(text: str) -> Any:
     return read(text, RECODINGS, "--local-recoding")
 
 
-def format(text: str) -> Any:
-    """Read a file format.
+def format(text: str | None) -> Any:
+    """Read a file format; None without a text.
 
     >>> format("csv:separator=;,columns=age|sex").columns, format("csv:missing=|999").missing
     (('age', 'sex'), ('', '999'))
     """
-    return read(text, FORMATS, "--format")
+    return read(text, FORMATS, "--format") if text else None
 
 
 def spell_format(format: Any) -> str:

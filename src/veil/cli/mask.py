@@ -36,13 +36,13 @@ def mask_and_show(
     """Mask, write, and show a summary. `places` are those of `veil.run`."""
     places["about"] = grammar.about(places["about"])
     files.no_databases(source, input, output)
-    table_format = grammar.format(format) if format else None
+    reading = grammar.format(format)
     target = None if output is None else str(output)
     if files.is_recipe(source):
         if steps or order or person:
             flag = "--step" if steps else "--order" if order else "--person"
             raise PlanError(f"{flag} is only for a table, not for a recipe: change {source} instead")
-        job = settle(MaskingRecipe.read(source), input=input, format=table_format, output=target, **places)
+        job = settle(MaskingRecipe.read(source), input=input, format=reading, output=target, **places)
     else:
         if input is not None:
             raise PlanError(f"--input is only for recipes; {source} is already the table")
@@ -57,7 +57,7 @@ def mask_and_show(
             order=cast("Any", order or "random"),
             person=grammar.person(person),
         )
-        job = settle(recipe, input=source, format=table_format, output=target, **places)
+        job = settle(recipe, input=source, format=reading, output=target, **places)
     accountant = account_of(job.input, budget)
     with files.track_outputs(job.targets.values()):
         done = carry_out(job, progress=False if quiet else None, accountant=accountant)

@@ -128,7 +128,7 @@ def assess(
         person=grammar.person(person),
         knows=cast("Any", knows),
         marker=marker,
-        format=grammar.format(format) if format else None,
+        format=grammar.format(format),
         engine=engine or "auto",
     )
     destination.write(assessment.to_dict(), lambda console: show.assessment(console, assessment))
@@ -139,7 +139,7 @@ def _table_and_columns(
 ) -> tuple[Place, list[str], Format | None, str | None]:
     """Return table, quasi-identifiers, format and person, from the options or else from a recipe."""
     person: str | None = ASK
-    table_format = grammar.format(format) if format else None
+    table_format = grammar.format(format)
     place, names = None if text is None else place_of(text), grammar.names(qi)
     if recipe is not None:
         source = Recipe.read(recipe)
@@ -224,7 +224,7 @@ def explore(
     from veil.api.anonymize import anonymize
 
     recipe = Recipe.read(file)
-    place, table_format = table_of(recipe, input=input, format=grammar.format(format) if format else None)
+    place, table_format = table_of(recipe, input=input, format=grammar.format(format))
     destination.check(file, *([place] if isinstance(place, Path) else []))
     with following(None) as progress, recipe.own_words():
         release = anonymize(
@@ -267,7 +267,7 @@ def identify(
     destination.check(*keep)
     if recipe is not None:
         check_targets({"recipe": recipe}, keep=keep, overwrite=destination.overwrite)
-    option_format = grammar.format(format) if format else None
+    option_format = grammar.format(format)
     with following(None) as progress:
         progress.phase("reading the table")
         (source, guess, reasons), rows = _look_at(place, option_format)
@@ -296,9 +296,8 @@ def identify(
         failures.print_note(f"note: {note}")
     alternative = None if misread.format is None else _without_detected(misread.format, table_format)
     if alternative is not None:
-        failures.print_note(
-            f"To read the file that way: --format {shlex.quote(grammar.spell_format(alternative))}"
-        )
+        option = shlex.quote(grammar.spell_format(alternative))
+        failures.print_note(f"To read the file that way: --format {option}")
     if recipe is not None:
         with Together() as together, together.making(recipe) as path:
             lines = draft(
@@ -371,26 +370,17 @@ def utility(
     release_recipe = None if recipe is None else Recipe.read(recipe)
     columns: Mapping[str, Any] = grammar.columns(qi)
     blank: str | None = "*"
+    input_format = grammar.format(format)
     if release_recipe is not None:
         plan = release_recipe.plan()
         columns = {**plan.quasi_identifiers, **dict.fromkeys(plan.aggregated)}
         blank = plan.marker
-    input_format = (
-        grammar.format(format)
-        if format
-        else None
-        if release_recipe is None
-        else _akin(original, release_recipe.input_format)
-    )
+        input_format = input_format or _akin(original, release_recipe.input_format)
     with following(None) as progress:
         progress.phase("reading the tables")
         before = read(original, format=input_format).table
-        release_format = (
-            grammar.format(released_as)
-            if released_as
-            else released_format(release, input_format, release_recipe)
-        )
-        after = read(release, format=release_format).table
+        own_format = grammar.format(released_as) or released_format(release, input_format, release_recipe)
+        after = read(release, format=own_format).table
         rows = None if key is None else _rows_of(key, before, after, release)
         if rows is None:
             is_mixed = release_recipe is not None and release_recipe.plan().order == "random"
@@ -429,18 +419,14 @@ def _check_rows(
     unchanged = [name for name in after.column_names if name in before.column_names and name not in changed]
     different = 0
     for name in unchanged:
-        valid_mask = pc.is_valid(after[name])
+        mask = pc.is_valid(after[name])
         try:
-            pairs = [
-                each[name].filter(valid_mask).cast("string").combine_chunks() for each in (before, after)
-            ]
+            pairs = [each[name].filter(mask).cast("string").combine_chunks() for each in (before, after)]
         except pa.ArrowException:  # bytes and structures have no text
             different += not after[name].equals(before[name])
             continue
-        compared_mask = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
-        same = pc.mean(
-            pc.equal(pairs[0].filter(compared_mask), pairs[1].filter(compared_mask)).cast("float64")
-        ).as_py()
+        mask = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
+        same = pc.mean(pc.equal(pairs[0].filter(mask), pairs[1].filter(mask)).cast("float64")).as_py()
         different += same is not None and same < _ALIGNED
     if different == len(unchanged) and (unchanged or is_mixed):
         raise InputError(
@@ -487,7 +473,7 @@ def frontier(
         )
     recipe = Recipe.read(source)
     files.no_databases(input)
-    option_format = grammar.format(format) if format else None
+    option_format = grammar.format(format)
     table, table_format = table_of(recipe, input=input, format=option_format)
     path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
     destination.check(source, path)

@@ -39,7 +39,7 @@ def make_and_show(
     **price: Any,
 ) -> None:
     """Make the table, write it, and show its guarantees."""
-    option_format = grammar.format(format) if format else None
+    option_format = grammar.format(format)
     prices = {name: value for name, value in price.items() if value is not None}
     if not is_url(source) and files.is_recipe(Path(source)):
         if method or neighbours or prices or any(declared.values()):
@@ -47,13 +47,13 @@ def make_and_show(
                 f"the method, its price and the declarations are in the recipe: change {source} instead"
             )
         recipe = PrivateTableRecipe.read(source)
-        place, table_format = table_of(recipe, format=option_format)
+        place, reading = table_of(recipe, format=option_format)
         accountant = _account(place, budget or recipe.budget_path)
     else:
         if method is None:
             raise PlanError("say how to make it private, such as --method individual-ranking:k=100")
         chosen_method = grammar.read(method, METHODS, "--method")
-        place, table_format = place_of(source), option_format
+        place, reading = place_of(source), option_format
         accountant = _account(place, budget)
         relation = neighbours or (None if accountant is None else accountant.neighbours)
         if relation is None:
@@ -89,7 +89,7 @@ def make_and_show(
             recipe,
             accountant,
             input=place,
-            format=table_format,
+            format=reading,
             engine=engine or "auto",
             output=output,
             report=report,

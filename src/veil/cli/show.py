@@ -89,14 +89,11 @@ def _suppressed(release: Release, allowed: float, share: float) -> list[tuple[st
     limit = f"limit {allowed:.2%}"
     if release.people is None or release.people_suppressed is None:
         return [("suppressed", f"{release.suppressed:,} ({share:.2%}; {limit})")]
-    people_suppressed = release.people_suppressed
+    share_of_people = release.people_suppressed / release.people
     return [
         ("suppressed", f"{release.suppressed:,} ({share:.2%})"),
         ("people", f"{release.people:,}"),
-        (
-            "people who lose a row",
-            f"{people_suppressed:,} ({people_suppressed / release.people:.2%}; {limit})",
-        ),
+        ("people who lose a row", f"{release.people_suppressed:,} ({share_of_people:.2%}; {limit})"),
     ]
 
 
@@ -179,10 +176,8 @@ def verification(console: Console, verification: Verification, of: str = "the ou
         message = Text(f"NOT CHECKED: {printable('; '.join(verification.not_checked))}", "yellow")
         console.print(message, soft_wrap=True)
     styles = {"holds": "green", "BROKEN": "bold red", "not checked": "yellow"}
-    rows = [
-        (Text(each.verdict, styles[each.verdict]), each.promise, each.measured)
-        for each in verification.findings
-    ]
+    findings = verification.findings
+    rows = [(Text(each.verdict, styles[each.verdict]), each.promise, each.measured) for each in findings]
     console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 
 

@@ -21,17 +21,15 @@ class Hosts:
     """The values that the header `Host` of a request may have.
 
     >>> hosts = Hosts("0.0.0.0", 8000, ["clinic.example"])
-    >>> names = "localhost:8000", "192.0.2.7:8000", "clinic.example", "evil.example:8000"
-    >>> [hosts.know(each, "192.0.2.7") for each in names]
-    [True, True, True, False]
+    >>> [hosts.know(each, "192.0.2.7") for each in ("192.0.2.7:8000", "clinic.example", "evil.example:8000")]
+    [True, True, False]
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         self.port, self.everywhere = port, _is_everywhere(host)
         own_name = _LOOPBACK[0] if self.everywhere else _url_host(host)
-        names = (
-            {own_name, *_LOOPBACK} if self.everywhere or host in ("127.0.0.1", "localhost") else {own_name}
-        )
+        is_loopback = self.everywhere or host in ("127.0.0.1", "localhost")
+        names = {own_name, *_LOOPBACK} if is_loopback else {own_name}
         self.names = {way for name in names for way in self._ways(name)}
         for each in allowed:
             self.names |= self._allow(each.lower())

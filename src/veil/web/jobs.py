@@ -87,7 +87,7 @@ class Task:
 
     # --- what the work calls
 
-    def report_progress(self, phase: str, done: int, total: int, note: str) -> None:
+    def report_progress(self, phase: str, done: int = 0, total: int = 0, note: str = "") -> None:
         """Record progress; end the thread here if the job was stopped."""
         self.check()
         self.phase, self.done, self.total, self.note = phase, done, total, note
@@ -176,7 +176,7 @@ class _TaskProgress(Progress):
 
     def phase(self, name: str) -> None:
         self.name = name
-        self.job.report_progress(name, 0, 0, "")
+        self.job.report_progress(name)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
         self.job.report_progress(self.name, done, total, note)

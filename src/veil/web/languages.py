@@ -35,7 +35,4 @@ def paragraphs(text: str, language: Language) -> list[dict[str, str]]:
     """
     plain = [re.sub(r"\s+", " ", each.replace("`", "")).strip() for each in re.split(r"\n\s*\n", text)]
     pairs = [(each, translate(each, language)) for each in plain if each]
-    return [
-        {"text": translation, "language": language if translation != each else "en"}
-        for each, translation in pairs
-    ]
+    return [{"text": text, "language": language if text != each else "en"} for each, text in pairs]

@@ -118,13 +118,7 @@ class OpenTable:
     """A table of a session, with cached figures about it."""
 
     def __init__(
-        self,
-        name: str,
-        source: Source,
-        relation: Relation | None = None,
-        total: int = 0,
-        *,
-        again: Again,
+        self, name: str, source: Source, relation: Relation | None = None, total: int = 0, *, again: Again
     ) -> None:
         """Take a table in memory, or a sample of an engine's relation; `again` reopens it after a crash."""
         self.id = secrets.token_urlsafe(12)
@@ -186,7 +180,7 @@ class OpenTable:
         """Compute the cached properties that the first pages need."""
         parts = ("profile", "proposals", "repeated", "mistakes")
         for at, part in enumerate(parts):
-            job.report_progress("looking at the columns", at, len(parts), "")
+            job.report_progress("looking at the columns", at, len(parts))
             getattr(self, part)
 
     @functools.cached_property
@@ -344,12 +338,7 @@ class BrowserSession:
     """The state of one browser's session."""
 
     def __init__(
-        self,
-        number: str,
-        folder: Path,
-        *,
-        initial_table: Path | None = None,
-        allow_paths: bool = False,
+        self, number: str, folder: Path, *, initial_table: Path | None = None, allow_paths: bool = False
     ) -> None:
         self.number, self.folder = number, folder
         self.initial_table, self.allow_paths = initial_table, allow_paths
@@ -419,12 +408,10 @@ class BrowserSession:
                 with contextlib.suppress(Exception):  # of any driver, if a database is gone
                     source = again()
                     assert source is not None
-                    is_relation = not isinstance(source, Source)
-                    table = (
-                        self.open_relation(source, again)
-                        if is_relation
-                        else OpenTable(name, source, again=again)
-                    )
+                    if isinstance(source, Source):
+                        table = OpenTable(name, source, again=again)
+                    else:
+                        table = self.open_relation(source, again)
                     self.tables[id], table.id = table, id
             if draft.table not in self.tables:
                 draft = draft.model_copy(update={"table": None})

@@ -82,7 +82,7 @@ def read_file(
     from veil.web.session import OpenTable
 
     session.require_room()
-    job.report_progress(READING, 0, 0, "")
+    job.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
     try:
         source = CHILDREN.run(

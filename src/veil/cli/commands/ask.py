@@ -60,8 +60,7 @@ def ask_table(
         bool, typer.Option("--count", help="How many records.", rich_help_panel=QUESTIONS)
     ] = False,
     histogram: Annotated[
-        Columns,
-        typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS),
+        Columns, typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS)
     ] = None,
     sum: Annotated[
         Columns, typer.Option(metavar="COLUMN", help="The sum.", rich_help_panel=QUESTIONS)
@@ -159,13 +158,10 @@ def ask_table(
     for kind, columns in (("sum", sum), ("mean", mean)):
         questions += [{"ask": kind, "of": each, "where": where} for each in columns or []]
     for each in quantiles or []:
-        column, _, shares = each.partition("=")
-        parts = [
-            float(share) if share.replace(".", "", 1).isdigit() else share for share in shares.split(",")
-        ]
-        questions.append(
-            {"ask": "quantiles", "of": column, "shares": parts if shares else [], "where": where}
-        )
+        column, _, text = each.partition("=")
+        parts = text.split(",") if text else []
+        shares = [float(part) if part.replace(".", "", 1).isdigit() else part for part in parts]
+        questions.append({"ask": "quantiles", "of": column, "shares": shares, "where": where})
     for each in record or []:
         who, _, column = each.partition("=")
         questions.append({"ask": "record", "who": who, "of": column})

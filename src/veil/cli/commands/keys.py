@@ -24,8 +24,7 @@ def keys(
     passphrase: Annotated[
         bool,
         typer.Option(
-            "--passphrase",
-            help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt.",
+            "--passphrase", help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt."
         ),
     ] = False,
 ) -> None:

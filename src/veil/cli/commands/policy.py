@@ -224,8 +224,7 @@ def due(
     policies: _Policies,
     on: _Day = None,
     ended: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PURPOSE=DATE", help="When a purpose ended. Repeat for more."),
+        list[str] | None, typer.Option(metavar="PURPOSE=DATE", help="When a purpose ended. Repeat for more.")
     ] = None,
     withdrawn: _Withdrawn = None,
     json: Json = False,

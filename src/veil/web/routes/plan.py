@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,7 +36,7 @@ router = APIRouter(tags=["plan"])
 
 def describe_plan(session: BrowserSession) -> dict[str, Any]:
     """Return the draft, its gaps, its problem, and its code."""
-    draft, description = session.history.draft, session.history.summary()
+    draft, answer = session.history.draft, session.history.summary()
     table = session.tables.get(draft.table or "")
     columns = [] if table is None else list(table.arrow.column_names)
     missing = draft.missing(columns)
@@ -44,25 +44,20 @@ def describe_plan(session: BrowserSession) -> dict[str, Any]:
         after = [at for at, each in enumerate(missing) if each["step"] == "promises"]
         gap = {"step": "levels", "what": "not covered", "columns": ", ".join(open_)}
         missing.insert(after[0] if after else len(missing), gap)
-    description |= {
-        "missing": missing,
-        "problem": None,
-        "code": None,
-        "has_key": session.key_file is not None,
-    }
+    answer |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
     if draft.keyed and draft.pseudonyms and session.key_file is None:
         missing.insert(0, {"step": "roles", "what": "no key"})
     if not missing and table is not None:
         try:
             if draft.way == "masks":
-                description["code"] = _masking_code(draft, table.name, session.key_file)
+                answer["code"] = _masking_code(draft, table.name, session.key_file)
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
-                description["code"] = _code(draft, recipe, table.name)
+                answer["code"] = _code(draft, recipe, table.name)
         except (VeilError, Refused) as error:
-            description["problem"] = sentence(error)
-    return description
+            answer["problem"] = sentence(error)
+    return answer
 
 
 def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
@@ -115,7 +110,7 @@ def look(session: InSession) -> dict[str, Any]:
 
 
 class Change(Body):
-    """A change of the plan with a description. In `set`, null removes a field (RFC 7396)."""
+    """A change of the plan with a answer. In `set`, null removes a field (RFC 7396)."""
 
     version: int | None = None
     words: Annotated[str, Field(min_length=1, max_length=500)]
@@ -241,22 +236,17 @@ class HierarchyBody(Body):
 
 
 @router.post("/hierarchies/preview")
-def show(hierarchy: HierarchyBody, session: InSession) -> dict[str, Any]:
+def show(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Preview the levels of a hierarchy for a column, without values it does not cover, which are listed."""
-    table, builder = session.table(hierarchy.table), _builder(hierarchy)
-    open_ = table.uncovered(hierarchy.column, builder)
-    levels = _preview_covered(
-        table, hierarchy.column, builder, open_, read_person(session.history.draft.whom)
-    )
-    spelling = checked_recipe(_recipe(hierarchy.column, hierarchy.builder)).spell()["quasi_identifiers"][
-        hierarchy.column
-    ]
-    return {
-        "builder": spelling,
-        **levels.to_dict(),
-        "uncovered": list(open_[:MOST_NAMED]),
-        "number": len(open_),
-    }
+    table, builder = session.table(body.table), _builder(body)
+    open_ = table.uncovered(body.column, builder)
+    levels = _preview_covered(table, body.column, builder, open_, read_person(session.history.draft.whom))
+    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["quasi_identifiers"][body.column]
+    return {"builder": spelling, **levels.to_dict(), **_list_uncovered(open_)}
+
+
+def _list_uncovered(values: Sequence[str]) -> dict[str, Any]:
+    return {"uncovered": list(values[:MOST_NAMED]), "number": len(values)}
 
 
 def _preview_covered(
@@ -279,11 +269,9 @@ def _covered_values(
     """
     values, counts = table.distinct(column)
     missing = set(uncovered)
-    covered_mask = np.array(
-        [each not in missing for each in canonical_text(values)] if missing else True, np.bool_
-    )
-    covered_mask = np.broadcast_to(covered_mask if covered_mask.any() else np.True_, len(values))
-    return values.filter(pa.array(covered_mask)), counts[covered_mask], covered_mask
+    mask = np.array([each not in missing for each in canonical_text(values)] if missing else True, np.bool_)
+    mask = np.broadcast_to(mask if mask.any() else np.True_, len(values))
+    return values.filter(pa.array(mask)), counts[mask], mask
 
 
 def _recipe(column: str, builder: Any) -> dict[str, Any]:
@@ -298,45 +286,40 @@ MOST_NAMED = 500
 
 
 @router.post("/hierarchies/coverage")
-def coverage(hierarchy: HierarchyBody, session: InSession) -> dict[str, Any]:
+def coverage(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Return the number of levels of a hierarchy for a column, and the values it does not cover."""
-    table, builder = session.table(hierarchy.table), _builder(hierarchy)
-    open_ = table.uncovered(hierarchy.column, builder)
-    values, counts, _ = _covered_values(table, hierarchy.column, open_)
-    levels = builder.build(values, counts, hierarchy.column).height + 1 if len(values) else 0
-    return {
-        "levels": levels,
-        "values": len(table.distinct(hierarchy.column)[0]),
-        "uncovered": list(open_[:MOST_NAMED]),
-        "number": len(open_),
-    }
+    table, builder = session.table(body.table), _builder(body)
+    open_ = table.uncovered(body.column, builder)
+    values, counts, _ = _covered_values(table, body.column, open_)
+    levels = builder.build(values, counts, body.column).height + 1 if len(values) else 0
+    return {"levels": levels, "values": len(table.distinct(body.column)[0]), **_list_uncovered(open_)}
 
 
 MOST_GROUPED = 5000
 
 
 @router.post("/hierarchies/groups")
-def groups(hierarchy: HierarchyBody, session: InSession) -> dict[str, Any]:
+def groups(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Return a hierarchy as groups of values: a tree of names for editing by hand."""
-    values, counts = session.table(hierarchy.table).distinct(hierarchy.column)
+    values, counts = session.table(body.table).distinct(body.column)
     if len(values) > MOST_GROUPED:
         raise ParameterError(
-            f"column {hierarchy.column!r} has {len(values):,} values, and more than {MOST_GROUPED:,} are not grouped by hand: "
+            f"column {body.column!r} has {len(values):,} values, and more than {MOST_GROUPED:,} are not grouped by hand: "
             "take a hierarchy from a file"
         )
-    categories = Categories.of(_builder(hierarchy).build(values, counts, hierarchy.column))
+    categories = Categories.of(_builder(body).build(values, counts, body.column))
     return {"builder": {"kind": "categories", "tree": categories.tree}}
 
 
-def _builder(hierarchy: HierarchyBody) -> Any:
-    return checked_recipe(_recipe(hierarchy.column, hierarchy.builder)).quasi_identifiers[hierarchy.column]
+def _builder(body: HierarchyBody) -> Any:
+    return checked_recipe(_recipe(body.column, body.builder)).quasi_identifiers[body.column]
 
 
 @router.post("/hierarchies/rows")
-def rows(hierarchy: HierarchyBody, session: InSession) -> dict[str, Any]:
+def rows(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Return a hierarchy for a column as rows: each value, then its label on every level."""
-    values, counts = session.table(hierarchy.table).distinct(hierarchy.column)
-    built = _builder(hierarchy).build(values, counts, hierarchy.column)
+    values, counts = session.table(body.table).distinct(body.column)
+    built = _builder(body).build(values, counts, body.column)
     return {"rows": [list(row) for row in built.to_rows()]}
 
 

@@ -29,7 +29,7 @@ def standing(session: InSession) -> JobStatus:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table", 0, 0, "")
+        job.report_progress("assessing the table")
         return {"promises": [_promise(each) for each in veil.promises(table.arrow, plan)]}
 
     return status_of(session.start("promises", work))

@@ -66,7 +66,7 @@ def assess(question: QuestionBody, session: InSession) -> JobStatus:
     person = None if question.person == ASK else question.person
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table", 0, 0, "")
+        job.report_progress("assessing the table")
         assessment = veil.assess(
             whole, quasi_identifiers=question.quasi_identifiers, sensitive=question.sensitive, person=person
         )

@@ -74,7 +74,7 @@ def make(wish: Wish, session: InSession) -> JobStatus:
             if job.is_stopped():
                 raise Cancelled from None  # there is no best solution so far
             raise
-        job.report_progress(LOOKING, 0, 0, "")
+        job.report_progress(LOOKING)
         return keep_release(session, job, SessionRelease(release, table, document, facts(release)))
 
     return status_of(session.start("anonymize", work))
@@ -93,7 +93,7 @@ def _masking(session: BrowserSession, table: OpenTable, masks: Masks) -> Callabl
         release = veil.mask(
             source, methods, person=masks.person, order=masks.order, progress=job.report_progress
         )
-        job.report_progress(LOOKING, 0, 0, "")
+        job.report_progress(LOOKING)
         quasi = [name for name in masks.quasi_identifiers if name in release.arrow.column_names]
         document = masks.model_dump()
         return keep_release(session, job, SessionRelease(release, table, document, facts(release, quasi)))
@@ -122,23 +122,17 @@ def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
     fields = Recipe.of(relaxation.plan).spell()
     if relaxation.kind == "levels":
         assert relaxation.after is not None
-        change: dict[str, Any] = {
-            "levels": {relaxation.name: [plan.minimum_levels.get(relaxation.name, 0), relaxation.after]}
-        }
+        lowest = plan.minimum_levels.get(relaxation.name, 0)
+        change: dict[str, Any] = {"levels": {relaxation.name: [lowest, relaxation.after]}}
     elif relaxation.kind == "suppression":
         change = {"suppression_limit": relaxation.after}
     else:
         change = {"models": fields["models"], "preset": None}
-    description = {name: getattr(relaxation, name) for name in _FIELDS}
-    return {
-        **description,
-        "keeps_promises": relaxation.keeps_promises,
-        "said": str(relaxation),
-        "set": change,
-    }
+    figures = {name: getattr(relaxation, name) for name in _FIELDS}
+    return {**figures, "said": str(relaxation), "set": change}
 
 
-_FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven")
+_FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven", "keeps_promises")
 
 
 @router.get("/releases/{id}")

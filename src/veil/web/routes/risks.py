@@ -40,12 +40,12 @@ def risk(id: str, options: Threshold, session: InSession) -> JobStatus:
             entry.table.require(name)
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("measuring the risks of the input", 0, 2, "")
+        job.report_progress("measuring the risks of the input", 0, 2)
         limits: dict[str, Any] = {"threshold": options.threshold, "population": options.population}
         sampling: dict[str, Any] = {"weights": options.weights, "household": options.household}
         quasi, left, person = _quasi_before(entry), _quasi_after(entry), _person(entry)
         before = veil.risk.analyze(_whole(entry), quasi, untouched=True, person=person, **limits, **sampling)
-        job.report_progress("measuring the risks of the release", 1, 2, "")
+        job.report_progress("measuring the risks of the release", 1, 2)
         if options.weights is None and options.household is None:
             after = veil.risk.analyze(entry.release, left, **limits)
         else:
@@ -121,7 +121,7 @@ def riskiest(id: str, options: RiskiestBody, session: InSession) -> JobStatus:
     entry = session.release(id)
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("looking for the riskiest combinations", 0, 0, "")
+        job.report_progress("looking for the riskiest combinations")
         if options.of == "before":
             combinations = veil.risk.riskiest(
                 _whole(entry), _quasi_before(entry), person=_person(entry), untouched=True
@@ -165,7 +165,7 @@ def attack(id: str, session: InSession, body: AttackerBody | None = None) -> Job
             known=columns, secrets=attacker.secrets, progress=job.report_progress, cancel=job.is_stopped
         )
         job.check()
-        job.report_progress("linking records", 0, 0, "")
+        job.report_progress("linking records")
         linkage = veil.risk.linkage_experiment(
             entry.table.arrow,
             entry.release.arrow,

@@ -60,9 +60,7 @@ def nodes(id: str, listing: Listing, session: InSession) -> dict[str, Any]:
     entry = session.release(id)
     search = _require_search(entry)
     with entry.lock:
-        records = search.nodes(
-            state=listing.state, levels=listing.levels, sort=listing.sort, limit=listing.limit
-        )
+        records = search.nodes(**listing.model_dump())
         return {"nodes": [_node(each) for each in records], "counts": search.explored.counts()}
 
 
@@ -113,9 +111,9 @@ def apply(id: str, node: NodeBody, session: InSession) -> JobStatus:
     require_key(entry.recipe, session.key_file)
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("applying and verifying", 0, 0, "")
+        job.report_progress("applying and verifying")
         release = search.apply(node.levels)
-        job.report_progress(LOOKING, 0, 0, "")
+        job.report_progress(LOOKING)
         return keep_release(session, job, SessionRelease(release, entry.table, entry.recipe, facts(release)))
 
     return status_of(session.start("apply", work))

@@ -121,7 +121,7 @@ def example(session: InSession) -> JobStatus:
     """Open a synthetic table of hospital stays."""
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress(READING, 0, 0, "")
+        job.report_progress(READING)
         session.require_room()
         return _adopt(session, OpenTable("patients.csv", _example(), again=_example), job)
 
@@ -160,7 +160,7 @@ def open_path(place: Place, session: InSession) -> JobStatus:
         relation = None if _is_project(path) else again()
         if relation is not None or not isinstance(path, Path):
             assert relation is not None
-            job.report_progress(READING, 0, 0, "")
+            job.report_progress(READING)
             return _adopt(session, session.open_relation(relation, again), job)
         if _is_project(path):
             return open_file(session, path, path.name, job)
@@ -175,7 +175,7 @@ def _is_project(place: PlaceOf) -> bool:
 
 def open_file(session: BrowserSession, path: Path, name: str, job: Task) -> dict[str, Any]:
     """Open the file of a project; messages about it contain its name, not its path."""
-    job.report_progress("opening the project", 0, 0, "")
+    job.report_progress("opening the project")
     try:
         project = CHILDREN.run(Project.read, path, name=name, check=job.check)
         return open_project(session, project, name, job)
@@ -263,12 +263,7 @@ def rows(id: str, page: RowsPage, session: InSession) -> dict[str, Any]:
     table = session.table(id)
     filters = [Filter(**each.model_dump()) for each in page.filters]
     cells, total = table.page(page.start, page.count, page.sort, page.descending, filters)
-    return {
-        "start": page.start,
-        "total": total,
-        "columns": list(table.arrow.column_names),
-        "rows": cells,
-    }
+    return {"start": page.start, "total": total, "columns": list(table.arrow.column_names), "rows": cells}
 
 
 @router.get("/{id}/roles")

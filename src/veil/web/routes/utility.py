@@ -128,7 +128,7 @@ def associations(id: str, session: InSession) -> JobStatus:
     def work(job: Task) -> dict[str, Any]:
         from veil.report.content.measured import Findings  # here, so that the workbench starts without it
 
-        job.report_progress("comparing pairs of columns", 0, 0, "")
+        job.report_progress("comparing pairs of columns")
         return plain(Findings(entry.release.outcome, exact=True).associations)  # type: ignore[no-any-return]
 
     return status_of(session.start("associations", work))
@@ -186,7 +186,7 @@ def utility(id: str, use: Use, session: InSession) -> JobStatus:
     entry = session.release(id)
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("comparing before and after", 0, 0, "")
+        job.report_progress("comparing before and after")
         _in_memory(entry)
         return {"utility": plain(entry.release.utility(targets=use.targets).to_dict())}
 

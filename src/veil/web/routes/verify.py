@@ -40,20 +40,18 @@ def verify(body: Check, session: InSession) -> JobStatus:
     path = table.source.path
 
     def work(job: Task) -> dict[str, Any]:
-        job.report_progress("verifying", 0, 0, "")
+        job.report_progress("verifying")
         arguments = plan, body.certificate, table.source.format
         if path is None:
-            verification = verify_apart(table.whole, *arguments, session.folder)
+            result = verify_apart(table.whole, *arguments, session.folder)
         else:
-            verification = CHILDREN.run(
+            result = CHILDREN.run(
                 verify_apart, path, *arguments, path.parent, name=table.name, check=job.check
             )
         return {
-            "holds": verification.holds,
-            "findings": [
-                dataclasses.asdict(each) | {"verdict": each.verdict} for each in verification.findings
-            ],
-            "open_questions": list(verification.open_questions),
+            "holds": result.holds,
+            "findings": [dataclasses.asdict(each) | {"verdict": each.verdict} for each in result.findings],
+            "open_questions": list(result.open_questions),
         }
 
     return status_of(session.start("verify", work))

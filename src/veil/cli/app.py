@@ -100,8 +100,8 @@ def veil(
 
     Start with [bold]veil demo[/bold].
 
-    Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no
-    solution; 70 a bug in Veil; 71 a crash of a library; 129 the terminal was closed; 130 Ctrl-C; 141 nobody
-    reads the output; 143 ended by a scheduler.
+    Exit codes: 0 done; 1 a broken promise; 2 wrong input; 3 a promise that could not be checked; 4 no solution;
+    70 a bug in Veil; 71 a crash of a library; 129 the terminal was closed; 130 Ctrl-C; 141 nobody reads the output; 143
+    ended by a scheduler.
     """
     failures.show_tracebacks = debug

@@ -59,13 +59,13 @@ def _parameters(operation: Mapping[str, Any], definitions: Mapping[str, Any]) ->
 def _body(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     target = _resolve_reference(schema, definitions)
-    for name, property in target.get("properties", {}).items():
+    for name, field in target.get("properties", {}).items():
         yield {
             "name": name,
             "where": "body",
             "required": name in target.get("required", ()),
-            "allowed": _values(property, definitions),
-            "about": property.get("description", ""),
+            "allowed": _values(field, definitions),
+            "about": field.get("description", ""),
         }
 
 

@@ -1,7 +1,7 @@
 """The documentation inside the workbench: its pages, rendered once, with sections for the search.
 
 The Markdown pages ship with the package, or lie beside it in a checkout. They are shown under a strict
-content policy: without HTML of their own, and with links to local pages and pictures only.
+content policy: without HTML of their own, and with pictures from this server only.
 """
 
 from __future__ import annotations

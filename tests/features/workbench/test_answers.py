@@ -695,7 +695,7 @@ def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped(
     stopped, finished = web_jobs.Task("prices", work).start(), web_jobs.Task("prices", work).start()
     assert shown.acquire(timeout=300)
     assert shown.acquire(timeout=300)
-    assert stopped.told()["result"] == {"prices": [1]}
+    assert stopped.status()["result"] == {"prices": [1]}
     stopped.cancel()
     go_on.set()
     stopped.wait(60)

@@ -17,7 +17,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class JobStatus(BaseModel):
+class JobTold(BaseModel):
     """The status of a job."""
 
     id: str
@@ -46,6 +46,6 @@ def the_session(request: Request) -> BrowserSession:
 InSession = Annotated[BrowserSession, Depends(the_session)]
 
 
-def status_of(job: Task) -> JobStatus:
+def status_of(job: Task) -> JobTold:
     """Return the status of a job as an answer."""
-    return JobStatus(**job.status())
+    return JobTold(**job.status())

@@ -27,7 +27,7 @@ from veil.web.guard import REPORT_POLICY
 from veil.web.jobs import Task
 from veil.web.languages import Language
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import facts
 from veil.web.routes.releases import look
 from veil.web.session import BrowserSession, SessionRelease, plain_name
@@ -95,7 +95,7 @@ def _inline(answer: Response, name: str) -> Response:
 
 
 @router.post("/releases/{id}/report", status_code=HTTPStatus.ACCEPTED)
-def make_report(id: str, session: InSession, language: Language = "en") -> JobStatus:
+def make_report(id: str, session: InSession, language: Language = "en") -> JobTold:
     """Write the report in the background; afterwards it is returned at once."""
     entry = session.release(id)
     about = _about(session, entry, language)
@@ -168,7 +168,7 @@ class Signer(Body):
 
 
 @router.post("/releases/{id}/certificate", response_class=FileResponse)
-def sign_certificate(id: str, signer: Signer, session: InSession) -> FileResponse:
+def signed(id: str, signer: Signer, session: InSession) -> FileResponse:
     """Return the certificate with a signature, so that recipients can check its origin."""
     from veil.report import PrivateKey  # here, so that the workbench starts without it
 

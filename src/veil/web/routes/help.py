@@ -16,7 +16,7 @@ router = APIRouter(prefix="/help", tags=["help"])
 
 
 @router.get("")
-def list_pages() -> list[dict[str, str]]:
+def listed() -> list[dict[str, str]]:
     """List the pages of the documentation."""
     return [{"name": each.name, "title": each.title} for each in documentation.pages().values()]
 

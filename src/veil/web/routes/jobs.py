@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from veil.web.jobs import Task
-from veil.web.routes.base import InSession, JobStatus, status_of, the_session
+from veil.web.routes.base import InSession, JobTold, status_of, the_session
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
@@ -19,19 +19,19 @@ PAUSE = 0.1
 
 
 @router.get("")
-def all_jobs(session: InSession) -> list[JobStatus]:
+def all_jobs(session: InSession) -> list[JobTold]:
     """List the jobs of the session, the oldest first."""
     return [status_of(job) for job in session.jobs.values()]
 
 
 @router.get("/{id}")
-def one(id: str, session: InSession) -> JobStatus:
+def one(id: str, session: InSession) -> JobTold:
     """Return the status of a job."""
     return status_of(session.job(id))
 
 
 @router.delete("/{id}")
-def stop(id: str, session: InSession) -> JobStatus:
+def stop(id: str, session: InSession) -> JobTold:
     """Stop a job: a search keeps the best so far, any other result is discarded."""
     job = session.job(id)
     job.cancel()

@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.web.jobs import Task
 from veil.web.projects import project_of
-from veil.web.routes.base import InSession, JobStatus, status_of, the_session
+from veil.web.routes.base import InSession, JobTold, status_of, the_session
 from veil.web.routes.tables import open_file
 from veil.web.uploads import Upload, file_name
 
@@ -39,7 +39,7 @@ def save(session: InSession, table: bool = False) -> FileResponse:
 
 
 @router.post("/projects", status_code=HTTPStatus.ACCEPTED)
-async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> JobStatus:
+async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> JobTold:
     """Open a project of Veil (.veil) or ARX (.deid): the file as the body, its name as header Veil-File-Name.
 
     `left_out` of the result lists the parts that could not be converted.

@@ -14,13 +14,13 @@ from veil.policy.substitution import RuleApplication
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import InSession, JobStatus, status_of
+from veil.web.routes.base import InSession, JobTold, status_of
 
 router = APIRouter(tags=["plan"])
 
 
 @router.post("/plan/promises", status_code=HTTPStatus.ACCEPTED)
-def standing(session: InSession) -> JobStatus:
+def standing(session: InSession) -> JobTold:
     """Return whether the table keeps each promise of the plan, others imply it, or it cannot hold."""
     draft = session.history.draft
     table = session.table(draft.table or "")

@@ -15,7 +15,7 @@ from veil.plan.plan import ASK
 from veil.web.draft import checked_recipe, with_key
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
 
@@ -29,7 +29,7 @@ class SizesBody(Body):
 
 
 @router.post("/frontier", status_code=HTTPStatus.ACCEPTED)
-def estimate(sizes: SizesBody, session: InSession) -> JobStatus:
+def estimate(sizes: SizesBody, session: InSession) -> JobTold:
     """Estimate the cost of the plan with other values of k, each by a search of at most two seconds."""
     draft = session.history.draft
     table = session.table(draft.table or "")
@@ -59,7 +59,7 @@ class QuestionBody(Body):
 
 
 @router.post("/assess", status_code=HTTPStatus.ACCEPTED)
-def assess(question: QuestionBody, session: InSession) -> JobStatus:
+def assess(question: QuestionBody, session: InSession) -> JobTold:
     """Find the strongest parameter of every privacy model that the table fulfils now."""
     table = session.table(question.table)
     whole = table.arrow if table.relation is None else table.relation.table

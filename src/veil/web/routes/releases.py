@@ -18,7 +18,7 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.web.draft import checked_recipe, checked_steps, with_key
 from veil.web.jobs import Cancelled, Task
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.budgets import budget_of
 from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
@@ -46,7 +46,7 @@ class Wish(Body):
 
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
-def make(wish: Wish, session: InSession) -> JobStatus:
+def make(wish: Wish, session: InSession) -> JobTold:
     """Anonymize a table: search, apply, verify; or apply masking methods."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
@@ -102,7 +102,7 @@ def _masking(session: BrowserSession, table: OpenTable, masks: Masks) -> Callabl
 
 
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
-def relax(wish: Wish, session: InSession) -> JobStatus:
+def relax(wish: Wish, session: InSession) -> JobTold:
     """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")

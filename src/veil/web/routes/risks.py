@@ -14,7 +14,7 @@ import veil
 from veil.web.draft import require_key
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
 from veil.web.session import SessionRelease
@@ -32,7 +32,7 @@ class Threshold(Body):
 
 
 @router.post("/releases/{id}/risk", status_code=HTTPStatus.ACCEPTED)
-def risk(id: str, options: Threshold, session: InSession) -> JobStatus:
+def risk(id: str, options: Threshold, session: InSession) -> JobTold:
     """Measure the risks: three attackers, the distribution of risk, and the columns that cause it."""
     entry = session.release(id)
     for name in (options.weights, options.household):
@@ -108,7 +108,7 @@ def _certain(
     ]
 
 
-class RiskiestBody(Body):
+class Seen(Body):
     """The table to look at, and whether values are returned."""
 
     of: Literal["before", "after"] = "before"
@@ -116,7 +116,7 @@ class RiskiestBody(Body):
 
 
 @router.post("/releases/{id}/riskiest", status_code=HTTPStatus.ACCEPTED)
-def riskiest(id: str, options: RiskiestBody, session: InSession) -> JobStatus:
+def riskiest(id: str, options: Seen, session: InSession) -> JobTold:
     """Return the ten combinations with the highest risk; their values only on request."""
     entry = session.release(id)
 
@@ -144,7 +144,7 @@ class AttackerBody(Body):
 
 
 @router.post("/releases/{id}/attack", status_code=HTTPStatus.ACCEPTED)
-def attack(id: str, session: InSession, body: AttackerBody | None = None) -> JobStatus:
+def attack(id: str, session: InSession, body: AttackerBody | None = None) -> JobTold:
     """Run attacks: link the people of the input with the release; with held-out people as a control, single
     out, link and infer.
     """

@@ -15,7 +15,7 @@ from veil.lattice.space import NodeRecord
 from veil.web.draft import require_key
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
 from veil.web.session import SessionRelease
@@ -80,7 +80,7 @@ def evaluate(id: str, node: NodeBody, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)
-def prices(id: str, node: NodeBody, session: InSession) -> JobStatus:
+def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
     """Return the cost of each level of each column, with some levels fixed."""
     entry = session.release(id)
     search = _require_search(entry)
@@ -104,7 +104,7 @@ def prices(id: str, node: NodeBody, session: InSession) -> JobStatus:
 
 
 @router.post("/releases/{id}/apply", status_code=HTTPStatus.ACCEPTED)
-def apply(id: str, node: NodeBody, session: InSession) -> JobStatus:
+def apply(id: str, node: NodeBody, session: InSession) -> JobTold:
     """Apply another transformation and verify it. The promises stay."""
     entry = session.release(id)
     search = _require_search(entry)

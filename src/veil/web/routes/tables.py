@@ -28,7 +28,7 @@ from veil.web.jobs import Task
 from veil.web.languages import Language, translate
 from veil.web.problems import Refused, with_sent_name
 from veil.web.projects import open_project
-from veil.web.routes.base import Body, InSession, JobStatus, status_of, the_session
+from veil.web.routes.base import Body, InSession, JobTold, status_of, the_session
 from veil.web.session import BrowserSession, Filter, OpenTable
 from veil.web.uploads import READING, Upload, file_name, read_file
 
@@ -76,7 +76,7 @@ async def send(
     request: Request,
     veil_file_name: Annotated[str, Header()],
     veil_format: Annotated[str | None, Header(max_length=10_000)] = None,
-) -> JobStatus:
+) -> JobTold:
     """Send a table: the file as the body, its name, percent-encoded, as the header Veil-File-Name.
 
     A format that Veil does not detect is given as the header Veil-Format: JSON, as for `format`.
@@ -117,7 +117,7 @@ async def look(request: Request) -> dict[str, Any]:
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
-def example(session: InSession) -> JobStatus:
+def example(session: InSession) -> JobTold:
     """Open a synthetic table of hospital stays."""
 
     def work(job: Task) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Place(Body):
 
 
 @router.post("/from", status_code=HTTPStatus.ACCEPTED)
-def open_path(place: Place, session: InSession) -> JobStatus:
+def open_path(place: Place, session: InSession) -> JobTold:
     """Open the table that the server was started with or, if allowed, a file of its machine."""
     if place.path is None and session.initial_table is not None:
         path: PlaceOf = session.initial_table
@@ -289,7 +289,7 @@ def singling_out(id: str, body: Columns, session: InSession) -> dict[str, Any]:
 
 
 @router.patch("/{id}/format", status_code=HTTPStatus.ACCEPTED)
-def read_again(id: str, how: HowToRead, session: InSession) -> JobStatus:
+def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
     """Read the file of a table again in another format, as a new table."""
     old = session.table(id)
     path, kind = old.source.path, old.source.format

@@ -16,7 +16,7 @@ from veil.outcome.outcome import Outcome
 from veil.utility import Comparison, contingency, count_query, distribution
 from veil.web.jobs import Task
 from veil.web.problems import Refused, not_found
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import PAGE, Name
 from veil.web.session import SessionRelease, as_text
@@ -121,7 +121,7 @@ def pairs(id: str, pair: Pair, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/releases/{id}/associations", status_code=HTTPStatus.ACCEPTED)
-def associations(id: str, session: InSession) -> JobStatus:
+def associations(id: str, session: InSession) -> JobTold:
     """Return the association of each two columns (Cramér's V), before and after."""
     entry = _in_memory(session.release(id))
 
@@ -181,7 +181,7 @@ class Use(Body):
 
 
 @router.post("/releases/{id}/utility", status_code=HTTPStatus.ACCEPTED)
-def utility(id: str, use: Use, session: InSession) -> JobStatus:
+def utility(id: str, use: Use, session: InSession) -> JobTold:
     """Measure the utility of a release."""
     entry = session.release(id)
 

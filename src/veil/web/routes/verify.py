@@ -14,7 +14,7 @@ from veil.web.child import CHILDREN
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Task
 from veil.web.reading import verify_apart
-from veil.web.routes.base import Body, InSession, JobStatus, status_of
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.tables import Name
 
 router = APIRouter(tags=["releases"])
@@ -31,7 +31,7 @@ class Check(Body):
 
 
 @router.post("/verify", status_code=HTTPStatus.ACCEPTED)
-def verify(body: Check, session: InSession) -> JobStatus:
+def verify(body: Check, session: InSession) -> JobTold:
     """Verify the promises of a certificate or a recipe on a published table, without the input."""
     table = session.table(body.table)
     if (body.certificate is None) == (body.recipe is None):

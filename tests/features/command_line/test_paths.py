@@ -157,6 +157,8 @@ def test_a_path_that_cannot_be_one(folder: Path, kind: str) -> None:
 def test_a_path_in_a_folder_that_may_not_be_entered(folder: Path) -> None:
     (folder / "locked").mkdir(mode=0)
     folder.chmod(0o755)
+    for each in COMMANDS:  # which imports what nobody else may be allowed to read
+        _refused(each, "x" * 5000)
     with _anybody():
         for each in COMMANDS:
             _refused(each, "locked/x")

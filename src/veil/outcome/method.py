@@ -124,3 +124,13 @@ class Method:
                 raise PlanError(
                     f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
+
+
+class ColumnMethod(Method):
+    """A masking method that changes the columns of its field `columns`."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns

@@ -31,7 +31,7 @@ from veil.masking.microaggregation.univariate import fixed_size, principal_compo
 from veil.masking.microaggregation.ward import k_ward
 from veil.masking.parameters import Columns
 from veil.outcome.aggregates import Aggregate, aggregate_groups
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.plan.owners import number_people
 from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
@@ -47,7 +47,7 @@ def _aggregate(value: Any) -> Any:
 
 
 @declared
-class _Microaggregation(Method):
+class _Microaggregation(ColumnMethod):
     """Common part of all microaggregations: columns, k, and aggregates."""
 
     columns: Annotated[Columns, Field(description="columns to aggregate")]
@@ -63,10 +63,6 @@ class _Microaggregation(Method):
     keep_type: Annotated[
         bool, Field(description="round means and medians to what the column holds, such as whole numbers")
     ] = Field(default=False, kw_only=True)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def counts_records(self) -> bool:

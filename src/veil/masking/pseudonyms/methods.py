@@ -16,7 +16,7 @@ from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.text import canonical_text
@@ -28,16 +28,12 @@ Context = Annotated[
 ]
 
 
-class Pseudonyms(Method):
+class Pseudonyms(ColumnMethod):
     """Base of methods that replace each value of a column consistently."""
 
     columns: tuple[str, ...]
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def known_columns(self) -> tuple[str, ...]:

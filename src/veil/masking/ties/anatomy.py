@@ -22,7 +22,7 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.records import group_facts
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, encode_values, groups, ranks
@@ -40,7 +40,7 @@ ROWS_ARE_FOUND = (
 
 
 @declared(kind_of=Method)
-class Anatomy(Method):
+class Anatomy(ColumnMethod):
     """Release two tables, in whose groups every confidential value is one of at least l, none above a share
     of 1/l.
 
@@ -85,10 +85,6 @@ class Anatomy(Method):
                 "`by` of Anatomy should not name confidential columns, because groups are public"
             )
         return self
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def known_columns(self) -> tuple[str, ...]:

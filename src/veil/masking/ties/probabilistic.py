@@ -32,7 +32,7 @@ from veil.masking.microaggregation.records import check_size, group_facts, quant
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import Groups, replace_column
 
@@ -49,7 +49,7 @@ def _sizes(value: Any) -> Any:
 
 
 @declared
-class _Swapping(Method):
+class _Swapping(ColumnMethod):
     """Parameters and draw of both kinds of swapping."""
 
     columns: Annotated[Columns, Field(description="confidential columns, whose values change places")]
@@ -63,10 +63,6 @@ class _Swapping(Method):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
     why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def counts_records(self) -> bool:

@@ -16,7 +16,7 @@ from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.plan.owners import number_people
 from veil.tables.columns import column_of, is_quantity, replace_column, whole_numbers
@@ -42,7 +42,7 @@ _TRIES = 100
 Days = NDArray[np.int64]
 
 
-class OwnerDates(Method):
+class OwnerDates(ColumnMethod):
     """Base of methods that treat all dates of a person alike."""
 
     columns: tuple[str, ...]
@@ -57,10 +57,6 @@ class OwnerDates(Method):
                 f"`person` of {type(self).__name__} should be another column than the dates: {self.person!r} is both"
             )
         return self
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def known_columns(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import numbers, refuse_constant, replace_column
 
@@ -24,7 +24,7 @@ _Alpha = Annotated[
 
 
 @declared(kind_of=Method)
-class UncorrelatedNoise(Method):
+class UncorrelatedNoise(ColumnMethod):
     """Each number gets normal noise of its own, with α times the variance of its column.
 
     Expected means and covariances stay; variances grow by the factor 1 + α and correlations shrink by it
@@ -42,10 +42,6 @@ class UncorrelatedNoise(Method):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values = _matrix(table, self.columns, self)
         spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
@@ -54,7 +50,7 @@ class UncorrelatedNoise(Method):
 
 
 @declared(kind_of=Method)
-class CorrelatedNoise(Method):
+class CorrelatedNoise(ColumnMethod):
     """Each record gets normal noise with α times the covariance matrix of the columns.
 
     Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With
@@ -74,10 +70,6 @@ class CorrelatedNoise(Method):
     kind: Literal["CorrelatedNoise"] = Field(default="CorrelatedNoise", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values = _matrix(table, self.columns, self)

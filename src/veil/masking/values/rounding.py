@@ -15,14 +15,14 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, numbers, replace_column, require_numbers
 
 
 @declared(kind_of=Method)
-class Rounding(Method):
+class Rounding(ColumnMethod):
     """Numbers are rounded to multiples of a base.
 
     To the nearest one, a number in the middle to the even one; or at random to one of the two neighbours, the
@@ -44,10 +44,6 @@ class Rounding(Method):
     kind: Literal["Rounding"] = Field(default="Rounding", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before = table

@@ -14,13 +14,13 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, groups, numbers, refuse_constant, replace_column
 
 
 @declared(kind_of=Method)
-class ColumnShuffling(Method):
+class ColumnShuffling(ColumnMethod):
     """The values of some columns are handed out anew, every way equally likely.
 
     By default each column by itself, which breaks all relations; `together` moves the values of a record
@@ -38,10 +38,6 @@ class ColumnShuffling(Method):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before = table
         _refuse_overlap(self.columns, self.within, self)
@@ -56,7 +52,7 @@ class ColumnShuffling(Method):
 
 
 @declared(kind_of=Method)
-class Shuffling(Method):
+class Shuffling(ColumnMethod):
     """Values are handed out anew so that ranks still depend on each other as before.
 
     The ranks of all columns become normal scores, with an assumed normal distribution that has the rank
@@ -76,10 +72,6 @@ class Shuffling(Method):
     kind: Literal["Shuffling"] = Field(default="Shuffling", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before = table

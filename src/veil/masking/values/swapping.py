@@ -15,13 +15,13 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import Method
+from veil.outcome.method import ColumnMethod, Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, groups, ranks, refuse_constant, replace_column
 
 
 @declared(kind_of=Method)
-class DataSwapping(Method):
+class DataSwapping(ColumnMethod):
     """Pairs of records, drawn at random, exchange their values in some columns.
 
     Partners come from the same stratum: they agree in the columns of `within`, so that every statistic of the
@@ -38,10 +38,6 @@ class DataSwapping(Method):
     kind: Literal["DataSwapping"] = Field(default="DataSwapping", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before = table
@@ -68,7 +64,7 @@ class DataSwapping(Method):
 
 
 @declared(kind_of=Method)
-class RankSwapping(Method):
+class RankSwapping(ColumnMethod):
     """Each value is exchanged with one whose rank differs by at most p percent of the records.
 
     Column by column: records are ranked, equal values in random order; from the lowest rank on, each record
@@ -98,10 +94,6 @@ class RankSwapping(Method):
     kind: Literal["RankSwapping"] = Field(default="RankSwapping", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         window = int(decimal_fraction(self.p) * table.num_rows // 100)

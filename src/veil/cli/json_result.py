@@ -14,7 +14,7 @@ def told_of(done: Done) -> dict[str, Any]:
     """Return figures that name neither a column nor a value; of a private release, only those of the release."""
     made = done.release
     told: dict[str, Any] = {
-        "rows": made.outcome.published.records,
+        "rows": made.outcome.by_records.records,
         "classes": made.classes,
         "holds": made.verification.holds,
         "open_concerns": sum(not each.acknowledged for each in made.concerns),

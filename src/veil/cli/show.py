@@ -117,7 +117,7 @@ def release(console: Console, made: Release) -> None:
         )
     )
     if made.statement is not None:  # of the input, exact figures are for the data holder alone
-        rows = made.outcome.published.records
+        rows = made.outcome.by_records.records
         console.print(table("Result", ("", ""), [("rows", f"{rows:,}"), ("classes", f"{made.classes:,}")]))
         return
     share = made.suppressed / made.records
@@ -238,7 +238,7 @@ def release_of_engine(console: Console, made: Release, done: Written, relation: 
         ("from", relation.name),
         ("to", done.name),
         *([] if done.note is None else [("on the way", done.note)]),
-        ("rows", f"{made.outcome.published.records:,}"),
+        ("rows", f"{made.outcome.by_records.records:,}"),
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),
     ]

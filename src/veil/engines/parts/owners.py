@@ -55,7 +55,7 @@ from veil.verification.outcome import verified
 from veil.verification.release import (
     as_published,
     verify_links,
-    verify_lost,
+    verify_lost_rows,
     verify_models,
     verify_roles,
 )
@@ -184,7 +184,7 @@ def _in_one_form(crowd: OwnerParts, part: OwnersPart, made: _Made) -> pa.Table:
 def _facts(crowd: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
     assert outcome.weights is not None
     assert outcome.hidden is not None
-    sizes, bare = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
+    sizes, bare = outcome.by_records.sizes, int(outcome.weights[outcome.hidden].sum())
     domains = [each.domain_size for each in crowd.hierarchies.values()]
     found = quality(np.append(sizes, bare) if bare else sizes, covered, domains)
     found["discernibility"] = int(found["discernibility"]) + bare * (outcome.records - bare)
@@ -209,7 +209,7 @@ def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
     assert hidden is not None
     published = _published(crowd, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
-    findings += verify_lost(before, hidden, largest_count(plan.suppression_limit, before.people))
+    findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
     findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
     promise = "each part keeps every promise by itself"
     return Verification((*findings, Finding(promise, True, plural(len(crowd.parts), "part"))))

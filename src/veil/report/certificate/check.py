@@ -37,7 +37,7 @@ from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.source import Source
-from veil.verification.foreign_table import look_at
+from veil.verification.foreign_table import check_foreign_table
 from veil.verification.without_input import Input, unjudged_columns
 
 
@@ -94,7 +94,7 @@ def _check_table(
     """Check the content and the promises of one table; also return the questions that are left open."""
     content = data["content"]
     released = as_certified(_open_release(table, data), content["columns"])
-    forms, beside = look_at(released)
+    forms, beside = check_foreign_table(released)
     lacking = [name for name in promises["quasi_identifiers"] if name not in released.table.column_names]
     if lacking:
         checked: list[Finding] = _lacking(lacking)
@@ -120,7 +120,7 @@ def _check_tables(
     for name in [each for each in certified if each in opened]:
         content, source = certified[name], opened[name]
         released[name] = as_certified(source, content["columns"])
-        forms, beside = look_at(released[name])
+        forms, beside = check_foreign_table(released[name])
         in_order = not isinstance(source, Fetched)
         found = [*(_content if in_order else _size)(content, released[name]), *forms]
         findings += [replace(each, promise=f"{name!r}: {each.promise}") for each in found]

@@ -23,9 +23,9 @@ def tellable_input(outcome: Outcome) -> Input:
     if outcome.statement is not None:
         return Input(chosen=chosen)
     if outcome.plan is None or not hides_records(outcome):
-        return Input(whole=True, records=outcome.published.records, chosen=chosen)
+        return Input(whole=True, records=outcome.by_records.records, chosen=chosen)
     if outcome.plan.suppressed_rows != "drop":
-        return Input(records=outcome.published.records, chosen=chosen)
+        return Input(records=outcome.by_records.records, chosen=chosen)
     return Input(chosen=chosen)
 
 

@@ -47,7 +47,7 @@ def frequencies(
     outcome: Outcome, name: str, *, private: bool = False, withheld: bool = False
 ) -> dict[str, Any]:
     """Count the released values of a column in the release and, unless that is `private` or `withheld`, in the input."""
-    shown = outcome.published
+    shown = outcome.by_records
     column = outcome.table[name]
     values, codes = encode_values(column)
     kept, weights = ~shown.suppressed, shown.rows.weights

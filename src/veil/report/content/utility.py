@@ -111,7 +111,7 @@ class Worth:
             table = self.outcome.table
             if self.outcome.is_condensed or not table.num_rows or not has_values(self.outcome):
                 return []
-            alone = Comparison(table, table, self.outcome.published.names)
+            alone = Comparison(table, table, self.outcome.by_records.names)
             return [
                 {"column": each.column, "before": None, "after": self._after(each)}
                 for each in summary_statistics(alone)
@@ -150,7 +150,7 @@ class Worth:
         """Return the statistics of a released column; the mode only if there is one alone."""
         made = _plain(found.after)
         values, codes = encode_values(self.outcome.table[found.column])
-        shown = codes[~self.outcome.published.suppressed]
+        shown = codes[~self.outcome.by_records.suppressed]
         counts = np.where(pc.is_valid(values), count_codes(shown, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             made.pop("mode", None)
@@ -167,7 +167,7 @@ class Worth:
         if whole is None or not self.hides:
             return whole
         kept = np.flatnonzero(whole.place >= 0)
-        kept = kept[~outcome.published.suppressed[whole.place[kept]]]
+        kept = kept[~outcome.by_records.suppressed[whole.place[kept]]]
         if not kept.size:
             return None
         return Comparison(

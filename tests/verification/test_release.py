@@ -55,12 +55,12 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
     prepared = release.outcome.prepared
     arguments: dict[str, Any] = {
         "before": rows_of(prepared.table, None, release.plan),
-        "released": release.arrow if table is None else table,
+        "table": release.arrow if table is None else table,
         "plan": release.plan,
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
         "rows": release.outcome.rows,
-        "hidden": release.outcome.hidden_rows,
+        "suppressed_mask": release.outcome.hidden_rows,
         "subset": prepared.subset,
         "flag": release.outcome.flag,
     }
@@ -145,7 +145,7 @@ def test_nobody_is_in_it_twice_or_missing(suppressed: str, change: Any) -> None:
         made,
         made.arrow.take(pa.array(places)),
         rows=made.outcome.origins[places],
-        hidden=made.outcome.hidden_rows[places],
+        suppressed_mask=made.outcome.hidden_rows[places],
     )
     dropped = len(places) < made.arrow.num_rows and suppressed == "drop"  # and counted
     assert ("records are suppressed" if dropped else "rows, as planned") in " ".join(broken(found))

@@ -205,7 +205,7 @@ class _Advisor:
             ):
                 tracker.phase(phase)
                 alternatives += attempts
-        current = self._measure("as released", "", self.release)
+        current = self._measure("as released", "", self.release, {})
         # An unchanged release is no alternative, but that a promise costs nothing is worth knowing.
         alternatives = [each for each in alternatives if each.promises_less or not each.is_like(current)]
         alternatives.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
@@ -217,17 +217,11 @@ class _Advisor:
         return left
 
     def _measure(
-        self,
-        what: str,
-        how: str,
-        release: Release,
-        *,
-        less: bool = False,
-        recipe: dict[str, Any] | None = None,
+        self, what: str, how: str, release: Release, recipe: dict[str, Any], *, less: bool = False
     ) -> Alternative:
         levels = {} if release.search is None else release.transformation
         shares = kept_by_column(release.outcome)
-        return Alternative(what, how, less, shares, release.suppressed, levels, recipe or {})
+        return Alternative(what, how, less, shares, release.suppressed, levels, recipe)
 
     # --- with the same promises ---------------------------------------------------------------------
 
@@ -282,7 +276,7 @@ class _Advisor:
         release = self.search.apply(levels)
         if release.within_limit:
             recipe = {"minimum_levels": dict(levels), "maximum_levels": dict(levels)}
-            yield self._measure(what, f"release.search.apply({levels})", release, recipe=recipe)
+            yield self._measure(what, f"release.search.apply({levels})", release, recipe)
 
     # --- with other parameters ------------------------------------------------------------------------
 
@@ -324,7 +318,7 @@ class _Advisor:
             return
         release = self._carry_out(changes)
         if release is not None:
-            yield self._measure(what, how, release, less=less, recipe=_in_a_recipe(changes))
+            yield self._measure(what, how, release, _in_a_recipe(changes), less=less)
 
     def _carry_out(self, changes: dict[str, Any]) -> Release | None:
         from veil.api.anonymize import anonymize_source
@@ -364,7 +358,7 @@ class _Advisor:
         if first is not self.release and not self._time_is_left():
             return  # the time was not enough: more records are suppressed than need be
         how = "release.local_recoding()" if first is self.release else f"local={mode}"
-        yield self._measure("local recoding", how, recoded, recipe={"local_recoding": mode.kind})
+        yield self._measure("local recoding", how, recoded, {"local_recoding": mode.kind})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

@@ -44,25 +44,23 @@ def attacks_on(
     member_mask = _half(outcome, seed)
     members, outsiders = whole.filter(pa.array(member_mask)), whole.filter(pa.array(~member_mask))
     with following(progress) as tracker:
-        half_release = _anonymize_half(outcome, members, tracker, cancel)
+        half = _anonymize_half(outcome, members, tracker, cancel)
         visible_mask = (
-            ~half_release.hidden_rows
-            if half_release.hidden_rows is not None
-            else np.ones(half_release.table.num_rows, np.bool_)
+            np.ones(half.table.num_rows, np.bool_) if half.hidden_rows is None else ~half.hidden_rows
         )
-        columns = half_release.table.column_names
+        columns = half.table.column_names
         columns_known = outcome.quasi_identifiers if known_columns is None else known_columns
         names = [columns_known] if isinstance(columns_known, str) else list(columns_known)
         targets = _secrets(outcome) if secrets is None else [secrets] if isinstance(secrets, str) else secrets
         return try_attacks(
             members,
             outsiders,
-            half_release.table.filter(pa.array(visible_mask)),
+            half.table.filter(pa.array(visible_mask)),
             [name for name in names if name in columns],
             [name for name in targets if name in columns],
-            origins=half_release.origins[visible_mask],
-            hierarchies=half_release.hierarchies,
-            marker=half_release.marker,
+            origins=half.origins[visible_mask],
+            hierarchies=half.hierarchies,
+            marker=half.marker,
             person=None if outcome.before.owners.are_records else outcome.person_column,
             seed=seed,
             progress=tracker,

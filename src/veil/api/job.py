@@ -153,11 +153,9 @@ def table_of(
     input_format = format or recipe.input_format
     if input is not None and input_format is not None and format is None:
         # Keep the recipe's knowledge of such files, if this is one.
-        input_format = (
-            similar_format(input, input_format)
-            if isinstance(input, Path) and not os.path.isdir(input)
-            else None
-        )
+        if not isinstance(input, Path) or os.path.isdir(input):
+            return table, None
+        return table, similar_format(input, input_format)
     return table, input_format
 
 

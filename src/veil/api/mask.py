@@ -33,6 +33,9 @@ from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
 from veil.verification.steps.step import verify_step
 
+Origins = NDArray[np.int64] | None
+"""The input row of each row; None if all, in order."""
+
 
 @own_keywords
 def mask(
@@ -100,7 +103,7 @@ def mask(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
     _check_order(methods)
-    owners = Who(read_person(person), tuple(methods), order)
+    who = Who(read_person(person), tuple(methods), order)
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -118,18 +121,18 @@ def mask(
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
             source = source if isinstance(source, Source) else read(source, format=format)
-            several = owners.have_several_rows(source.table)
+            several = who.have_several_rows(source.table)
             if accountant is not None:
                 _charge(accountant, source, methods)
-            return Release(verified(_mask(source, methods, owners, several, randomness, tracker)))
-        whole_rows = owners.person is not None or any(method.takes_rows_of_engines for method in methods)
+            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
+        whole_rows = who.person is not None or any(method.takes_rows_of_engines for method in methods)
         if whole_rows and accountant is None:
             from veil.engines.fetch import fetch_rows  # people are counted in memory
 
             source = fetch_rows(relation, tracker)
-            several = owners.have_several_rows(source.table)
-            return Release(verified(_mask(source, methods, owners, several, randomness, tracker)))
-        owners.check_people(relation)
+            several = who.have_several_rows(source.table)
+            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
+        who.check_people(relation)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # needs Ibis
@@ -191,42 +194,35 @@ def _combine(steps: list[StepSummary]) -> Verification:
 
 
 def _mask(
-    source: Source,
-    methods: list[Method],
-    owners: Who,
-    several: bool,
-    randomness: Randomness,
-    progress: Progress,
+    source: Source, methods: list[Method], who: Who, several: bool, randomness: Randomness, progress: Progress
 ) -> Outcome:
     """Apply one method after the other, each to the output of the one before."""
     source.check_index()
     table = source.table
-    rows: NDArray[np.int64] | None = None
+    rows: Origins = None
     steps: list[StepSummary] = []
     apart: dict[str, pa.Table] = {}
     secret: set[str] = set()
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         method.check_columns(table)
-        if several and owners.person is not None:
-            outcome = method.mask_people(table, owners.person, randomness)
+        if several and who.person is not None:
+            outcome = method.mask_people(table, who.person, randomness)
         else:
             outcome = method.mask(table, randomness)
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
         summary = summarize(table, outcome.table, method.column_names, outcome.rows)
-        after, origins = (
-            (outcome.table, outcome.rows)
-            if number < len(methods)
-            else _prepare_output(outcome, owners, randomness)
-        )
+        after, origins = outcome.table, outcome.rows
+        if number == len(methods):
+            after, origins = _finish(after, origins, who, randomness)
         verification = verify_step(
             method,
             table,
             after,
             origins=origins,
             apart=outcome.apart,
-            person=owners.person if several else None,
-            removed=owners.person,
+            person=who.person if several else None,
+            removed=who.person,
         )
         for finding in verification.broken:
             raise VerificationError(
@@ -252,18 +248,15 @@ def _mask(
         facts=dict(steps[0].facts) if len(steps) == 1 else {},
         story=tuple(steps),
         is_private=randomness.is_private,
-        person=owners.person if several else None,
+        person=who.person if several else None,
     )
 
 
-def _prepare_output(
-    outcome: Outcome, owners: Who, randomness: Randomness
-) -> tuple[pa.Table, NDArray[np.int64] | None]:
+def _finish(table: pa.Table, rows: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
     """Return the output of the last step as it is released, and the input row of each of its rows."""
-    table, rows = outcome.table, outcome.rows
-    if owners.person is not None and not owners.changed and owners.person in table.column_names:
-        table = table.drop_columns(owners.person)
-    if owners.order == "random":
+    if who.person is not None and not who.changed and who.person in table.column_names:
+        table = table.drop_columns(who.person)
+    if who.order == "random":
         permutation = randomness.permutation(table.num_rows)
         rows = permutation if rows is None else rows[permutation]
         table = table.take(pa.array(permutation))

@@ -250,11 +250,9 @@ class PolicyRun:
         frame = self.source.frame
         caps = {name: cap for name in quasi_identifiers if (cap := lifted[name].cap) is not None}
         # With a population, people who look alike must have one label: the highest minimum holds for all.
-        floors = (
-            {}
-            if subset is None
-            else {name: int(lifted[name].floors.max(initial=0)) for name in quasi_identifiers}
-        )
+        floors = {}
+        if subset is not None:
+            floors = {name: int(lifted[name].floors.max(initial=0)) for name in quasi_identifiers}
         return anonymize(
             table if frame is None else frame.from_arrow(table, None),
             quasi_identifiers={name: lifted[name].hierarchy for name in quasi_identifiers},
@@ -306,11 +304,8 @@ class PolicyRun:
             table, row_owners, self.policies, self.request, self.withdrawn, outcome.marker
         )
         measured = ", ".join(f"{count} of {name!r}" for name, count in refused.items())
-        return Finding(
-            "no cell is shown that the policy of its record does not allow",
-            not refused,
-            f"{measured or 0} are",
-        )
+        promise = "no cell is shown that the policy of its record does not allow"
+        return Finding(promise, not refused, f"{measured or 0} are")
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, CoarsenedColumn]) -> Finding:
         """Check on the output that every cell is as coarse as the policy of its record requires."""
@@ -322,11 +317,8 @@ class PolicyRun:
         for name, column in lifted.items():
             if name in outcome.table.column_names:
                 broken += column.too_fine(outcome.table[name], rows, suppressed_mask)
-        return Finding(
-            "every cell is at least as coarse as the policy of its record asks",
-            broken == 0,
-            f"{broken} are not",
-        )
+        promise = "every cell is at least as coarse as the policy of its record asks"
+        return Finding(promise, broken == 0, f"{broken} are not")
 
     # The account
 
@@ -385,10 +377,8 @@ class _Translation:
 
     def model(self, requirement: Requirement) -> PrivacyModel:
         """Return the model of a requirement."""
-        if requirement.attribute is not None:
-            requirement = requirement._replace(
-                attribute=self.copies.get(requirement.attribute, requirement.attribute)
-            )
+        if (name := requirement.attribute) is not None:
+            requirement = requirement._replace(attribute=self.copies.get(name, name))
         model = requirement.model(self.hierarchies, self.subset)
         if requirement.attribute not in self.worst:
             return model

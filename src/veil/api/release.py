@@ -170,12 +170,8 @@ class Release:
     @property
     def people_suppressed(self) -> int | None:
         """Number of people who lose a row, where people may have several."""
-        before, suppressed_mask = self.outcome.before, self.outcome.hidden
-        return (
-            None
-            if before.owners.are_records or suppressed_mask is None
-            else before.people_in(suppressed_mask)
-        )
+        before, mask = self.outcome.before, self.outcome.hidden
+        return None if before.owners.are_records or mask is None else before.people_in(mask)
 
     @property
     def suppressed(self) -> int:
@@ -185,10 +181,8 @@ class Release:
     @property
     def suppressed_rows(self) -> NDArray[np.bool_]:
         """Which rows of the input are suppressed."""
-        suppressed_mask = self.outcome.hidden
-        return (
-            np.zeros(self.outcome.original.num_rows, np.bool_) if suppressed_mask is None else suppressed_mask
-        )
+        mask = self.outcome.hidden
+        return np.zeros(self.outcome.original.num_rows, np.bool_) if mask is None else mask
 
     @property
     def within_limit(self) -> bool:

@@ -306,10 +306,8 @@ class SearchResult:
         }
         space = self.explored
         every = space if space.is_listable else (space[levels] for levels in list(space.evaluated))
-        at = self._levels_of(levels or {})
-        filters = [
-            (j, at[j]) for j, name in enumerate(self._prepared.encoding.names) if name in (levels or {})
-        ]
+        names, at = self._prepared.encoding.names, self._levels_of(levels or {})
+        filters = [(j, at[j]) for j, name in enumerate(names) if name in (levels or {})]
         matching = [
             node
             for node in every
@@ -318,7 +316,7 @@ class SearchResult:
         ]
         return TableList(
             sorted(matching, key=keys[sort])[:limit],
-            (*self._prepared.encoding.names, "state", "score", "suppressed"),
+            (*names, "state", "score", "suppressed"),
             lambda node: (*node.levels, node.state, _shown(node), node.suppressed),
         )
 

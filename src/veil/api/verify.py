@@ -43,8 +43,7 @@ def verify(
     t-closeness, needs the sensitive cells of every record in the table, or their distribution in the
     certificate. Otherwise it is not checked, which means neither kept nor broken. The same applies to
     promises that count people with several rows, unless the table has pseudonyms of them. If promises count
-    rows, and a column shows that people have several, that is an open question. A release has its plan and
-    its input.
+    rows, and people seem to have several, that is an open question. A release has its plan and its input.
 
     A value with two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be distinguished by
     readers, so the promise is broken. Other contents of a frame or a file (metadata, attributes, memory under

@@ -136,10 +136,8 @@ def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name:
     if how == "geometric mean":
         numbers = values.astype(np.float64) * float(unit)
         _require_logarithms(column, numbers, valid_mask, name)
-        means = np.expm1(ordered.means(np.log1p(ordered.values.astype(np.float64) * float(unit)))) / float(
-            unit
-        )
-        results: NDArray[Any] = _rounded(means, values.dtype)
+        means = np.expm1(ordered.means(np.log1p(ordered.values.astype(np.float64) * float(unit))))
+        results: NDArray[Any] = _rounded(means / float(unit), values.dtype)
     else:
         results = ordered.whole_median() if how == "median" else ordered.whole_mean()
     results = np.clip(results, *ordered.extremes())
@@ -216,10 +214,8 @@ def _places(values: NDArray[Any]) -> Integers:
     return np.array([place[value] for value in values], np.int64)
 
 
-def _require_logarithms(
-    column: pa.ChunkedArray, values: Any, valid_mask: NDArray[np.bool_], name: str
-) -> None:
-    low = np.flatnonzero(valid_mask & (values <= -1))
+def _require_logarithms(column: pa.ChunkedArray, values: Any, valid: NDArray[np.bool_], name: str) -> None:
+    low = np.flatnonzero(valid & (values <= -1))
     if low.size:
         raise InputError(
             f"column {name!r} holds {column[int(low[0])]} in row {low[0] + 1}, and the geometric mean needs values "

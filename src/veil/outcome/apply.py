@@ -16,16 +16,17 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.blank import shows_nothing
 from veil.published.flag import free_flag
-from veil.tables.arrow import dictionary_encoded, has_ordered_categories, in_new_memory
+from veil.tables.arrow import decode_column, dictionary_encoded, has_ordered_categories, in_new_memory
 
 Column: TypeAlias = pa.ChunkedArray | pa.Array
+Mask = NDArray[np.bool_]
 
 
 def apply_levels(
     prepared: Prepared,
     levels: Levels,
     groups: NDArray[np.int32],
-    suppressed_mask: NDArray[np.bool_],
+    suppressed_mask: Mask,
     *,
     shuffle: bool = False,
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
@@ -43,16 +44,14 @@ def apply_levels(
     blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
     columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
     if prepared.weights is None:
-        columns = {
-            name: decode_column(each) if name in quasi_identifiers else each for name, each in columns.items()
-        }
+        columns |= {name: decode_column(columns[name]) for name in quasi_identifiers & columns.keys()}
     result = pa.table(columns)
     # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
     return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
 
 
 def generalize_columns(
-    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed_mask: NDArray[np.bool_]
+    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed_mask: Mask
 ) -> dict[str, Column]:
     """Return the columns of the output for all records, with aggregates over those not suppressed."""
     plan, table = prepared.plan, prepared.table
@@ -74,7 +73,7 @@ def generalize_columns(
 
 
 def rows_out(
-    released_mask: NDArray[np.bool_], suppressed_mask: NDArray[np.bool_], plan: Plan, *, shuffle: bool
+    released_mask: Mask, suppressed_mask: Mask, plan: Plan, *, shuffle: bool
 ) -> NDArray[np.int64] | None:
     """Return the input row of each row of the output, shuffled if asked; None: all, in order."""
     if plan.suppressed_rows == "drop":
@@ -86,10 +85,7 @@ def rows_out(
 
 
 def blank_rows(
-    columns: dict[str, Column],
-    suppressed_mask: NDArray[np.bool_],
-    prepared: Prepared,
-    quasi_identifiers: Set[str],
+    columns: dict[str, Column], suppressed_mask: Mask, prepared: Prepared, quasi_identifiers: Set[str]
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
@@ -104,18 +100,16 @@ def blank_rows(
             else column
             for name, column in columns.items()
         }
-    blank_count, released_count = (
-        _count_blank(columns, suppressed_mask, plan.marker) if plan.suppressed_rows == "blank" else (0, 0)
-    )
+    if plan.suppressed_rows != "blank":
+        return columns, None
+    blank_count, released_count = _count_blank(columns, suppressed_mask, plan.marker)
     if not blank_count or (blank_count == released_count and prepared.weights is None):
         return columns, None
     flag = free_flag(prepared.table.column_names)
     return {**columns, flag: pa.array(suppressed_mask)}, flag
 
 
-def _count_blank(
-    columns: Mapping[str, Column], suppressed_mask: NDArray[np.bool_], marker: str | None
-) -> tuple[int, int]:
+def _count_blank(columns: Mapping[str, Column], suppressed_mask: Mask, marker: str | None) -> tuple[int, int]:
     """Count the released rows that look suppressed, and all released rows."""
     blank = released_rows = np.flatnonzero(~suppressed_mask)
     for column in columns.values():
@@ -133,9 +127,7 @@ def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray)
     return column
 
 
-def _aggregate(
-    prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: NDArray[np.bool_]
-) -> pa.Array:
+def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: Mask) -> pa.Array:
     """Return for each row the aggregate of the released values of its class."""
     from veil.outcome.aggregates import aggregate_groups
 
@@ -145,20 +137,12 @@ def _aggregate(
     numbers = np.full(int(groups.max()) + 1, -1, np.int64)
     present = np.unique(groups[released_mask])
     numbers[present] = np.arange(present.size)
-    aggregates = aggregate_groups(
-        column.filter(pa.array(released_mask)),
-        numbers[groups[released_mask]],
-        how,
-        name,
-        keep_type=True,
-        least=2,
-    )
-    aggregates = decode_column(aggregates)
-    rows = numbers[groups]
-    return aggregates.take(pa.array(rows, mask=rows < 0))
+    values, rows = column.filter(pa.array(released_mask)), numbers[groups]
+    aggregates = aggregate_groups(values, rows[released_mask], how, name, keep_type=True, least=2)
+    return decode_column(aggregates).take(pa.array(rows, mask=rows < 0))
 
 
-def blank_cells(column: Column, blank_mask: NDArray[np.bool_], marker: str | None) -> Column:
+def blank_cells(column: Column, blank_mask: Mask, marker: str | None) -> Column:
     """Blank some cells of a column: the marker in text, a missing value in anything else."""
     blank = _blank(column.type, marker)
     if not pa.types.is_dictionary(column.type):
@@ -187,8 +171,3 @@ def blank_cells(column: Column, blank_mask: NDArray[np.bool_], marker: str | Non
 def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
-
-
-def decode_column(column: Column) -> Column:
-    """Return the cells of a column instead of their codes."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import Column, blank_rows, decode_column, generalize_columns, rows_out
+from veil.outcome.apply import Column, blank_rows, generalize_columns, rows_out
 from veil.outcome.outcome import Outcome, RecodedPart, prepared_part
 from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
-from veil.tables.arrow import in_new_memory
+from veil.tables.arrow import decode_column, in_new_memory
 from veil.tables.columns import is_text
 from veil.tables.source import Source
 
@@ -71,11 +71,10 @@ def _assemble_table(
 def _generalize_rows(part: Prepared, levels: Levels) -> pa.Table:
     groups = part.sample.classes_of_rows(levels)[1]
     columns = generalize_columns(part, levels, groups, np.zeros(groups.size, np.bool_))
-    quasi_identifiers = {*part.encoding.names, *part.plan.microaggregated}
     # Parts are joined as cells: codes differ from part to part.
-    return pa.table(
-        {name: decode_column(each) if name in quasi_identifiers else each for name, each in columns.items()}
-    )
+    for name in {*part.encoding.names, *part.plan.microaggregated} & columns.keys():
+        columns[name] = decode_column(columns[name])
+    return pa.table(columns)
 
 
 def _of_one_type(

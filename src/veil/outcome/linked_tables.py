@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.outcome.apply import blank_cells
+from veil.outcome.apply import Mask, blank_cells
 from veil.plan.linked_tables import Stacked
 from veil.tables.arrow import in_new_memory
 from veil.tables.source import Source
@@ -45,11 +45,7 @@ def separate_tables(outcome: Outcome) -> Outcome:
 
 
 def _table_out(
-    stacked: Stacked,
-    source: Source,
-    stacked_rows: pa.Table,
-    rows: NDArray[np.int64],
-    suppressed_mask: NDArray[np.bool_],
+    stacked: Stacked, source: Source, table: pa.Table, rows: NDArray[np.int64], suppressed_mask: Mask
 ) -> TableOut:
     """Take quasi-identifiers and pseudonyms from the stacked rows, other cells from the input or blank."""
     plan, columns, here = stacked.asked, {}, pa.array(rows)
@@ -58,7 +54,7 @@ def _table_out(
         if plan.role_of(name) == "dropped" or treatment == "remove":
             continue
         if name == stacked.person or name in plan.quasi_identifiers:
-            columns[name] = stacked_rows[name]
+            columns[name] = table[name]
         elif treatment == "mask":
             columns[name] = pa.array([plan.marker] * rows.size, pa.string())
         elif suppressed_mask.any():

@@ -76,7 +76,6 @@ def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
     bare = records - int(sizes.sum())
     # A microaggregated column loses nothing only in classes of one value: no least share is subtracted.
     domains = [hierarchy.domain_size for hierarchy in hierarchies] + [float("inf")] * distinct.size
-    figures = quality(
-        np.append(sizes, bare) if bare else sizes, (covered / max(1, records)).tolist(), domains
-    )
+    sizes = np.append(sizes, bare) if bare else sizes
+    figures = quality(sizes, (covered / max(1, records)).tolist(), domains)
     return {**figures, "discernibility": int(figures["discernibility"]) + bare * (records - bare)}

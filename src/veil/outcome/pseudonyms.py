@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from veil.base.keys import read_referred_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
-from veil.outcome.apply import blank_cells, decode_column
+from veil.outcome.apply import blank_cells
 from veil.plan.prepare import Prepared
-from veil.tables.arrow import in_new_memory
+from veil.tables.arrow import decode_column, in_new_memory
 from veil.tables.spelling import key_text
 from veil.tables.text import canonical_text
 

@@ -92,13 +92,11 @@ def roles_of_masks(
     others: Literal["insensitive", "dropped"],
 ) -> Roles:
     """Return the roles after masking: quasi-identifiers are what methods name, else all unchanged columns."""
-    known_columns = dict.fromkeys(
-        name for method in methods for name in method.known_columns if name in output_columns
-    )
+    known = [name for method in methods for name in method.known_columns if name in output_columns]
     changed = {name for method in methods for name in method.column_names}
     unchanged = [name for name in output_columns if name not in changed and name in columns]
     return Roles(
-        quasi_identifiers=tuple(known_columns or unchanged or output_columns),
+        quasi_identifiers=tuple(dict.fromkeys(known) or unchanged or output_columns),
         sensitive=(),
         identifying={},
         insensitive=tuple(output_columns),

@@ -6,9 +6,8 @@ person. So the search, the models and the verifier are those of one table.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import distinct_values
 from veil.published.linked_tables import column_texts, free_label, sensitive_texts
+from veil.tables.arrow import decode_column
 from veil.tables.source import Source
 from veil.tables.spelling import encode_people, read_person
 
@@ -47,10 +47,8 @@ class Stacked(Source):
 
     def asked_for(self, plan: Plan) -> Stacked:
         """Return the same tables under another plan, which differs in models and suppression limit."""
-        original_plan = dataclasses.replace(
-            self.asked, models=plan.models, suppression_limit=plan.suppression_limit
-        )
-        return dataclasses.replace(self, plan=plan, asked=original_plan)
+        of_all = replace(self.asked, models=plan.models, suppression_limit=plan.suppression_limit)
+        return replace(self, plan=plan, asked=of_all)
 
     @property
     def spans(self) -> dict[str, slice]:
@@ -85,7 +83,7 @@ def stack(sources: Mapping[str, Source], plan: Plan) -> Stacked:
             **{name: sensitive_texts(tables, name) for name in sensitive},
         }
     )
-    stacked_plan = dataclasses.replace(
+    stacked_plan = replace(
         plan,
         quasi_identifiers={label: identity(), **_hierarchies(tables, stacked, plan)},
         maximum_levels={**plan.maximum_levels, label: 0},
@@ -167,7 +165,8 @@ def _check_shared(tables: Mapping[str, pa.Table], owners: pa.ChunkedArray, perso
 
 def _known(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
     """Return a quasi-identifier of all tables; missing where a table has no such column."""
-    chunks = {each: _decoded(table[name]) for each, table in tables.items() if name in table.column_names}
+    having = {each: table for each, table in tables.items() if name in table.column_names}
+    chunks = {each: decode_column(table[name]) for each, table in having.items()}
     kinds = {each.type for each in chunks.values()}
     if len(kinds) > 1:
         raise PlanError(
@@ -185,12 +184,8 @@ def _hierarchies(tables: Mapping[str, pa.Table], stacked: pa.Table, plan: Plan) 
     """Return the hierarchies, built from the values of the tables that have the column."""
     hierarchies = {}
     for name, builder in plan.quasi_identifiers.items():
-        here = [_decoded(table[name]) for table in tables.values() if name in table.column_names]
+        here = [decode_column(table[name]) for table in tables.values() if name in table.column_names]
         column = pa.chunked_array([chunk for each in here for chunk in each.chunks], here[0].type)
         hierarchy = builder.build(*distinct_values(column), name)
         hierarchies[name] = hierarchy.with_missing() if stacked[name].null_count else hierarchy
     return hierarchies
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

@@ -62,12 +62,10 @@ class Prepared:
         parts = list(parts)
         hierarchies = []
         for j, hierarchy in enumerate(self.encoding.hierarchies):
-            published_masks: dict[int, NDArray[np.bool_]] = {}
+            masks: dict[int, NDArray[np.bool_]] = {}  # of the published values, by level
             for levels, rows in parts:
-                published_masks.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[
-                    self.codes[j][rows]
-                ] = True
-            hierarchies.append(hierarchy.named_by(published_masks))
+                masks.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[self.codes[j][rows]] = True
+            hierarchies.append(hierarchy.named_by(masks))
         # Maps, and so codes and classes, are the same: only texts differ, which are not read below.
         sample, encoding = copy.copy(self.sample), copy.copy(self.encoding)
         encoding.hierarchies = tuple(hierarchies)
@@ -113,10 +111,8 @@ def prepare(
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
     hierarchies, codes = [], []
     for name in names:
-        hierarchy_of_all = None if hierarchies_of_all is None else hierarchies_of_all[name]
-        hierarchy, column_codes = encode(
-            table[name], plan.quasi_identifiers[name], name, weights, hierarchy_of_all
-        )
+        of_all = None if hierarchies_of_all is None else hierarchies_of_all[name]
+        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights, of_all)
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
@@ -133,9 +129,7 @@ def prepare(
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
-    attributes = tuple(
-        _encode_attribute(table[name], name, _order(plan, name), plan.marker) for name in further
-    )
+    attributes = tuple(_attribute(table[name], name, _order(plan, name), plan.marker) for name in further)
     subset = _subset(table, plan)
     encoding = Encoding(names, hierarchies)
     sample = Sample(
@@ -184,7 +178,7 @@ def encode(
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
 
-def _encode_attribute(
+def _attribute(
     column: pa.ChunkedArray, name: str, order: Sequence[str] | None, marker: str | None
 ) -> SampleAttribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""

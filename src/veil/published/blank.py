@@ -1,8 +1,7 @@
 """Kinds of cells: a value, missing, or withheld.
 
 In quasi-identifiers, a suppressed cell shows the marker in text columns and is missing in others. In
-sensitive attributes, missing and withheld cells carry no information about a person, however they are
-written.
+sensitive attributes, missing and withheld cells are blank, however they are written.
 
 Only this module compares texts with the marker: models, verifier, policies and certificates call its
 functions, and engines call `veil.engines.blank`, its translation to SQL.

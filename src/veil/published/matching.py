@@ -46,9 +46,8 @@ def patterns(codes: Codes) -> Counts:
 class MatchingRows:
     """Rows in two parts: distinct whole rows with their counts, and rows with missing cells one by one.
 
-    `ranges` returns the whole rows that match each partial row, as a range in an order that depends on the
-    pattern of missing cells: whole rows and the partial rows of a pattern are sorted by the columns outside
-    of it.
+    `ranges` returns the whole rows that match each partial row, as a range in an order by the columns that
+    are not missing in the pattern of the partial row.
     """
 
     whole: Codes
@@ -114,8 +113,7 @@ Words = NDArray[np.uint64]
 def pack_rows(codes: Codes, shows: NDArray[np.bool_]) -> tuple[Words, Words, Words]:
     """Pack rows into machine words, with the bits of the cells that each row shows and those of each column.
 
-    Two rows match if their words do not differ in bits that both show: a few operations for all columns
-    together.
+    Two rows match if their words agree in all bits that both show: a few operations for all columns.
     """
     widths = [max(1, int(each).bit_length()) for each in codes.max(axis=0, initial=0)]
     places: list[tuple[int, int]] = []

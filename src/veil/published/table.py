@@ -22,6 +22,7 @@ from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.published.blank import never_blank, shows_no_value, shows_nothing
 from veil.published.owners import classes_of_owners, count_owners, count_values, values_of_owners
+from veil.tables.arrow import decode_column
 from veil.tables.columns import (
     Encoded,
     check_comparable,
@@ -69,11 +70,9 @@ class Published:
     members
         Rows of the population that could have been released, where that is known.
     hierarchies, levels
-        Hierarchies and levels of the quasi-identifiers, for models that read them; None where they are
-        unknown.
+        Hierarchies and levels of the quasi-identifiers, for models that read them; None if unknown.
     region
-        The size of the population of which the records are a sample, for models that estimate; None if
-        unknown.
+        The size of the population that was sampled, for models that estimate; None if unknown.
 
     >>> table = pa.table({"age": ["20-29", "20-29", "*"], "zip": ["1**", "1**", "*"]})
     >>> Published(Rows.of(table), ["age", "zip"]).sizes.tolist()
@@ -137,9 +136,7 @@ class Published:
     def flags(self) -> NDArray[np.bool_]:
         """The flag column, as a mask of the suppressed records."""
         assert self.flag is not None
-        column = self.table[self.flag]
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = decode_column(self.table[self.flag])
         what = "missing values" if pa.types.is_boolean(column.type) else f"values of type {column.type}"
         if column.null_count or not pa.types.is_boolean(column.type):
             raise InputError(

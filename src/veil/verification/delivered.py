@@ -96,10 +96,8 @@ def different_cells(delivered: pa.ChunkedArray | pa.Array, verified: pa.ChunkedA
 
 def _have_same_categories(delivered: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> bool:
     """Whether dictionary-encoded texts are the same, without decoding them; most columns are of this kind."""
-    pieces = [
-        *(delivered.chunks if isinstance(delivered, pa.ChunkedArray) else [delivered]),
-        *verified.chunks,
-    ]
+    chunks = delivered.chunks if isinstance(delivered, pa.ChunkedArray) else [delivered]
+    pieces = [*chunks, *verified.chunks]
     if len(pieces) != 2 or not all(pa.types.is_dictionary(each.type) for each in pieces):
         return False
     one, other = pieces
@@ -247,9 +245,7 @@ def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
     elif hasattr(array, "__arrow_array__") and not _numpy_of(array):
         part = array.__arrow_array__()
         arrow_column = part if isinstance(part, pa.ChunkedArray) else pa.chunked_array([part])
-        yield from (
-            complaint for complaint in _in_arrow_column(arrow_column, None) if isinstance(complaint, str)
-        )
+        yield from (each for each in _in_arrow_column(arrow_column, None) if isinstance(each, str))
     elif hasattr(array, "_mask") and cast("Any", array)._data[array._mask].any():
         yield "values below blank cells"
     for part in _numpy_of(array):
@@ -324,17 +320,13 @@ def _names(names: list[str], verified: pa.Table) -> Iterator[str]:
         yield "other columns than were verified"
 
 
-def _columns(
-    verified: pa.Table, describe_column: Callable[[int], Iterable[str | pa.ChunkedArray]]
-) -> Iterator[str]:
+def _columns(verified: pa.Table, describe: Callable[[int], Iterable[str | pa.ChunkedArray]]) -> Iterator[str]:
     """Check each column: what it holds, and finally its cells, which are compared."""
 
     def complaints_about(number: int) -> list[str]:
         name, complaints = verified.column_names[number], []
-        for content in describe_column(number):
-            complaint = (
-                content if isinstance(content, str) else different_cells(content, verified.column(number))
-            )
+        for part in describe(number):
+            complaint = part if isinstance(part, str) else different_cells(part, verified.column(number))
             if complaint is not None:
                 complaints.append(f"{complaint} (column {name!r})")
         return complaints

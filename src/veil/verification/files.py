@@ -296,9 +296,7 @@ def _value_type(kind: Any) -> pa.DataType:
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _batches(
-    names: list[str], batches: Iterable[Any], verified: pa.Table, describe_column: Any
-) -> Iterator[str]:
+def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, describe: Any) -> Iterator[str]:
     """Compare a file piece by piece with the rows of the verified table."""
     if names != verified.column_names:
         yield "other columns than were verified"
@@ -312,7 +310,7 @@ def _batches(
                 break
             numbers = range(len(names))
             complaints = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
-                describe_column, numbers, batch.columns, beside.columns
+                describe, numbers, batch.columns, beside.columns
             )
             for number, complaint in zip(numbers, complaints, strict=True):
                 if complaint is not None:

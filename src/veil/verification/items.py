@@ -31,13 +31,11 @@ def verify_items(
     unprotected = int(np.count_nonzero(~shows_nothing(after, plan.marker)[suppressed_mask]))
     if unprotected:
         return Finding(promise, False, f"{plural(unprotected, 'suppressed record')} shown")
-    released_rows = pa.array(np.flatnonzero(~suppressed_mask))
-    wrong = other_sets(
-        before.take(released_rows), after.take(released_rows), name, plan.items[name], separator
-    )
+    rows = pa.array(np.flatnonzero(~suppressed_mask))
+    wrong = other_sets(before.take(rows), after.take(rows), name, plan.items[name], separator)
     if wrong is None:
         return Finding(promise, True, "labels are made of what is published")
-    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(released_rows), "record"))
+    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(rows), "record"))
 
 
 def other_sets(

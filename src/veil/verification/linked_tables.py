@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,27 +26,17 @@ def verify_tables(outcome: Outcome) -> list[Finding]:
     stacked = outcome.source
     assert isinstance(stacked, Stacked)
     assert outcome.hidden is not None
-    suppressed_masks = {
-        name: outcome.hidden[span][outcome.tables[name].rows] for name, span in stacked.spans.items()
-    }
+    masks = {name: outcome.hidden[span][outcome.tables[name].rows] for name, span in stacked.spans.items()}
     models = [model for model in stacked.asked.models if not model.reads_levels]
-    findings = verify_models(_join(outcome, stacked, suppressed_masks), models)
-    together = [
-        dataclasses.replace(each, promise=f"all tables together: {each.promise}") for each in findings
-    ]
-    return together + [
-        _verify_cells(stacked, name, table_out, suppressed_masks[name])
-        for name, table_out in outcome.tables.items()
-    ]
+    findings = verify_models(_join(outcome, stacked, masks), models)
+    together = [replace(each, promise=f"all tables together: {each.promise}") for each in findings]
+    return together + [_verify_cells(stacked, name, out, masks[name]) for name, out in outcome.tables.items()]
 
 
-def _join(outcome: Outcome, stacked: Stacked, suppressed_masks: dict[str, NDArray[np.bool_]]) -> Published:
+def _join(outcome: Outcome, stacked: Stacked, masks: dict[str, NDArray[np.bool_]]) -> Published:
     """Return the visible rows with their owners, by pseudonyms if these are published, else by the input."""
     plan, person = stacked.asked, stacked.person
-    visible = {
-        name: each.table.take(pa.array(np.flatnonzero(~suppressed_masks[name])))
-        for name, each in outcome.tables.items()
-    }
+    visible = {name: out.table.filter(pa.array(~masks[name])) for name, out in outcome.tables.items()}
     by_pseudonym = plan.identifying[person] == "pseudonym"
     together = stack_texts(
         visible,
@@ -58,8 +48,7 @@ def _join(outcome: Outcome, stacked: Stacked, suppressed_masks: dict[str, NDArra
     if not by_pseudonym:
         _, owner_codes = encode_values(stacked.table[person])
         row_owners = [
-            owner_codes[span][outcome.tables[name].rows][~suppressed_masks[name]]
-            for name, span in stacked.spans.items()
+            owner_codes[span][outcome.tables[name].rows][~masks[name]] for name, span in stacked.spans.items()
         ]
         together = together.append_column(person, pa.array(np.concatenate(row_owners)))
     return Published(
@@ -71,27 +60,21 @@ def _join(outcome: Outcome, stacked: Stacked, suppressed_masks: dict[str, NDArra
     )
 
 
-def _verify_cells(
-    stacked: Stacked, name: str, table_out: TableOut, suppressed_mask: NDArray[np.bool_]
-) -> Finding:
+def _verify_cells(stacked: Stacked, name: str, out: TableOut, mask: NDArray[np.bool_]) -> Finding:
     """Check that suppressed people show nothing, and that columns which are not generalized are unchanged."""
     plan, problems = stacked.asked, []
-    suppressed_rows, released_rows = (
-        pa.array(np.flatnonzero(suppressed_mask)),
-        pa.array(np.flatnonzero(~suppressed_mask)),
-    )
-    before = table_out.source.table.take(pa.array(table_out.rows[~suppressed_mask]))
-    for column in table_out.table.column_names:
-        cells = table_out.table[column]
-        if not is_blank(cells.take(suppressed_rows), plan.marker).all():
+    before = out.source.table.take(pa.array(out.rows[~mask]))
+    for column in out.table.column_names:
+        cells = out.table[column]
+        if not is_blank(cells.filter(pa.array(mask)), plan.marker).all():
             problems.append(f"{column!r} shows suppressed people")
         treated = column in plan.quasi_identifiers or column in plan.identifying
-        if not treated and not _same(before[column], cells.take(released_rows)):
+        if not treated and not _same(before[column], cells.filter(pa.array(~mask))):
             problems.append(f"{column!r} differs")
     promise = (
         f"table {name!r} shows nothing of suppressed people, and otherwise keeps what is not generalized"
     )
-    return Finding(promise, not problems, "; ".join(problems) or plural(table_out.table.num_rows, "row"))
+    return Finding(promise, not problems, "; ".join(problems) or plural(out.table.num_rows, "row"))
 
 
 def _same(old: pa.ChunkedArray, new: pa.ChunkedArray) -> bool:

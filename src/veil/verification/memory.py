@@ -41,9 +41,7 @@ def unused_in(column: pa.ChunkedArray) -> str | None:
     >>> unused_in(pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array(["a", "b"]))]))
     'categories that no cell has'
     """
-    return next(
-        (description for chunk in column.chunks for description in _hidden_in_dictionary(chunk)), None
-    )
+    return next((each for chunk in column.chunks for each in _hidden_in_dictionary(chunk)), None)
 
 
 def _hidden(array: pa.Array, plain: pa.Array | None = None) -> Iterator[str]:

@@ -84,9 +84,8 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
     findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
     if has_suppressed and suppressed_rows.size:
-        findings.append(
-            _verify_cells(outcome, RecodedPart(parts[0].levels, suppressed_rows), suppressed=True)
-        )
+        part = RecodedPart(parts[0].levels, suppressed_rows)
+        findings.append(_verify_cells(outcome, part, suppressed=True))
     blank_mask = suppressed_mask[outcome.origins]
     findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, blank_mask)
     before = _rows_before(outcome)

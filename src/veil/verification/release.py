@@ -20,12 +20,15 @@ from veil.plan.plan import Plan
 from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published, Suppressed
+from veil.tables.arrow import decode_column
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
 from veil.verification.items import verify_items
+
+Mask = NDArray[np.bool_]
 
 
 def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
@@ -86,11 +89,9 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
     ]
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
     measured = plural(len(values), "pseudonym")
-    return Finding(
-        promise,
-        not strange,
-        f"{plural(len(strange), 'value is', 'values are')} none" if strange else measured,
-    )
+    if strange:
+        measured = f"{plural(len(strange), 'value is', 'values are')} none"
+    return Finding(promise, not strange, measured)
 
 
 def verify_links(
@@ -98,7 +99,7 @@ def verify_links(
     table: pa.Table,
     plan: Plan,
     rows: NDArray[np.int64] | None,
-    suppressed_mask: NDArray[np.bool_],
+    suppressed_mask: Mask,
 ) -> list[Finding]:
     """Check that pseudonyms and people correspond one to one, on the rows that are not suppressed."""
     findings = []
@@ -124,8 +125,8 @@ def verify_release(
     hierarchies: dict[str, Hierarchy],
     *,
     rows: NDArray[np.int64] | None,
-    suppressed_mask: NDArray[np.bool_],
-    subset: NDArray[np.bool_] | None = None,
+    suppressed_mask: Mask,
+    subset: Mask | None = None,
     flag: str | None,
     over_limit: bool = False,
 ) -> Verification:
@@ -181,16 +182,14 @@ def verify_release(
         labels = _generalize_columns(cells, levels, hierarchies)
         findings += verify_aggregates(cells, pa.table(labels), published, plan, suppressed_mask)
     findings += verify_links(original, table, plan, rows, suppressed_mask)
-    findings += [
-        verify_items(cells_before(name), table[name], name, plan, suppressed_mask) for name in plan.items
-    ]
+    for name in plan.items:
+        findings.append(verify_items(cells_before(name), table[name], name, plan, suppressed_mask))
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, *plan.items, flag}
     blanked = plan.suppressed_rows == "blank" and suppressed_mask.any()
     for name in table.column_names:
         if name not in treated and blanked:
-            findings.append(
-                _verify_unchanged(cells_before(name), table[name], name, suppressed_mask, plan.marker)
-            )
+            column = cells_before(name), table[name]
+            findings.append(_verify_unchanged(*column, name, suppressed_mask, plan.marker))
         elif name not in treated:
             same = same_cells(cells_before(name), table[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
@@ -198,18 +197,10 @@ def verify_release(
 
 
 def _verify_unchanged(
-    before: pa.ChunkedArray,
-    after: pa.ChunkedArray,
-    name: str,
-    suppressed_mask: NDArray[np.bool_],
-    marker: str | None,
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, suppressed_mask: Mask, marker: str | None
 ) -> Finding:
     """Check a column that is released unchanged, except for suppressed records."""
-    # Dictionary codes show neither missing values nor equal ones.
-    before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in (before, after)
-    )
+    before, after = decode_column(before), decode_column(after)
     unprotected = int(np.count_nonzero(~shows_nothing(after.filter(pa.array(suppressed_mask)), marker)))
     same = same_cells(before.filter(pa.array(~suppressed_mask)), after.filter(pa.array(~suppressed_mask)))
     measured = (
@@ -233,7 +224,7 @@ def as_published(
     levels: dict[str, int],
     hierarchies: dict[str, Hierarchy],
     *,
-    subset: NDArray[np.bool_] | None,
+    subset: Mask | None,
     flag: str | None,
     suppressed: Suppressed,
 ) -> Published:
@@ -314,7 +305,7 @@ def each_once(rows: NDArray[np.int64], number: int) -> bool:
 
 def _verify_people(
     before: Rows,
-    suppressed_mask: NDArray[np.bool_],
+    suppressed_mask: Mask,
     rows: NDArray[np.int64] | None,
     limit: float | None,
 ) -> list[Finding]:
@@ -324,7 +315,7 @@ def _verify_people(
     return verify_lost_rows(before, lost_mask, None if limit is None else largest_count(limit, before.people))
 
 
-def _verify_limit(published: Published, suppressed_mask: NDArray[np.bool_], plan: Plan) -> Finding:
+def _verify_limit(published: Published, suppressed_mask: Mask, plan: Plan) -> Finding:
     """Count the suppressed records, including those that are not in the table."""
     records = published.baseline.records
     count = published.rows.weights.sum_of(suppressed_mask) + records - published.records
@@ -333,7 +324,7 @@ def _verify_limit(published: Published, suppressed_mask: NDArray[np.bool_], plan
     return Finding(f"at most {what} suppressed", count <= allowed, f"{count:,}")
 
 
-def verify_lost_rows(before: Rows, lost_mask: NDArray[np.bool_], allowed: int | None) -> list[Finding]:
+def verify_lost_rows(before: Rows, lost_mask: Mask, allowed: int | None) -> list[Finding]:
     """Count the people who lose rows, given a mask of lost rows; `allowed` is None if any number may.
 
     Where attackers know all rows, a person who loses a row must lose all of them: the rest would distinguish
@@ -360,19 +351,19 @@ class _Column:
         self.published, self.name = published, name
         self.level, self.height = level, hierarchy.height
         values, self.codes = before
-        self.released, self.released_codes = published.encode(name)
-        self.blank = published.marker if is_text(self.released.type) else None
+        self.values, self.value_codes = published.encode(name)
+        self.blank = published.marker if is_text(self.values.type) else None
         # The hierarchy's own table decides; a value that it does not list must not be in the release.
         row, labels = _rows_of(values, hierarchy), pa.array(hierarchy.labels[level], pa.string())
         label = hierarchy.label_map(level)[row].astype(np.int64)
         if level > 0:  # labels with the same text are one label to a reader
             label = _first_places(labels, labels)[label]
         self.expected = np.where(row < 0, -1, label)
-        self.texts = canonical_array(self.released).cast(pa.string())
+        self.texts = canonical_array(self.values).cast(pa.string())
         places = _first_places(self.texts, labels)
-        self.found = np.where(places < 0, -2, places)
+        self.label_places = np.where(places < 0, -2, places)
 
-    def verify(self, plan: Plan, suppressed_mask: NDArray[np.bool_]) -> list[Finding]:
+    def verify(self, plan: Plan, suppressed_mask: Mask) -> list[Finding]:
         """Check the level and every cell."""
         findings = []
         least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
@@ -385,12 +376,11 @@ class _Column:
         findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
         return findings
 
-    def _wrong_cells(self, suppressed_mask: NDArray[np.bool_]) -> int:
-        wrong_mask = self.found[self.released_codes] != self.expected[self.codes]
-        wrong_mask[suppressed_mask] = ~shows_nothing(self.texts, self.blank)[
-            self.released_codes[suppressed_mask]
-        ]
-        return int(np.count_nonzero(wrong_mask))
+    def _wrong_cells(self, suppressed_mask: Mask) -> int:
+        codes = self.value_codes
+        right_mask = self.label_places[codes] == self.expected[self.codes]
+        right_mask[suppressed_mask] = shows_nothing(self.texts, self.blank)[codes[suppressed_mask]]
+        return int(np.count_nonzero(~right_mask))
 
 
 def _rows_of(values: pa.Array, hierarchy: Hierarchy) -> NDArray[np.int64]:
@@ -432,11 +422,7 @@ def labels_at(values: pa.Array, hierarchy: Hierarchy, level: int) -> pa.Array:
 
 def same_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
-    # Categories may be published with codes of another width.
-    before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in (before, after)
-    )
+    before, after = decode_column(before), decode_column(after)  # codes may have another width
     if before.equals(after):
         return True
     if before.type != after.type or not pa.types.is_floating(before.type):

@@ -52,22 +52,20 @@ class Input:
         )
 
 
-def verify_without_input(
-    published: Published, models: Sequence[PrivacyModel], input_facts: Input
-) -> list[Finding]:
+def verify_without_input(published: Published, models: Sequence[PrivacyModel], facts: Input) -> list[Finding]:
     """Check each model on a published table alone; those that need the input are reported as not checked."""
-    return [_verify_model(published, model, input_facts) for model in models]
+    return [_verify_model(published, model, facts) for model in models]
 
 
-def _verify_model(published: Published, model: PrivacyModel, input_facts: Input) -> Finding:
+def _verify_model(published: Published, model: PrivacyModel, facts: Input) -> Finding:
     needs = model.compares_with
-    if input_facts.several:
+    if facts.several:
         return _judge_rows(published, model)
-    if "population" in needs and input_facts.chosen:
+    if "population" in needs and facts.chosen:
         return _not_checked(published, model, "that takes the people that the records were chosen from")
     if "hierarchies" in needs:
         return _not_checked(published, model, "that takes the hierarchies")
-    if input_facts.whole:
+    if facts.whole:
         return verify_model(published, model)
     if "distribution" in needs:
         names = " and ".join(map(repr, model.attribute_names))
@@ -78,11 +76,11 @@ def _verify_model(published: Published, model: PrivacyModel, input_facts: Input)
             "told",
         )
     if "records" in needs:
-        if input_facts.records is None:
+        if facts.records is None:
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return verify_model(_with_baseline(published, input_facts.records), model)
+        return verify_model(_with_baseline(published, facts.records), model)
     return verify_model(published, model)
 
 
@@ -92,9 +90,8 @@ def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
         finding = model.verify(published)
         if not finding.holds:
             return Finding(f"{finding.promise}, counting people", False, f"{finding.measured}, even in rows")
-    finding = _not_checked(
-        published, model, "that takes whose row each row is, which the table does not tell"
-    )
+    reason = "that takes whose row each row is, which the table does not tell"
+    finding = _not_checked(published, model, reason)
     return Finding.not_checked(f"{finding.promise}, counting people", finding.measured)
 
 
@@ -121,11 +118,8 @@ def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Find
     further = [f"also has {name!r}" for name in columns if name not in allowed and plan.others != "keep"]
     twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
     problems = "; ".join([*lacking, *further, *twice])
-    return Finding(
-        "the table has the columns of the plan and no others",
-        not problems,
-        problems or f"{len(columns)} columns",
-    )
+    promise = "the table has the columns of the plan and no others"
+    return Finding(promise, not problems, problems or f"{len(columns)} columns")
 
 
 def unjudged_columns(columns: Sequence[str], model_columns: Sequence[str]) -> tuple[str, ...]:

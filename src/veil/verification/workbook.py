@@ -147,12 +147,10 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
     with zipfile.ZipFile(path) as package:
         if _SHEET not in package.namelist():
             return
-        shared_texts = (
-            ET.fromstring(package.read(_TEXTS)) if _TEXTS in package.namelist() else ET.Element("sst")
-        )
-        texts = ["".join(each.itertext()) for each in shared_texts]
+        shared = ET.fromstring(package.read(_TEXTS)) if _TEXTS in package.namelist() else ET.Element("sst")
+        texts = ["".join(each.itertext()) for each in shared]
         odd = set()
-        if len(set(texts)) < len(texts) or {_name(each) for each in shared_texts.iter()} - {"sst", "si", "t"}:
+        if len(set(texts)) < len(texts) or {_name(each) for each in shared.iter()} - {"sst", "si", "t"}:
             odd.add("one text in several forms")
         rows: set[frozenset[tuple[str, str]]] = set()
         looks: dict[int, set[tuple[str | None, ...]]] = {}

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from veil.base.exact import decimal_fraction
 from veil.base.wording import plural
 from veil.published.finding import Finding
-from veil.tables.arrow import categories
+from veil.tables.arrow import categories, decode_column
 from veil.tables.columns import as_numbers, encode_values, is_number, ranks, whole_numbers
 from veil.tables.text import canonical_text
 from veil.verification.release import labels_at
-from veil.verification.steps.rows import MaskStep, plain
+from veil.verification.steps.rows import MaskStep
 
 _FEW = 3
 """Cells of a tail below which its mean or median would reveal a value."""
@@ -42,12 +42,11 @@ def _finding(promise: str, wrong: int, what: str = "cell") -> Finding:
 def _recoding(step: MaskStep) -> Iterator[Finding]:
     method, name = step.method, step.method.column
     if method.hierarchy is not None:
-        values, codes = encode_values(plain(step.source[name]))
+        values, codes = encode_values(decode_column(step.source[name]))
         counts = np.bincount(codes, minlength=len(values))
-        level_labels = labels_at(
-            values, method.hierarchy.build(values, counts, name), method.level
-        ).to_pylist()
-        labels = dict(zip(canonical_text(values, column=name), level_labels, strict=True))
+        hierarchy = method.hierarchy.build(values, counts, name)
+        new_texts = labels_at(values, hierarchy, method.level).to_pylist()
+        labels = dict(zip(canonical_text(values, column=name), new_texts, strict=True))
     elif method.mapping is not None:
         labels = {old: method.mapping.get(old, old) for old, _ in step.texts(name) if old is not None}
     else:
@@ -76,7 +75,7 @@ def _coding(step: MaskStep) -> Iterator[Finding]:
     """Check that the tail shows one value, the declared one, and that all other cells are unchanged."""
     method, name = step.method, step.method.column
     tail, threshold = _tail(step)
-    codes = encode_values(plain(step.source[name]))[1]
+    codes = encode_values(decode_column(step.source[name]))[1]
     beyond_mask = tail[codes] if step.origins is None else tail[codes][step.origins]
     old, new = step.old(name), step.new(name)
     tail_values = new.filter(pa.array(beyond_mask)).unique()
@@ -95,7 +94,7 @@ def _coding(step: MaskStep) -> Iterator[Finding]:
 def _tail(step: MaskStep) -> tuple[NDArray[np.bool_], Any]:
     """Return a mask of the values at or beyond the threshold, and the threshold as a value or text."""
     method, source = step.method, step.source[step.method.column]
-    values, codes = encode_values(plain(source))
+    values, codes = encode_values(decode_column(source))
     order: list[Any] = list(method.order)
     if not order and pa.types.is_dictionary(source.type) and source.type.ordered:
         order = canonical_text(categories(source))
@@ -135,7 +134,7 @@ def _tail_value(step: MaskStep, tail: NDArray[np.bool_], threshold: Any) -> Any:
     method = step.method
     if method.value is not None:
         return method.value
-    column = plain(step.source[method.column])
+    column = decode_column(step.source[method.column])
     if method.replacement == "threshold" or not is_number(column.type):
         return threshold.as_py()
     numbers = as_numbers(column)[tail[encode_values(column)[1]]]
@@ -208,7 +207,7 @@ def _noise(step: MaskStep) -> Iterator[Finding]:
 def _post_randomization(step: MaskStep) -> Iterator[Finding]:
     """Check that no value became one of probability 0."""
     method, name = step.method, step.method.column
-    domain = set(canonical_text(plain(step.source[name]).unique(), column=name))
+    domain = set(canonical_text(decode_column(step.source[name]).unique(), column=name))
 
     @functools.cache
     def reached(value: str) -> set[str | None]:
@@ -237,14 +236,9 @@ def _randomized_response(step: MaskStep) -> Iterator[Finding]:
     possible = {
         each for each, column in zip(method.categories, chances, strict=True) if any(map(Fraction, column))
     }
-    text = pa.types.is_string(step.after[name].type)
-    yield Finding(
-        f"column {name!r} shows declared categories only, as text",
-        text and categories <= possible,
-        f"{len(categories & possible)} of {len(method.categories)}"
-        if text and categories <= possible
-        else "others",
-    )
+    fits = pa.types.is_string(step.after[name].type) and categories <= possible
+    measured = f"{len(categories & possible)} of {len(method.categories)}" if fits else "others"
+    yield Finding(f"column {name!r} shows declared categories only, as text", fits, measured)
 
 
 # --- pseudonyms -----------------------------------------------------------------------------------
@@ -275,9 +269,7 @@ def _pseudonyms(step: MaskStep) -> Iterator[Finding]:
     )
     if method.kind == "RandomPseudonyms":
         key = step.apart["pseudonyms"]
-        same = (
-            set(zip(*(key[name].to_pylist() for name in ("value", "pseudonym")), strict=True)) == named_pairs
-        )
+        same = set(zip(key["value"].to_pylist(), key["pseudonym"].to_pylist(), strict=True)) == named_pairs
         yield Finding("the table kept apart turns them back", same, "every one" if same else "not all")
 
 

@@ -18,13 +18,14 @@ from veil.published.blank import MARKER, shows_no_value
 from veil.published.finding import Finding
 from veil.published.matching import fewest_matches
 from veil.published.table import Published
+from veil.tables.arrow import decode_column
 from veil.tables.columns import encode_values, ranks
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 from veil.verification.items import other_sets
 from veil.verification.release import verify_model, verify_models
 from veil.verification.steps.moves import verify_same_values
-from veil.verification.steps.rows import MaskStep, groups_of, plain
+from veil.verification.steps.rows import MaskStep, groups_of
 
 ONLY_THEIR_ITEMS = "show only items they had, or groups of these"
 
@@ -118,7 +119,7 @@ def _items(step: MaskStep) -> Iterator[Finding]:
 def _sets_of_people(step: MaskStep) -> pa.Table:
     """Return the set of items of each person, with the columns in which records have to agree."""
     method, after = step.method, step.after
-    people, number = encode_values(plain(after[method.person]))
+    people, number = encode_values(decode_column(after[method.person]))
     first = np.full(len(people), -1, np.int64)
     first[number[::-1]] = np.arange(number.size)[::-1]
     sets: list[list[object]] = [[] for _ in range(len(people))]
@@ -126,7 +127,8 @@ def _sets_of_people(step: MaskStep) -> pa.Table:
         if item is not None:
             sets[at].append(item)
     columns = {name: after[name].take(pa.array(first)) for name in method.within}
-    return pa.table({**columns, method.column: pa.array(sets, pa.list_(plain(after[method.column]).type))})
+    kind = decode_column(after[method.column]).type
+    return pa.table({**columns, method.column: pa.array(sets, pa.list_(kind))})
 
 
 # --- two tables -----------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def _same_rows(one: pa.Table, other: pa.Table, names: Sequence[str]) -> bool:
     """Whether two tables hold the same rows, equally often."""
     columns = []
     for name in names:
-        first, second = plain(one[name]), plain(other[name])
+        first, second = decode_column(one[name]), decode_column(other[name])
         if first.type != second.type:
             return False
         columns.append(pa.chunked_array([*first.chunks, *second.chunks], first.type))
@@ -193,11 +195,9 @@ def _anatomy(step: MaskStep) -> Iterator[Finding]:
             model = DistinctLDiversity(method.columns[0], method.l)
             yield model.verify(Published(Rows.of(second), [method.group], suppressed="none"))
     else:
-        expected = groups_of([step.old(name) for name in method.by], step.after.num_rows)
-        number = groups_of([step.after[method.group]], expected.size)
-        same = (
-            np.unique(np.stack([expected, number]), axis=1).shape[1] == expected.max() + 1 == number.max() + 1
-        )
+        old = groups_of([step.old(name) for name in method.by], step.after.num_rows)
+        new = groups_of([step.after[method.group]], old.size)
+        same = np.unique(np.stack([old, new]), axis=1).shape[1] == old.max() + 1 == new.max() + 1
         names = ", ".join(map(repr, method.by))
         yield Finding(
             f"groups are the records that agree in {names}", bool(same), "all" if same else "others"
@@ -218,7 +218,7 @@ def _buckets(step: MaskStep) -> Iterator[Finding]:
     """Check the ratio of shares, if groups are published, and the number of buckets."""
     method, name = step.method, step.method.confidential
     table = step.apart.get(SECOND, step.after)
-    sizes = np.bincount(encode_values(plain(table[name]))[1])
+    sizes = np.bincount(encode_values(decode_column(table[name]))[1])
     fits = sizes.size <= method.t + 1
     if step.apart:
         yield _group_sizes(step, method.k, method.group)

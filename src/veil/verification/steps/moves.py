@@ -11,8 +11,9 @@ import numpy as np
 from veil.base.exact import decimal_fraction
 from veil.base.wording import plural
 from veil.published.finding import Finding
+from veil.tables.arrow import decode_column
 from veil.tables.columns import as_numbers, ranks
-from veil.verification.steps.rows import Integers, MaskStep, groups_of, plain
+from veil.verification.steps.rows import Integers, MaskStep, groups_of
 
 
 def verify_same_values(
@@ -47,7 +48,7 @@ def _neighbours(step: MaskStep) -> Iterator[Finding]:
     method = step.method
     for name in method.columns:
         k = method.k[name] if isinstance(method.k, dict) else method.k
-        numbers = as_numbers(plain(step.source[name]))
+        numbers = as_numbers(decode_column(step.source[name]))
         runs = np.empty(numbers.size, np.int64)
         runs[np.argsort(numbers, kind="stable")] = _runs(numbers.size, k)
         runs = runs if step.origins is None else runs[step.origins]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.published.table import Published
+from veil.tables.arrow import decode_column
 from veil.tables.columns import encode_values
 from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
@@ -34,12 +35,12 @@ class MaskStep:
 
     def old(self, name: str) -> pa.ChunkedArray:
         """Return the input cells of a column, in the order of the output."""
-        column = plain(self.source[name])
+        column = decode_column(self.source[name])
         return column if self.origins is None else column.take(pa.array(self.origins))
 
     def new(self, name: str) -> pa.ChunkedArray:
         """Return the cells of a column of the output."""
-        return plain(self.after[name])
+        return decode_column(self.after[name])
 
     def pairs(self, name: str) -> tuple[pa.Array, pa.Array]:
         """Return the different pairs of cells of a column, before and after."""
@@ -71,15 +72,10 @@ class MaskStep:
         return Published(Rows.of(self.after, None, owners), list(names), suppressed="none")
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without the encoding of categories."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
 def groups_of(columns: Sequence[pa.ChunkedArray], rows: int) -> Integers:
     """Number rows by their cells in some columns."""
     numbers = np.zeros(rows, np.int64)
     for column in columns:
-        values, codes = encode_values(plain(column))
+        values, codes = encode_values(decode_column(column))
         numbers = np.unique(numbers * max(1, len(values)) + codes, return_inverse=True)[1]
     return numbers

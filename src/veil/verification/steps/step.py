@@ -75,10 +75,8 @@ def _shape(step: MaskStep, removed: str | None) -> Finding:
         return Finding(
             promise, False, plural(source.num_rows - after.num_rows, "row is", "rows are") + " not there"
         )
-    may_be_missing = {*method.column_names, getattr(method, "since", None), step.person, removed}
-    lacking = [
-        name for name in source.column_names if name not in after.column_names and name not in may_be_missing
-    ]
+    optional = {*method.column_names, getattr(method, "since", None), step.person, removed}
+    lacking = [name for name in source.column_names if name not in {*after.column_names, *optional}]
     others = [name for name in after.column_names if name not in method.column_names]
     further = [name for name in others if name not in (*source.column_names, *_columns_added(method))]
     changed = [

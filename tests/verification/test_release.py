@@ -237,13 +237,13 @@ def test_not_a_number_equals_itself() -> None:
 )
 def test_a_changed_quasi_identifier(release: Release, column: str, row: int, value: Any) -> None:
     found = broken(check(release, with_cell(release.arrow, column, row, value)))
-    assert f"BROKEN: column {column!r} is generalized to level 1 (found: 1 cells differ)" in found
+    assert f"BROKEN: column {column!r} is generalized to level 1 (found: 1 cell differs)" in found
 
 
 def test_a_suppressed_row_that_shows_a_value_forms_a_class(release: Release) -> None:
     found = broken(check(release, with_cell(release.arrow, "zip", 6, "99999")))
     assert "BROKEN: 3-anonymity (found: k = 1)" in found
-    assert "BROKEN: column 'zip' is generalized to level 1 (found: 1 cells differ)" in found
+    assert "BROKEN: column 'zip' is generalized to level 1 (found: 1 cell differs)" in found
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_a_value_that_the_hierarchy_does_not_know(release: Release) -> None:
     """The original is not what the hierarchies were made for: nothing may slip through as it is."""
     original = with_cell(release.outcome.prepared.table, "age", 0, 99)
     found = broken(check(release, with_cell(release.arrow, "age", 0, "99"), before=Rows.of(original)))
-    assert "BROKEN: column 'age' is generalized to level 1 (found: 1 cells differ)" in found
+    assert "BROKEN: column 'age' is generalized to level 1 (found: 1 cell differs)" in found
 
 
 @settings(max_examples=150, deadline=None)
@@ -456,7 +456,7 @@ def test_every_cell_is_compared_where_nearly_all_values_differ() -> None:
             changed = dataclasses.replace(outcome, table=with_cell(made.arrow, "pay", row, wrong))
             found = {each.promise: each for each in verify_outcome(changed).findings}
             told = next(each for promise, each in found.items() if promise.startswith("column 'pay' is"))
-            assert told.measured == "1 cells differ"
+            assert told.measured == "1 cell differs"
 
 
 # --- what happens then ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from veil.api.policy_run import Linked, PolicyRun
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
+from veil.base.wording import plural
 from veil.errors import (
     ImpossibleError,
     InputError,
@@ -222,15 +223,14 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
             )
             if difference.exposed and not although:
                 raise PlanError(
-                    f"{len(difference.exposed)} classes differ from an earlier release by fewer than {m} "
+                    f"{plural(len(difference.exposed), 'class differs', 'classes differ')} from an earlier release by fewer than {m} "
                     f"records: anyone who compares them learns {name!r} of the people who left or "
-                    "joined. "
-                    "Wait until there are more of them, use MInvariance from the first release on, or say "
+                    "joined. Wait until there are more of them, use MInvariance from the first release on, or say "
                     "although_differences_tell=True"
                 )
             if difference.exposed:
                 notes.append(
-                    f"{len(difference.exposed)} classes tell by their difference what somebody has in {name!r}"
+                    f"{plural(len(difference.exposed), 'class tells', 'classes tell')} by their difference what somebody has in {name!r}"
                 )
     return dataclasses.replace(account, notes=tuple(notes))
 

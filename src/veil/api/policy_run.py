@@ -135,15 +135,15 @@ class PolicyRun:
             subset,
             frozenset(mixed.values()),
         )
-        requested = [translation.model(each.strictest) for each in joined]
+        required_models = [translation.model(each.strictest) for each in joined]
         tries = _Tries(
             lambda models: self._anonymize(table, everything, roles, copies, lifted, models, subset)
         )
-        distributions = distributions_of(table, requested, len(rows), self.options.get("marker", "*"))
-        substitution = weakest(requested, distributions, trial=tries.loss)
+        distributions = distributions_of(table, required_models, len(rows), self.options.get("marker", "*"))
+        substitution = weakest(required_models, distributions, trial=tries.loss)
         release = tries.release(substitution.models)
         owners = np.array([*names, None], object)[codes_of_all]
-        release = self._verify(release, joined, requested, lifted, translation, owners)
+        release = self._verify(release, joined, required_models, lifted, translation, owners)
         if apart is not None:
             outcome = dataclasses.replace(
                 release.outcome, apart={"pseudonyms": apart}, secret=frozenset({"pseudonyms"})
@@ -268,7 +268,7 @@ class PolicyRun:
         self,
         release: Release,
         joined: list[Joined],
-        requested: list[PrivacyModel],
+        required_models: list[PrivacyModel],
         lifted: Mapping[str, CoarsenedColumn],
         translation: _Translation,
         owners: NDArray[Any],
@@ -279,11 +279,11 @@ class PolicyRun:
         assert plan is not None
         every = [translation.model(each) for group in joined for each in group.askers]
         if every:
-            models = tuple(dict.fromkeys([*requested, *every, *plan.models]))
+            models = tuple(dict.fromkeys([*required_models, *every, *plan.models]))
             verify_outcome(
                 dataclasses.replace(outcome, asked=dataclasses.replace(plan, models=models))
             ).require()
-            promises = (*requested, *(each for each in plan.models if isinstance(each, Inclusion)))
+            promises = (*required_models, *(each for each in plan.models if isinstance(each, Inclusion)))
             outcome = dataclasses.replace(
                 outcome, asked=dataclasses.replace(plan, models=tuple(dict.fromkeys(promises)))
             )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import plural
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -45,7 +46,7 @@ def verify_aggregates(
             before[name].filter(visible_mask), published.table[name].filter(visible_mask), classes, how, name
         )
         promise = f"column {name!r} holds the {how} of its class"
-        measured = f"{wrong} classes differ" if wrong else "every class"
+        measured = plural(wrong, "class differs", "classes differ") if wrong else "every class"
         findings.append(Finding(promise, wrong == 0, measured))
     return findings
 

@@ -90,7 +90,7 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
     measured = plural(len(values), "pseudonym")
     if strange:
-        measured = f"{plural(len(strange), 'value is', 'values are')} none"
+        measured = plural(len(strange), "value is no pseudonym", "values are no pseudonyms")
     return Finding(promise, not strange, measured)
 
 
@@ -175,7 +175,11 @@ def verify_release(
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != suppressed_mask))
         promise = f"column {flag!r} shows which rows are suppressed"
-        findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
+        findings.append(
+            Finding(
+                promise, wrong == 0, plural(wrong, "row differs", "rows differ") if wrong else "every row"
+            )
+        )
     findings += [finding for of_column in of_columns for finding in of_column]
     if plan.microaggregated:
         cells = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})
@@ -348,18 +352,17 @@ class _Column:
     def __init__(
         self, before: Encoded, published: Published, name: str, hierarchy: Hierarchy, level: int
     ) -> None:
-        self.published, self.name = published, name
-        self.level, self.height = level, hierarchy.height
+        self.name, self.level, self.height = name, level, hierarchy.height
         values, self.codes = before
-        self.values, self.value_codes = published.encode(name)
-        self.blank = published.marker if is_text(self.values.type) else None
+        new_values, self.value_codes = published.encode(name)
+        self.blank = published.marker if is_text(new_values.type) else None
         # The hierarchy's own table decides; a value that it does not list must not be in the release.
         row, labels = _rows_of(values, hierarchy), pa.array(hierarchy.labels[level], pa.string())
         label = hierarchy.label_map(level)[row].astype(np.int64)
         if level > 0:  # labels with the same text are one label to a reader
             label = _first_places(labels, labels)[label]
         self.expected = np.where(row < 0, -1, label)
-        self.texts = canonical_array(self.values).cast(pa.string())
+        self.texts = canonical_array(new_values).cast(pa.string())
         places = _first_places(self.texts, labels)
         self.label_places = np.where(places < 0, -2, places)
 
@@ -373,7 +376,8 @@ class _Column:
         wrong = self._wrong_cells(suppressed_mask)
         what = "unchanged" if self.level == 0 else f"generalized to level {self.level}"
         promise = f"column {self.name!r} is {what}"
-        findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
+        measured = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
+        findings.append(Finding(promise, wrong == 0, measured))
         return findings
 
     def _wrong_cells(self, suppressed_mask: Mask) -> int:

@@ -261,7 +261,9 @@ def _pseudonyms(step: MaskStep) -> Iterator[Finding]:
     own = sum(old == new for old, new in named_pairs)
     chance = method.kind != "FormatPreservingPseudonyms" and getattr(method, "length", 64) >= _LIKELY_OWN
     shows = own > (0 if chance else 3 + len(named_pairs) // 1000)
-    measured = plural(strange, "is none", "are none") if strange else f"{own} show the value itself"
+    measured = (
+        plural(strange, "is no pseudonym", "are no pseudonyms") if strange else f"{own} show the value itself"
+    )
     yield Finding(
         f"what {columns} shows are pseudonyms, and not the values",
         not strange and not shows,

@@ -53,14 +53,14 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.recipe import Recipe as Recipe
     from veil.tables.profile import profile as profile
 
-# What a room asks of one above it, which it must not know (see `veil.base.provided`).
-TABLE_OF_ENGINE.by("veil.engines.questions:hold_relation")
+# Functions that lower layers call without importing them (see `veil.base.provided`).
+TABLE_OF_ENGINE.by("veil.engines.questions:question_source")
 POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
 REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
 WORKBENCH.by("veil.web.serve:serve")
 
-# Names are fetched from their homes when first used: `veil --help` should not wait for the engine. Besides these, every
-# privacy model is one of them.
+# Modules of the public names, imported on first use, so that `veil --help` does not wait for the engine. All
+# privacy models are public names as well.
 _HOMES = {
     "Plan": "veil.plan.plan",
     "Project": "veil.recipe",
@@ -96,15 +96,15 @@ if not TYPE_CHECKING:
             return __dir__()
         home = _HOMES.get(name)
         if home == "veil":
-            found = importlib.import_module(f"veil.{name}")
+            attribute = importlib.import_module(f"veil.{name}")
         elif home is not None:
-            found = getattr(importlib.import_module(home), name)
+            attribute = getattr(importlib.import_module(home), name)
         elif name[:1].isupper():
-            found = importlib.import_module("veil.models").MODELS.attribute("veil", name)
+            attribute = importlib.import_module("veil.models").MODELS.attribute("veil", name)
         else:
             raise AttributeError(f"module 'veil' has no attribute {name!r}")
-        globals()[name] = found
-        return found
+        globals()[name] = attribute
+        return attribute
 
 
 def __dir__() -> list[str]:

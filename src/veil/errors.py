@@ -1,7 +1,7 @@
-"""What can go wrong, by kind. Every message names the thing at fault and the way out.
+"""Errors. Every message names the thing at fault and a way out.
 
 Python, recipes and the command line spell the same way out differently: `others="keep"`, `others: keep` and
-`--others keep`. So a message is text, and in it, where somebody is told what to say, a `Say`.
+`--others keep`. So a message consists of text and, for each way out, a `Say`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Self
 
 
 class Nothing:
-    """What a field is to be given to say that there is nothing: None in Python, null elsewhere."""
+    """The empty value of a field: None in Python, null elsewhere."""
 
     def __repr__(self) -> str:
         return "None"
@@ -32,7 +32,7 @@ NOTHING = Nothing()
 
 @dataclass(frozen=True, init=False)
 class Say:
-    """A way out, as data: a field, the value to give it, and parameters of that value. Without a value, the field itself.
+    """A way out, as data: a field, its value, and parameters of that value. Without a value, only the field.
 
     >>> print(Say("others", "keep"), Say("format", "Csv", encoding="latin-1"), Say("sensitive"), Say("person", NOTHING))
     others="keep" format=Csv(encoding="latin-1") `sensitive` person=None
@@ -46,25 +46,24 @@ class Say:
         self.__dict__.update(field=field, value=value, parameters=parameters)
 
     def __str__(self) -> str:
-        """Spell it as Python does."""
+        """Return the way out as Python code."""
         if self.value is None:
             return f"`{self.field}`"
         if not self.parameters:
             return f"{self.field}={in_quotes(self.value)}"
-        given = [f"{name}={in_quotes(each)}" for name, each in self.parameters.items()]
-        made = f"{self.value}({', '.join([*self.beside, *given])})"
-        return (
-            f"format={made}" if self.field == "format" else made
-        )  # which is the parameter of every reading function
+        arguments = [f"{name}={in_quotes(each)}" for name, each in self.parameters.items()]
+        call = f"{self.value}({', '.join([*self.beside, *arguments])})"
+        # `format` is a parameter of every reading function.
+        return f"format={call}" if self.field == "format" else call
 
     @property
     def beside(self) -> list[str]:
-        """What stands for parameters that stay as they are: hierarchies have others beside the one to change."""
+        """A placeholder for further parameters, which hierarchies have besides the one to change."""
         return ["…"] if self.field == "quasi_identifiers" else []
 
 
 def in_quotes(value: Any) -> str:
-    """Write a value as both Python and YAML read it; `...` stands for whatever fits."""
+    """Write a value as both Python and YAML read it; `...` is a placeholder."""
     if value is ...:
         return "..."
     return (
@@ -75,20 +74,21 @@ def in_quotes(value: Any) -> str:
 _PACKAGE = PurePath(__file__).parent
 
 _PASSWORDS = re.compile(
-    # Of an address, to its last @: passwords may hold one. Taken for a path, it has one slash.
+    # In an address, up to its last @, as passwords may contain one; it has one slash if taken for a path.
     r"""(:/{1,2}[^\s:/?#@'"]*:)[^\s'"]*(?=@)"""
-    r"""|((?<![\w-])(?:password|passwd|pwd)=)(?:'[^']*'|"[^"]*"|[^\s&;,)'"]+)""",  # of its options, and as drivers spell it
+    # In its options, and as drivers spell it.
+    r"""|((?<![\w-])(?:password|passwd|pwd)=)(?:'[^']*'|"[^"]*"|[^\s&;,)'"]+)""",
     re.IGNORECASE,
 )
 
 
 def without_passwords(text: str) -> str:
-    """Return a text in which passwords of databases do not stand, wherever in it an address does.
+    """Return a text with the passwords of database addresses replaced.
 
     >>> without_passwords("no table 'postgres://ann:s3cr@et@host/db?password=s3cret'")
     "no table 'postgres://ann:…@host/db?password=…'"
     """
-    return _PASSWORDS.sub(lambda found: f"{found[1] or found[2]}…", text)
+    return _PASSWORDS.sub(lambda match: f"{match[1] or match[2]}…", text)
 
 
 Words = tuple[str | Say, ...]
@@ -121,17 +121,17 @@ class VeilError(Exception):
         return type(self)(text, *self.args)
 
     def spell_ways(self, spell: Callable[[Say], str | None]) -> Self:
-        """Return this error with its ways out as `spell` writes them; what it knows no word for stays data."""
+        """Return this error with its ways out as `spell` writes them; where that is None, they stay data."""
         return type(self)(*(each if isinstance(each, str) else spell(each) or each for each in self.args))
 
     def _render_traceback_(self) -> list[str]:
-        """What notebooks show: the line that called Veil and the message, which says all; not the way through Veil."""
+        """Return what notebooks show: the line that called Veil and the message, without Veil's frames."""
         home = str(PurePath(__file__).parent)
         outside = takewhile(
             lambda frame: not frame.filename.startswith(home), traceback.extract_tb(self.__traceback__)
         )
-        called = traceback.format_list([*outside][-1:])
-        return [*(text.rstrip() for text in called), f"{type(self).__name__}: {self}"]
+        caller = traceback.format_list([*outside][-1:])
+        return [*(text.rstrip() for text in caller), f"{type(self).__name__}: {self}"]
 
 
 class InputError(VeilError):
@@ -147,7 +147,7 @@ class ParameterError(PlanError):
 
 
 class ImpossibleError(ParameterError):
-    """No release of the table can fulfil a model, whatever is done to it."""
+    """No release of the table can fulfil a model."""
 
 
 class HierarchyError(PlanError):
@@ -163,11 +163,11 @@ class VerificationError(VeilError):
 
 
 class OutputError(VeilError):
-    """The result cannot be written where it was asked for."""
+    """The result cannot be written to its target."""
 
 
 class BudgetError(VeilError):
-    """A privacy budget does not suffice for what is asked."""
+    """A privacy budget does not suffice for a request."""
 
 
 class MissingDependencyError(VeilError):
@@ -175,7 +175,7 @@ class MissingDependencyError(VeilError):
 
 
 class ExtensionError(VeilError):
-    """What another package adds to Veil cannot be used."""
+    """An extension by another package cannot be used."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
@@ -197,8 +197,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 
 def what_happened(error: BaseException) -> str:
-    """Say what went wrong and where, with an id that the same mistake has again; and nothing that the error itself says, as
-    that may be a value of the table.
+    """Return the kind, place and id of an unexpected error, without its message, as that may contain a value.
 
     >>> try:
     ...     int("Quasimodo")

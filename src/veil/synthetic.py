@@ -1,9 +1,9 @@
-"""A table that Veil makes itself: stays at a hospital that does not exist.
+"""A synthetic table: stays at a hospital that does not exist.
 
-The demo, the documentation and the tests need a table that looks like the real thing (a few large places, old
-people with longer and dearer stays, rare diagnoses, missing values, postcodes that begin with a zero) and
-that anyone may see. Nothing in it is sampled from real data: names are put together from syllables, places
-and figures are made up.
+The demo, the documentation and the tests need a table that looks real (a few large places, old people with
+longer and dearer stays, rare diagnoses, missing values, postcodes that begin with a zero) and is public.
+Nothing in it is sampled from real data: names are put together from syllables, places and figures are made
+up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def patients(n: int = 2000, seed: int = 7) -> pa.Table:
     n : int, default 2000
         Number of rows. A million takes about a second.
     seed : int, default 7
-        Start of the random numbers. Nothing private rests on them.
+        Seed of the random numbers, which protect nothing here.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def patients(n: int = 2000, seed: int = 7) -> pa.Table:
     cents = np.rint(100 * (350 + 480 * stay * rng.lognormal(0.0, 0.35, n) + 900 * gravity)).astype(np.int64)
     day = _FIRST_DAY + _draw(rng, _season(3 * 365), n)
 
-    # Old people's schooling and jobs are asked for less often, so what is missing says something, as in life.
+    # Schooling and jobs of old people are missing more often: missingness is informative, as in real data.
     old = age > 65
     return pa.table(
         {
@@ -96,14 +96,14 @@ def _draw(rng: np.random.Generator, weights: _Floats, n: int) -> _Ints:
 
 
 def _draw_within(rng: np.random.Generator, weights: _Floats, group: _Ints) -> _Ints:
-    """One value a row from the distribution of its group: the inverse method, all groups in one search."""
+    """Draw one code a row from the distribution of its group: inversion, with one search for all groups."""
     groups, size = weights.shape
     cumulative = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     edges = (cumulative + np.arange(groups)[:, None]).ravel()
-    found = np.searchsorted(edges, rng.random(len(group)) + group, side="right") - group * size
-    # A sum of weights that rounds to less than 1 would let a row fall past the last value of its group.
-    drawn: _Ints = np.minimum(found, size - 1).astype(np.int64)
-    return drawn
+    codes = np.searchsorted(edges, rng.random(len(group)) + group, side="right") - group * size
+    # If the shares of a group add up to less than 1 by rounding, a row could fall past its last value.
+    result: _Ints = np.minimum(codes, size - 1).astype(np.int64)
+    return result
 
 
 def _zipf(size: int, exponent: float) -> _Floats:
@@ -111,22 +111,22 @@ def _zipf(size: int, exponent: float) -> _Floats:
 
 
 def _season(days: int) -> _Floats:
-    """More admissions in winter."""
+    """Return weights of days, with more admissions in winter."""
     weights: _Floats = 1.0 + 0.25 * np.cos(2 * np.pi * np.arange(days) / 365.25)
     return weights
 
 
 def _occupation(rng: np.random.Generator, age: _Ints, education: _Ints) -> _Ints:
-    """By schooling while of working age; a child or pupil before, mostly retired after."""
-    drawn = _draw_within(rng, _JOBS, education)
-    drawn[age < 18] = _OCCUPATIONS.index("pupil")
-    drawn[age < 6] = _OCCUPATIONS.index("child")
-    drawn[(age > 66) & (rng.random(len(age)) < 0.93)] = _OCCUPATIONS.index("retired")
-    return drawn
+    """Draw an occupation: by schooling while of working age, child or pupil before, mostly retired after."""
+    occupation = _draw_within(rng, _JOBS, education)
+    occupation[age < 18] = _OCCUPATIONS.index("pupil")
+    occupation[age < 6] = _OCCUPATIONS.index("child")
+    occupation[(age > 66) & (rng.random(len(age)) < 0.93)] = _OCCUPATIONS.index("retired")
+    return occupation
 
 
 def _diagnosis_weights() -> _Floats:
-    """Weights of the diagnoses for each stage of life and sex, stage by stage."""
+    """Return the weights of the diagnoses for each stage of life and sex, stage by stage."""
     by_stage = np.array([each[2] for each in _DIAGNOSES], np.float64).T
     by_sex = np.array([each[3] for each in _DIAGNOSES], np.float64).T
     return (by_stage[:, None, :] * by_sex[None, :, :]).reshape(-1, len(_DIAGNOSES))
@@ -150,7 +150,7 @@ def _money(cents: _Ints, missing: _Bools) -> pa.Array:
     return pc.multiply(whole, pa.scalar(Decimal("0.01"))).cast(pa.decimal128(10, 2))
 
 
-# The made-up world
+# The invented hospital
 
 _FIRST_NAMES = [
     a + b

@@ -24,7 +24,7 @@ def test_versions_extras_and_the_place_of_compiled_parts() -> None:
 
 
 def test_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "kept", False)
+    monkeypatch.setattr(compiled, "caching", False)
     assert "NUMBA_CACHE_DIR" in veil("doctor").out
 
 

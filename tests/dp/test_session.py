@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Laplace, Prior, Session, fingerprint, rho_of_epsilon
-from veil.dp import constant_time as steady_module
+from veil.dp import Accountant, Laplace, Prior, Session, constant_time, fingerprint, rho_of_epsilon
 from veil.dp.private_table import MarginalTree, private_table
 from veil.dp.questions.totals import sum_reach
 from veil.dp.source import MemorySource
@@ -449,20 +448,20 @@ def test_a_statistical_question_may_have_a_prior() -> None:
 def test_answers_take_a_multiple_of_a_step(monkeypatch, took, waits) -> None:
     slept: list[float] = []
     moments = iter([100.0, 100.0 + took])
-    monkeypatch.setattr(steady_module.time, "monotonic", lambda: next(moments))
-    monkeypatch.setattr(steady_module.time, "sleep", slept.append)
-    with pytest.raises(BudgetError), steady_module.steady():
+    monkeypatch.setattr(constant_time.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(constant_time.time, "sleep", slept.append)
+    with pytest.raises(BudgetError), constant_time.pad_time():
         raise BudgetError("also what is refused")
     assert slept == [pytest.approx(waits)]
 
 
 def test_a_session_is_steady_unless_told_otherwise(monkeypatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(steady_module.time, "sleep", slept.append)
+    monkeypatch.setattr(constant_time.time, "sleep", slept.append)
     open_session(steady=True).count(epsilon=1)
     open_session(steady=False).count(epsilon=1)
     assert len(slept) == 1
-    assert 0 < slept[0] <= steady_module.STEP
+    assert 0 < slept[0] <= constant_time.STEP
 
 
 # --- what is refused ------------------------------------------------------------------------------

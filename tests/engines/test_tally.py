@@ -7,7 +7,7 @@ import pytest
 
 from support.engines.answers import Holder
 from veil.engines import relation_of
-from veil.engines.tally import HeldTally
+from veil.engines.tally import EngineTally
 from veil.risk import find_repeats
 from veil.tables.tally import MemoryTally
 
@@ -21,7 +21,7 @@ def holder(request: pytest.FixtureRequest) -> Holder:
 def test_counts_are_those_of_memory(holder: Holder) -> None:
     names = ["Ada Jones", "Bob Jones", "Ada Jones", None, "unknown", " N/A ", "Ada"]
     table = pa.table({"patient": [1, 2, 1, None, 2, 2, 7], "name": names})
-    held, here = HeldTally(relation_of(holder(table))), MemoryTally(table)
+    held, here = EngineTally(relation_of(holder(table))), MemoryTally(table)
     assert list(held.columns) == list(here.columns)
     for columns in (["patient"], ["name"], ["patient", "name"]):
         assert held.tally(columns) == here.tally(columns)

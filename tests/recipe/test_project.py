@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import veil
 from support.cli import veil as invoke
 from support.projects import deid, packed
-from veil.errors import InputError, OutputError
+from support.refusals import refused
+from veil.errors import InputError, OutputError, PlanError
 from veil.recipe import Project, Recipe
 from veil.recipe.project import Attached
 
@@ -58,7 +59,7 @@ def test_a_project_without_its_table_has_no_row_of_it(tmp_path):
     assert not any(name.startswith("table/") for name in parts_of(path))
 
 
-labels = st.text(max_size=4) | st.sampled_from(
+labels = st.text(st.characters(exclude_characters="\0"), max_size=4) | st.sampled_from(
     ["NULL", "null", "", ";", '"', "a\nb", "true", "1", "\x85", "ä"]
 )
 
@@ -68,6 +69,14 @@ def test_any_hierarchy_comes_back_as_it_was(tmp_path_factory, rows):
     made = Project({**RECIPE, "quasi_identifiers": {"sex": {"kind": "table", "rows": rows}}})
     path = made.save(tmp_path_factory.mktemp("p") / "x.veil")
     assert Project.read(path).recipe == made.recipe
+
+
+def test_a_hierarchy_that_could_not_be_read_again_is_not_saved(tmp_path):
+    """A label NULL keeps the rows in the recipe, which cannot hold the other label."""
+    builder = {"kind": "table", "rows": [["NULL", "a\0"]]}
+    with refused(PlanError, "NUL"):
+        Project({**RECIPE, "quasi_identifiers": {"sex": builder}}).save(tmp_path / "x.veil")
+    assert not list(tmp_path.iterdir())
 
 
 @given(cut=st.integers(0, 2000), flip=st.integers(0, 2000), by=st.integers(1, 255))

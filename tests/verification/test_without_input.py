@@ -26,7 +26,7 @@ from veil.population import Population
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report import check_certificate
-from veil.report.certificate.disclosed_input import tellable_input
+from veil.report.certificate.disclosed_input import input_to_disclose
 from veil.tables.rows import Rows
 from veil.verification.without_input import Input, verify_without_input
 
@@ -122,7 +122,7 @@ def test_counts_of_the_input_are_never_told_of_suppressed_records(
         release = veil.anonymize(table, **{**asked, "suppressed_rows": "drop"})
     except NoSolutionError:
         return
-    told = tellable_input(release.outcome)
+    told = input_to_disclose(release.outcome)
     assert told.whole is not release.suppressed_rows.any()
     assert (told.records is None) == release.suppressed_rows.any()
 

@@ -15,7 +15,7 @@ from veil.risk import propose_roles
 from veil.risk.identify.content import content_hits
 from veil.risk.identify.detection import _MANY
 from veil.synthetic import patients
-from veil.web.languages import paragraphs, say
+from veil.web.languages import paragraphs, translate
 from veil.web.routes import catalogue
 
 WORDS = json.loads(resources.files("veil.web").joinpath("words", "de.json").read_text("utf-8"))
@@ -75,16 +75,20 @@ def test_every_reason_for_a_role_is_german():
         assert any(part in each for each in told[name]), (name, told[name])
     reasons = [*told.values(), *(each.reasons for each in propose_roles(patients(500)))]
     english = {each for some in reasons for each in some}
-    assert {each for each in english if say(each, "de") == each} == set()
-    assert {each for each in english if re.search(r"\b(of|values|column|look)\b", say(each, "de"))} == set()
+    assert {each for each in english if translate(each, "de") == each} == set()
+    assert {
+        each for each in english if re.search(r"\b(of|values|column|look)\b", translate(each, "de"))
+    } == set()
 
 
 def test_every_kind_of_content_has_a_german_name():
     kinds = content_hits(pa.array(["x"]), pa.string(), date.today())
     for kind in kinds:
         many = _MANY.get(kind, kind)
-        assert say(f"1,234 of 2,000 distinct values look like {many}", "de").startswith("1.234 von 2.000 ")
-        assert say(many, "de") != many, many
+        assert translate(f"1,234 of 2,000 distinct values look like {many}", "de").startswith(
+            "1.234 von 2.000 "
+        )
+        assert translate(many, "de") != many, many
 
 
 def test_holes_are_filled_and_nothing_else_is_invented():

@@ -8,7 +8,7 @@ from veil.api.open import Engine, find_relation
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, CostEstimate
 from veil.dp.session import Session
-from veil.engines.questions import EngineTable, read_cell_by_cell
+from veil.engines.questions import EngineQuestionSource, read_cell_by_cell
 from veil.recipe.asking import AskingRecipe
 from veil.tables import Format
 
@@ -36,7 +36,7 @@ def hold_cells(source: Any, format: Format | None, engine: Engine) -> Any:
     """Return a table for a promise over neighbours, read cell by cell in memory or by an engine."""
     relation = find_relation(source, format, engine, over_neighbours=True)
     if relation is not None:
-        return EngineTable(relation)
+        return EngineQuestionSource(relation)
     return read_cell_by_cell(source, format)
 
 

@@ -15,7 +15,7 @@ from veil.api.targets import check_targets, goes_along
 from veil.base.paths import usable
 from veil.base.progress import ProgressLike, following
 from veil.engines.database import Database, is_url
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.engines.fetch import Fetched
 from veil.errors import OutputError, PlanError, Say
 from veil.outcome.outcome import Outcome
@@ -33,7 +33,7 @@ from veil.verification.files import check_file
 def as_frame(outcome: Outcome) -> Any:
     """Return the table as a frame of the input's kind, checked; if it is in an engine, as an expression."""
     source = outcome.source
-    if isinstance(source, EngineRows):
+    if isinstance(source, EngineSource):
         return source.expression(outcome)
     frame = _frame(outcome, source)
     check_frame(frame, outcome.table)
@@ -44,7 +44,7 @@ def _frame(outcome: Outcome, source: Source) -> Any:
     if outcome.statement is None:
         costly = [method for method in outcome.methods if method.local_epsilon is not None]
         randomized = [name for method in costly for name in method.column_names]
-        return source.restore(outcome.table, outcome.rows, drawn=randomized)
+        return source.restore(outcome.table, outcome.rows, random_columns=randomized)
     # Differential privacy: an unchanged column or its type would reveal something about the records left out.
     if source.frame is None:
         return only_used_categories(outcome.table)
@@ -142,7 +142,7 @@ def save(
     **options: Any,
 ) -> Written:
     """Write the table, and the tables of `apart` as CSV files into another folder: all of them, or none."""
-    if isinstance(outcome.source, EngineRows):
+    if isinstance(outcome.source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
         if key is not None:

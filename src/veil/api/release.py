@@ -18,7 +18,7 @@ from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
@@ -376,7 +376,7 @@ class Release:
         from veil.hierarchies.notes import notes
 
         source, plan = self.outcome.source, self.plan
-        if plan is None or self.tables or isinstance(source, EngineRows):
+        if plan is None or self.tables or isinstance(source, EngineSource):
             return []
         return list(notes(source.table, plan.quasi_identifiers, source.format))
 

@@ -20,7 +20,7 @@ from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
 from veil.dp.accountant import Accountant
 from veil.engines.database import Database
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.engines.relation import Relation
 from veil.errors import OutputError, Say
 from veil.outcome.written import Written
@@ -272,7 +272,7 @@ def _write(release: Release, job: Run, relation: Relation | None, progress: Prog
                 job.output, key=job.key, overwrite=job.overwrite, progress=progress, beside=files
             )
         elif relation is None or not (
-            isinstance(release.outcome.source, EngineRows) or goes_to_engine(job.output)
+            isinstance(release.outcome.source, EngineSource) or goes_to_engine(job.output)
         ):
             with files.making(Path(str(job.output))) as path:
                 delivery = release.save(path, progress=progress)

@@ -241,7 +241,7 @@ class SearchResult:
                 limits=Limits(cancelled=cancel or (lambda: False)),
                 threads=threads,
                 progress=lambda search: tracker.advance(len(search.space.evaluated), space.size),
-                known=space,
+                explored=space,
             )
             search.run(Everything())
         return space

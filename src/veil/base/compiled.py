@@ -1,4 +1,4 @@
-"""The one door to Numba."""
+"""Compilation with Numba, the only module that imports it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from veil.errors import ParameterError
 
 try:
-    os.getcwd()  # which Numba asks for
+    os.getcwd()  # Numba needs it
     import numba
     from numba.core import event
     from numba.core.caching import IndexDataCacheFile
@@ -29,43 +29,42 @@ except FileNotFoundError:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-kept = True
-"""Whether what is compiled is kept on disk; not where there is no folder that can be written to."""
+caching = True
+"""Whether compiled code is cached on disk; False if no folder for it is writable."""
 
 
 class NotKeptWarning(UserWarning):
-    """Compiled parts cannot be kept, so that every start takes some seconds longer."""
+    """Compiled code cannot be cached, so every start takes a few seconds longer."""
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function, once for each machine: the result is kept on disk."""
+    """Compile a function, once for each machine: the result is cached on disk."""
     return _compiled(function, nogil=True)
 
 
 def light_kernel(function: Function) -> Function:
-    """Compile a function that keeps the interpreter lock: one that takes less time than to get the lock back."""
+    """Compile a function that keeps the interpreter lock, as it takes less time than reacquiring it would."""
     return _compiled(function)
 
 
 def numeric(function: Function) -> Function:
-    """Compile a function in which division by zero is infinite or undefined, as IEEE 754 says, not an error."""
+    """Compile a function in which division by zero follows IEEE 754 (infinite or NaN) and is no error."""
     return _compiled(function, nogil=True, error_model="numpy")
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    global kept
-    if kept:
+    global caching
+    if caching:
         try:
             compiled = numba.njit(cache=True, **options)(function)
-            if (
-                cache := getattr(compiled, "_cache", None)
-            ) is not None:  # with NUMBA_DISABLE_JIT there is none
+            cache = getattr(compiled, "_cache", None)  # None with NUMBA_DISABLE_JIT
+            if cache is not None:
                 cache._cache_file.__class__ = _CheckedFile
             return cast("Function", compiled)
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            kept = False
+            caching = False
             warnings.warn(
                 "there is no writable folder for compiled code, so every start takes a few seconds longer. "
                 "Name a folder in the environment variable NUMBA_CACHE_DIR",
@@ -76,14 +75,14 @@ def _compiled(function: Function, **options: Any) -> Function:
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """Compiled code on disk, behind its SHA-256: Numba runs what it finds, and what is damaged would end the process.
+    """A cache file that begins with the SHA-256 of its content: running damaged code would end the process.
 
-    What does not match, or was written by another version, is compiled and written again.
+    A file that does not match, or comes from another version, is compiled and written again.
     """
 
     def _load_index(self) -> dict[Any, str]:
         try:
-            version, stamp, overloads = pickle.loads(_checked(self._index_path))  # noqa: S301 - our own, and checked
+            version, stamp, overloads = pickle.loads(_checked(self._index_path))  # noqa: S301 - checked
         except OSError:
             return {}
         return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
@@ -104,7 +103,7 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 def _checked(path: str) -> bytes:
-    """Return the content of a file; an `OSError` if it is not there or damaged, which Numba takes for not there."""
+    """Return the content of a cache file; an `OSError` if it is missing or damaged makes Numba recompile."""
     content = Path(path).read_bytes()
     if hashlib.sha256(content[32:]).digest() != content[:32]:
         raise OSError(f"{path} is damaged")
@@ -112,7 +111,7 @@ def _checked(path: str) -> bytes:
 
 
 class _Stopwatch(event.Listener):
-    """Adds up the time in which anything is compiled, in whatever thread."""
+    """The total time during which any thread compiles."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -138,10 +137,10 @@ event.register("numba:compile", _stopwatch)  # type: ignore[no-untyped-call]
 
 
 def compiling_seconds() -> float:
-    """Return how long this process has been compiling so far: once on each machine, and no limit of time is about it."""
+    """Return how long this process has been compiling: only once a machine, so time limits exclude it."""
     return _stopwatch.seconds
 
 
 def load_numba() -> None:
-    """Import what Numba imports when the first kernel is compiled."""
+    """Import the modules that Numba imports when it compiles the first kernel."""
     import numba.np.arraymath  # noqa: F401

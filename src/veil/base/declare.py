@@ -1,11 +1,11 @@
 """Declared values: small immutable objects whose parameters state their own range.
 
-Privacy models, quality models, hierarchy builders and strategies are all declared the same way: a class
-with annotated fields. The declaration is the single source for the constructor, the range checks (one
-uniform message everywhere), the recipe file format and its JSON schema.
+Privacy models, quality models, hierarchy builders and strategies are declared as classes with annotated
+fields. The declaration is the single source for the constructor, the range checks, the recipe file format and
+its JSON schema.
 
-A number is a number: True is not 1, and in Python "5" is not 5. Recipes and the command line consist of text, so there
-it is read; what is not finite is a number nowhere, unless a declaration says `allow_inf_nan`.
+A field for a number takes numbers only: True is not 1, and in Python "5" is not 5. Recipes and the command
+line consist of text, so there "5" is read as 5. Numbers are finite unless a declaration sets `allow_inf_nan`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from veil.errors import ParameterError, did_you_mean
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]
-"""Where a value is: keys and positions from the top."""
+"""The location of a value: keys and positions from the top."""
 
 _CONFIG = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 _IN_PYTHON = object()
@@ -48,7 +48,7 @@ def declared(*, kind_of: type[Any]) -> Callable[[type[T]], type[T]]: ...
 def declared(cls: type[Any] | None = None, /, *, kind_of: type[Any] | None = None) -> Any:
     """Make a class a frozen value object that refuses parameters outside their declared range.
 
-    With `kind_of`, it is registered as one of a family: `@declared(kind_of=PrivacyModel)`.
+    With `kind_of`, it is registered in a family: `@declared(kind_of=PrivacyModel)`.
 
     >>> from veil.models import KAnonymity
     >>> KAnonymity(5)
@@ -64,10 +64,10 @@ def declared(cls: type[Any] | None = None, /, *, kind_of: type[Any] | None = Non
     """
 
     def declare(cls: type[Any]) -> type[Any]:
-        made = _frozen(cls)
+        value_class = _frozen(cls)
         if kind_of is not None:
-            register(made, kind_of)
-        return made
+            register(value_class, kind_of)
+        return value_class
 
     return declare if cls is None else declare(cls)
 
@@ -75,37 +75,37 @@ def declared(cls: type[Any] | None = None, /, *, kind_of: type[Any] | None = Non
 def _frozen(cls: type[Any]) -> type[Any]:
     spells_itself = "__repr__" in cls.__dict__
     cls.__get_pydantic_core_schema__ = classmethod(_schema)
-    made = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
-    positional = [field.name for field in dataclasses.fields(cast("Any", made)) if not field.kw_only]
+    value_class = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(cls)
+    positional = [field.name for field in dataclasses.fields(cast("Any", value_class)) if not field.kw_only]
 
-    @wraps(cast("Callable[..., None]", made.__init__))
+    @wraps(cast("Callable[..., None]", value_class.__init__))
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         # By name, so that a message names the parameter and not its position.
-        given = dict(zip(positional, args, strict=False))
+        arguments = dict(zip(positional, args, strict=False))
         try:
             if len(args) > len(positional):
                 raise TypeError(f"takes at most {len(positional)} positional arguments, not {len(args)}")
-            for name in given.keys() & kwargs.keys():
+            for name in arguments.keys() & kwargs.keys():
                 raise TypeError(f"`{name}` is given twice")
-            given |= kwargs
-            for name in (name for name, value in given.items() if _is_endless(value)):
+            arguments |= kwargs
+            for name in (name for name, value in arguments.items() if _is_endless(value)):
                 raise TypeError(f"`{name}` is too long a number; 4,300 digits are the most")
             self.__pydantic_validator__.validate_python(
-                ArgsKwargs((), given), self_instance=self, context=None if _as_text.get() else _IN_PYTHON
+                ArgsKwargs((), arguments), self_instance=self, context=None if _as_text.get() else _IN_PYTHON
             )
         except pydantic.ValidationError as error:
-            raise ParameterError(explain(error, f"of {cls.__name__} ", given)) from None
+            raise ParameterError(explain(error, f"of {cls.__name__} ", arguments)) from None
         except TypeError as error:
             raise ParameterError(f"{cls.__name__}: {error}") from None
 
-    made.__init__ = __init__  # type: ignore[method-assign]
+    value_class.__init__ = __init__  # type: ignore[method-assign]
     if not spells_itself:
-        made.__repr__ = _spell  # type: ignore[method-assign]
-    return made
+        value_class.__repr__ = _spell  # type: ignore[method-assign]
+    return value_class
 
 
 def _is_endless(value: Any) -> bool:
-    """Whether a whole number, or one in a list, has more digits than Python writes down."""
+    """Whether an integer, or one in a list, has more digits than Python writes."""
     if isinstance(value, list | tuple | set | frozenset):
         return any(map(_is_endless, value))
     return isinstance(value, int) and value.bit_length() > _MOST_BITS
@@ -115,7 +115,7 @@ _MOST_BITS = 14_000
 
 
 def _spell(self: Any) -> str:
-    """Spell a value as a call; what is only given by name is there if it is not as usual."""
+    """Write a value as a call; keyword-only parameters are left out at their defaults."""
     fields = [
         f"{each.name}={getattr(self, each.name)!r}"
         for each in dataclasses.fields(self)
@@ -127,7 +127,7 @@ def _spell(self: Any) -> str:
 
 @contextmanager
 def numbers_as_text() -> Iterator[None]:
-    """Let constructors take text for numbers, as on a command line, where there is nothing else.
+    """Let constructors take text for numbers, as on a command line.
 
     >>> from veil.models import TCloseness
     >>> with numbers_as_text():
@@ -149,14 +149,14 @@ def _schema(cls: type[Any], source: Any, handler: GetCoreSchemaHandler) -> Any:
 
 
 def with_careful_numbers(schema: Any, finite: bool = True) -> Any:
-    """Return a schema of pydantic in which every number takes numbers only, and tells its whole range."""
+    """Return a schema of pydantic whose numbers accept numbers only and report their whole range."""
     if isinstance(schema, list | tuple):
         return type(schema)(with_careful_numbers(each, finite) for each in schema)
     if not isinstance(schema, dict):
         return schema
     kind = schema.get("type")
     if kind in ("int", "float", "decimal"):
-        # What is strict refuses all else by itself, and need not call Python for each of a million row numbers.
+        # Strict integers refuse all else without a call of Python for each of a million row numbers.
         is_strict = kind == "int" and schema.get("strict") and _range(schema) is None
         return schema if is_strict else _careful(schema, finite)
     if kind == "function-wrap" and getattr(schema["function"]["function"], "is_careful", False):
@@ -164,8 +164,8 @@ def with_careful_numbers(schema: Any, finite: bool = True) -> Any:
     if kind == "union":
         kinds = {each["type"] for each in schema["choices"] if isinstance(each, dict)}
         if "bool" in kinds:
-            return schema  # where True may be meant, nobody takes it for 1
-        # What may be text as well has a reader of its own, which says better what it takes.
+            return schema  # where True is allowed, it is not taken for 1
+        # A field that also takes text has its own validator, with better messages.
         finite = "str" not in kinds
     return {
         key: each if key in _NO_SCHEMAS else with_careful_numbers(each, finite)
@@ -180,22 +180,24 @@ def _careful(schema: dict[str, Any], finite: bool) -> Any:
     whole = schema["type"] == "int"
     if schema["type"] == "float" and finite:
         schema = {"allow_inf_nan": False, **schema}
-    told = _range(schema)
+    allowed_range = _range(schema)
 
-    def number(value: Any, read: Callable[[Any], Any], info: pydantic.ValidationInfo) -> Any:
+    def number(value: Any, validate: Callable[[Any], Any], info: pydantic.ValidationInfo) -> Any:
         is_text = isinstance(value, bytes) or (isinstance(value, str) and info.context is _IN_PYTHON)
         try:
             if is_text or isinstance(value, bool | np.bool_):
                 raise PydanticKnownError("int_type" if whole else "float_type")
-            return read(value)
+            return validate(value)
         except pydantic.ValidationError as error:
-            if told is None or error.errors()[0]["type"] not in _OUTSIDE:
+            if allowed_range is None or error.errors()[0]["type"] not in _OUTSIDE:
                 raise
         except PydanticKnownError:
-            if told is None:
+            if allowed_range is None:
                 raise
         a_number = "" if isinstance(value, int | float) and not isinstance(value, bool) else "a number "
-        raise PydanticCustomError("out_of_range", "Input should be {range}", {"range": a_number + told})
+        raise PydanticCustomError(
+            "out_of_range", "Input should be {range}", {"range": a_number + allowed_range}
+        )
 
     number.is_careful = True  # type: ignore[attr-defined]
     return core_schema.with_info_wrap_validator_function(number, cast("Any", schema))
@@ -208,7 +210,7 @@ _OUTSIDE = (
 
 
 def _range(schema: Mapping[str, Any]) -> str | None:
-    """Say from where to where a number may lie, if it is bounded on both sides.
+    """Describe the range of a number that is bounded on both sides; None for others.
 
     >>> _range({"ge": 0, "le": 1}), _range({"gt": 0, "le": 1}), _range({"ge": 1})
     ('from 0 to 1', 'more than 0 and at most 1', None)
@@ -227,11 +229,11 @@ def _range(schema: Mapping[str, Any]) -> str | None:
 
 
 def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) -> str:
-    """Say in one line what is wrong: parameter in backticks, the rule, then the value.
+    """Return a message of one line: parameter in backticks, the rule, then the value.
 
-    `data` is what was checked. With it, alternatives of a parameter are told as one.
+    With `data`, the validated input, alternatives of a parameter are reported as one.
     """
-    told: dict[str, list[str]] = {}
+    rules_by_name: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     lines = []
     for problem in problems(error):
@@ -252,47 +254,48 @@ def explain(error: pydantic.ValidationError, owner: str = "", data: Any = None) 
         elif kind in ("too_short", "too_long"):
             lines.append(f"`{name}` {owner}{rule(problem)}")
         else:
-            told.setdefault(name, []).append(rule(problem))
+            rules_by_name.setdefault(name, []).append(rule(problem))
             values.setdefault(name, problem["input"])
     lines += [
-        f"`{name}` {owner}{either(rules)}, not {show_value(values[name])}" for name, rules in told.items()
+        f"`{name}` {owner}{either(rules)}, not {show_value(values[name])}"
+        for name, rules in rules_by_name.items()
     ]
     return "; ".join(lines)
 
 
 def problems(error: pydantic.ValidationError) -> list[Any]:
-    """List what is wrong, without lists that are too short only because their items are wrong."""
-    found = error.errors()
-    inner = {problem["loc"][:end] for problem in found for end in range(len(problem["loc"]))}
-    return [each for each in found if each["type"] != "too_short" or each["loc"] not in inner]
+    """List the errors, without lists that are too short only because their items are wrong."""
+    details = error.errors()
+    inner = {problem["loc"][:end] for problem in details for end in range(len(problem["loc"]))}
+    return [each for each in details if each["type"] != "too_short" or each["loc"] not in inner]
 
 
 def follow_location(location: Place, data: Any) -> tuple[Place, str]:
-    """Follow a location of pydantic, leaving out what names an alternative instead of a part of the data.
+    """Return a location of pydantic without the parts that name an alternative instead of a part of the data.
 
-    Also return the kind of the mapping that holds the value: as it says itself, or the alternative taken.
+    Also return the kind of the mapping that holds the value: its own `kind`, or the alternative tried.
 
     >>> follow_location(("models", 0, "KAnonymity", "k"), {"models": [{"kind": "KAnonymity", "k": 0}]})
     (('models', 0, 'k'), 'KAnonymity')
     """
     place: list[str | int] = []
-    here, owner, taken = data, "", ""
+    here, owner, kind = data, "", ""
     for part in location:
         if isinstance(here, Mapping) and part in here:
-            taken = str(here.get("kind", taken))
+            kind = str(here.get("kind", kind))
             here = here[part]
         elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
             here = here[part]
         else:
-            taken = str(part)
+            kind = str(part)
             continue
         place.append(part)
-        owner, taken = taken, "?"
+        owner, kind = kind, "?"
     return tuple(place), owner
 
 
 def rule(problem: Any) -> str:
-    """Say what a value should be, in words of users instead of pydantic's."""
+    """Describe what a value should be, in words of users instead of pydantic's."""
     kind, context = problem["type"], problem.get("ctx", {})
     if kind in ("too_short", "too_long"):
         least, most = context.get("min_length"), context.get("max_length")
@@ -310,10 +313,10 @@ def rule(problem: Any) -> str:
         return f"should be a {context['class']}"
     if kind == "dataclass_type":
         return f"should be {context['class_name']}(...)"
-    told: str = problem["msg"].removeprefix("Input ").split(", unable to ")[0]
+    message: str = problem["msg"].removeprefix("Input ").split(", unable to ")[0]
     for theirs, ours in _WORDS.items():
-        told = told.replace(theirs, ours)
-    return told
+        message = message.replace(theirs, ours)
+    return message
 
 
 _WORDS = {
@@ -329,7 +332,7 @@ _WORDS = {
 
 
 def either(rules: list[str]) -> str:
-    """Tell the rules of alternatives as one.
+    """Join the rules of alternatives into one.
 
     >>> either(["should be a valid number", "should be text", "should be text"])
     'should be a valid number or text'
@@ -339,7 +342,7 @@ def either(rules: list[str]) -> str:
 
 
 def show_value(value: Any) -> str:
-    """Show a value that is not as it should be; where parentheses are missing, say so.
+    """Return an invalid value as text, with a hint if parentheses are missing.
 
     >>> from veil.models import KAnonymity
     >>> show_value(5), show_value(KAnonymity)

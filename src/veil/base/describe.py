@@ -1,4 +1,4 @@
-"""What declarations say of themselves, in words: definitions, parameters with their ranges, and facts about models."""
+"""Declared classes in words: their definitions, and their parameters with ranges and defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a declaration says about one parameter."""
+    """The description of one parameter of a declared class."""
 
     name: str
     values: str
@@ -51,7 +51,7 @@ def parameters(cls: type[Any]) -> list[Parameter]:
 
 
 def definition(cls: type[Any]) -> str:
-    """Return the first paragraph of what a class says of itself, in one line.
+    """Return the first paragraph of the docstring of a class, in one line.
 
     >>> from veil import KAnonymity
     >>> definition(KAnonymity)
@@ -68,13 +68,13 @@ def _default(cls: type[Any], name: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if hasattr(value, "__dataclass_fields__"):
-        given = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)
-        return ", ".join(str(each) for each in given.values()) or "none"
+        parameters = TypeAdapter(type(value)).dump_python(value, exclude_defaults=True)
+        return ", ".join(str(each) for each in parameters.values()) or "none"
     return "empty" if value in ((), {}) else str(value)
 
 
 def _values(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Say in words what a JSON schema allows."""
+    """Describe in words what a JSON schema allows."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         target = definitions[name]
@@ -98,7 +98,7 @@ def _values(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 def _range(schema: Mapping[str, Any]) -> str:
-    """Say between which numbers a number has to lie.
+    """Describe the range of a number, with a comma in front; empty if it is unbounded.
 
     >>> _range({"minimum": 0, "exclusiveMinimum": 0, "maximum": 1}), _range({"minimum": 0, "maximum": 1})
     (', more than 0 and at most 1', ', 0 to 1')
@@ -118,5 +118,5 @@ def _range(schema: Mapping[str, Any]) -> str:
     if high is not None and above is None:
         return f", {high:g} or less"
     words = {"at least": low, "more than": above, "at most": high, "less than": below}
-    said = " and ".join(f"{word} {end:g}" for word, end in words.items() if end is not None)
-    return f", {said}" if said else ""
+    bounds = " and ".join(f"{word} {end:g}" for word, end in words.items() if end is not None)
+    return f", {bounds}" if bounds else ""

@@ -1,18 +1,17 @@
-"""Exact decisions: what is compared here is never left to rounding.
+"""Exact comparisons, which never depend on rounding.
 
 Four tools, from cheap to thorough:
 
 * `largest_count` and `least_count` turn a share of the records into a number of them.
-* `decimal_fraction` reads a parameter as the decimal number that was written. 0.1 is a tenth, although no
-  double is.
+* `decimal_fraction` reads a parameter as the decimal number that was written: 0.1 is a tenth, although no double is.
 * `largest_fraction` turns any threshold on a share f/n (f and n integers, n at most N) into an equivalent
   integer test, once, so that a kernel can decide every class exactly with two multiplications.
 * `sign`, `is_at_most`, `is_less`, `sign_of_logs` and `entropy_reaches` decide single comparisons with balls
-  (python-flint's `arb`): intervals that provably contain the number, refined until the answer shows. What
-  even the last refinement leaves open counts as not fulfilled.
+  (python-flint's `arb`): intervals that provably contain the number, refined until the comparison is decided.
+  A comparison that stays undecided at the highest precision counts as not fulfilled.
 
-python-flint is imported when first needed. Its precision is one setting for the whole process, so decisions
-take turns.
+python-flint is imported when first needed. Its precision is global to the process, so a lock serializes
+decisions.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ PRECISIONS = (64, 128, 256, 1024, 4096, 16384, 65536)
 """Bits of the successive refinements."""
 
 _ASK_FOR_ZERO = 256
-"""Precision that leaves hardly a number other than zero open: time to ask whether it is zero."""
+"""Precision at which hardly a number other than zero is undecided: then zero is tested by other means."""
 
 TURN = threading.RLock()
 
 
 def decimal_fraction(number: Number) -> Fraction:
-    """Return the rational number that the decimal text of a number says.
+    """Return a number as the rational number of its decimal text.
 
     >>> decimal_fraction(0.1), decimal_fraction("2.50"), decimal_fraction(3)
     (Fraction(1, 10), Fraction(5, 2), Fraction(3, 1))
@@ -51,10 +50,10 @@ def decimal_fraction(number: Number) -> Fraction:
 
 
 def largest_count(share: Number, records: int) -> int:
-    """Return the largest number of records that is at most a share of them: the one function for every limit.
+    """Return the largest number of records that is at most a share of them; every limit uses this function.
 
-    A float stands for every fraction that Python shows as this float: 10 / 15 of 15 records are 10, although the double
-    lies below two thirds, and 0.29 of 100 are 29. A `Fraction` is exactly what it says.
+    A float means every fraction that rounds to it: 10 / 15 of 15 records are 10, although the double lies
+    below two thirds, and 0.29 of 100 are 29. A `Fraction` is exact.
 
     >>> largest_count(10 / 15, 15), largest_count(0.29, 100), largest_count(Fraction(1, 3), 3), largest_count(0.3, 9)
     (10, 29, 1, 2)
@@ -147,14 +146,14 @@ def _largest_below_irrational(bound: Real, size: int) -> Fraction:
             with ctx.workprec(bits):
                 value = bound(bits)
                 ends = [rational(end) for end in (value.lower(), value.upper())] if value.is_finite() else []
-            found = {largest_fraction(end, size) for end in ends}
-            if len(found) == 1:
-                return found.pop()
+            fractions = {largest_fraction(end, size) for end in ends}
+            if len(fractions) == 1:
+                return fractions.pop()
     raise ArithmeticError("the bound cannot be told from a fraction: give rational bounds as a Fraction")
 
 
 def rational(exact: arb) -> Fraction:
-    """Return the number that a ball without a radius stands for."""
+    """Return the value of a ball with radius 0."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
@@ -170,8 +169,8 @@ def ball(number: Number) -> arb:
 def sign(difference: Real, zero: Callable[[], bool] | None = None) -> int | None:
     """Return the sign of a real number: -1, 0 or 1, or None if it could not be found.
 
-    `zero` tells, by other means than computing, whether the number is zero. It is asked once, when a precise
-    ball still leaves that open.
+    `zero` decides symbolically whether the number is zero. It is called once, if a precise ball leaves that
+    open.
 
     >>> sign(lambda bits: ball(2).log() - ball("0.6931471805599453"))
     1
@@ -196,9 +195,9 @@ def sign(difference: Real, zero: Callable[[], bool] | None = None) -> int | None
 
 
 def is_at_most(left: Number | Real, right: Number | Real, equal: Callable[[], bool] | None = None) -> bool:
-    """Tell whether left <= right. What cannot be decided is not fulfilled: the answer is then False.
+    """Return whether left <= right; False if that cannot be decided.
 
-    `equal` tells by other means whether both are equal; without it, equal irrational numbers are undecidable.
+    `equal` decides symbolically whether both are equal; without it, equal irrational numbers are undecidable.
 
     >>> is_at_most(lambda bits: ball(2).log(), 0.7), is_at_most(0.5, 0.5)
     (True, True)
@@ -207,7 +206,7 @@ def is_at_most(left: Number | Real, right: Number | Real, equal: Callable[[], bo
 
 
 def is_less(left: Number | Real, right: Number | Real, equal: Callable[[], bool] | None = None) -> bool:
-    """Tell whether left < right. What cannot be decided is not fulfilled: the answer is then False.
+    """Return whether left < right; False if that cannot be decided.
 
     >>> is_less(lambda bits: ball(2).log(), 0.7), is_less(0.5, 0.5)
     (True, False)
@@ -229,7 +228,7 @@ def sign_of_logs(terms: Iterable[tuple[Number, Number]], constant: Number = 0) -
     """Return the sign of constant + the sum of weight * ln(number) over pairs (weight, number), all rational.
 
     Zero is recognized: e to a rational power other than 0 is transcendental (Lindemann), so the sum vanishes
-    only if the constant does and the product of number ** weight is 1, which the prime factors tell.
+    only if the constant does and the product of number ** weight is 1, which the prime factors decide.
     Entropies, likelihood ratios and information gains of counted data are all of this form.
 
     >>> sign_of_logs([(2, 3), (-1, 9)]), sign_of_logs([(1, 2)], constant=-0.7)
@@ -248,7 +247,7 @@ def sign_of_logs(terms: Iterable[tuple[Number, Number]], constant: Number = 0) -
 
 
 def product_is_one(factors: Iterable[tuple[Fraction, Fraction]]) -> bool:
-    """Tell whether the product of number ** exponent over pairs (exponent, number) of rationals is 1.
+    """Return whether the product of number ** exponent over pairs (exponent, number) of rationals is 1.
 
     >>> product_is_one([(Fraction(1, 2), Fraction(9, 4)), (Fraction(-1), Fraction(3, 2))])
     True
@@ -264,11 +263,11 @@ def product_is_one(factors: Iterable[tuple[Fraction, Fraction]]) -> bool:
 
 
 def entropy_reaches(counts: Sequence[int], l: Fraction, estimator: str = "shannon") -> bool:
-    """Tell whether the entropy of counts is at least ln l.
+    """Return whether the entropy of counts is at least ln l.
 
     "shannon": n ln n - sum of f ln f >= n ln l for counts f that add up to n. "grassberger": the same with
-    G(x) in place of ln x for counts. Only differences of G matter, and G(x) - G(1), the sum of 2 / (2j - 1) for
-    j up to x // 2, is rational; ln l is not, so both sides are never equal.
+    G(x) in place of ln x for counts. Only differences of G matter, and G(x) - G(1), the sum of 2 / (2j - 1)
+    for j up to x // 2, is rational; ln l is not, so both sides are never equal.
 
     >>> entropy_reaches([4, 1, 1, 1, 1], Fraction(4)), entropy_reaches([4, 1, 1, 1, 1], Fraction("4.01"))
     (True, False)

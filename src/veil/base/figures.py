@@ -1,4 +1,4 @@
-"""The one door to matplotlib: empty figures that notebooks show by themselves, and figures as the bytes of a file."""
+"""Figures with matplotlib, which only this module imports: shown by notebooks, or as the bytes of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of this size in inches, or say what to install. Nothing here touches pyplot or its state.
+    """Return an empty figure of this size in inches, without touching pyplot or its state.
 
     >>> figure = new_figure(4, 3)
     >>> figure._repr_png_()[1:4]
@@ -26,7 +26,7 @@ def new_figure(width: float, height: float) -> Figure:
         raise MissingDependencyError(
             "Pictures need matplotlib. Install it with: pip install 'veil-anonymizer[plot]'"
         ) from None
-    return _shown(Figure)(figsize=(width, height), layout="constrained")
+    return _notebook_class(Figure)(figsize=(width, height), layout="constrained")
 
 
 def bytes_of_figure(figure: Figure, format: Literal["svg", "png"]) -> bytes:
@@ -39,17 +39,17 @@ def bytes_of_figure(figure: Figure, format: Literal["svg", "png"]) -> bytes:
 
 
 @functools.cache
-def _shown(figure: type[Figure]) -> type[Figure]:
+def _notebook_class(figure: type[Figure]) -> type[Figure]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    class Shown(figure):  # type: ignore[misc, valid-type]
-        """A figure that is its own picture in a notebook, where only those of pyplot are otherwise."""
+    class NotebookFigure(figure):  # type: ignore[misc, valid-type]
+        """A figure that notebooks show, as otherwise only those of pyplot."""
 
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
             FigureCanvasAgg(self)
 
         def _repr_png_(self) -> bytes:
             return bytes_of_figure(self, "png")
 
-    return Shown
+    return NotebookFigure

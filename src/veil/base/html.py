@@ -1,4 +1,4 @@
-"""Small HTML tables, with everything from a table escaped."""
+"""Small HTML tables, with all content escaped."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, SupportsIndex, TypeVar, overload
 T = TypeVar("T")
 
 MOST_ROWS = 60
-"""Rows of a list that are shown."""
+"""Rows of a list that are shown at most."""
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> str:
-    """Return an HTML table; a cell is shown as its text, whatever that is.
+    """Return an HTML table; the text of each cell is escaped.
 
     >>> html_table(["a"], [["<b>"]])
     '<table><thead><tr><th style="text-align:left">a</th></tr></thead><tbody><tr><td style="text-align:left">&lt;b&gt;</td></tr></tbody></table>'
@@ -32,10 +32,10 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], title: st
 
 
 class TableList(list[T]):
-    """A list that notebooks show as a table, and so is a part of it.
+    """A list that notebooks show as a table; so are its slices.
 
-    >>> listed = TableList([(1, "a"), (2, "b")], ("n", "name"), lambda each: each)
-    >>> listed._repr_html_().count("<tr>"), listed[:1]._repr_html_().count("<tr>"), listed[0]
+    >>> pairs = TableList([(1, "a"), (2, "b")], ("n", "name"), lambda each: each)
+    >>> pairs._repr_html_().count("<tr>"), pairs[:1]._repr_html_().count("<tr>"), pairs[0]
     (3, 2, (1, 'a'))
     """
 
@@ -59,5 +59,5 @@ class TableList(list[T]):
 
 
 def html_text(value: object) -> str:
-    """Return what an object says of itself, as it would stand on a terminal."""
+    """Return the text of an object in HTML, as a terminal would print it."""
     return f"<pre>{escape(str(value))}</pre>"

@@ -1,4 +1,4 @@
-"""Secret keys: from bytes, hexadecimal text, a file or an environment variable; never shown, never too short."""
+"""Secret keys from bytes, hexadecimal text, a file or an environment variable; never printed or too short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veil.base.references import VARIABLE, Reference
 from veil.errors import PlanError
 
 SHORTEST = 16
-"""Bytes. With 128 bits nobody can try all keys."""
+"""Bytes: 128 bits are too many to try all keys."""
 
 HOW_TO_MAKE_ONE = 'python -c "import secrets; print(secrets.token_hex(32))" > veil.key'
 
@@ -40,10 +40,10 @@ KeyVariable = Annotated[
 
 
 def check_key(name: str, key: str | None, file: str | None, variable: str | None) -> None:
-    """Refuse a declaration that names no key, more than one, or one that is no key."""
-    given = sum(each is not None for each in (key, file, variable))
-    if given != 1:
-        what = "no key" if given == 0 else "more than one key"
+    """Refuse a declaration with no key, more than one, or an invalid one."""
+    key_count = sum(each is not None for each in (key, file, variable))
+    if key_count != 1:
+        what = "no key" if key_count == 0 else "more than one key"
         raise ValueError(
             f"{name} has {what}: give `key_file`, `key_variable` or `key`. To make one: {HOW_TO_MAKE_ONE}"
         )
@@ -55,7 +55,7 @@ def check_key(name: str, key: str | None, file: str | None, variable: str | None
 
 
 def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
-    """Fetch a key from where it is.
+    """Read a key: the text itself, a file, or an environment variable.
 
     >>> len(read_key("9f2c71e05ad84b36c1f7a40d2e8b9563", None, None))
     16
@@ -91,19 +91,19 @@ def read_key(key: str | None, file: str | None, variable: str | None) -> bytes:
 
 
 def read_referred_key(reference: str) -> bytes:
-    """Fetch a key from a file, or from an environment variable: `env:NAME`."""
+    """Read a key from a file, or from an environment variable: `env:NAME`."""
     if reference.startswith(VARIABLE):
         return read_key(None, None, reference.removeprefix(VARIABLE))
     return read_key(None, reference, None)
 
 
 def start_hmac(key: bytes, *parts: str) -> hmac.HMAC:
-    """Start an HMAC-SHA-256 with texts that cannot run into each other or into what follows."""
-    started = hmac.new(key, digestmod=hashlib.sha256)
+    """Start an HMAC-SHA-256 with texts, each after its length, so that no two sequences of texts agree."""
+    result = hmac.new(key, digestmod=hashlib.sha256)
     for part in parts:
-        spelled = part.encode()
-        started.update(len(spelled).to_bytes(8, "big") + spelled)
-    return started
+        content = part.encode()
+        result.update(len(content).to_bytes(8, "big") + content)
+    return result
 
 
 def _decode_key(text: str, where: str) -> bytes:
@@ -123,9 +123,9 @@ def _decode_key(text: str, where: str) -> bytes:
 
 
 def is_weak(key: bytes) -> bool:
-    """Whether a key is one that somebody typed: a piece of it again and again, one byte after the other, or few of them.
+    """Whether a key looks typed: a repeated piece, bytes at equal steps, or few different bytes.
 
-    Of 16 random bytes, fewer than 8 are different once in 10^12 keys.
+    16 random bytes have fewer than 8 different ones once in 10^12 keys.
 
     >>> is_weak(bytes(32)), is_weak(b"secret" * 6), is_weak(bytes(range(32))), is_weak(os.urandom(32))
     (True, True, True, False)

@@ -1,4 +1,4 @@
-"""Names that somebody gives where they are not known: what is meant instead."""
+"""Hints for unknown names of parameters."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _HOUSEHOLD = (
 )
 
 
-def hint(name: str, known: Iterable[str] = ()) -> str:
-    """Return where a name that is not known belongs, or the known names that are most like it.
+def hint(name: str, names: Iterable[str] = ()) -> str:
+    """Return where an unknown name belongs, or the most similar of `names`.
 
     >>> hint("sampling_weights")[:55]
     ' Sampling weights are used to estimate risks: give them'
     >>> hint("modles", ["models"])
     " Did you mean 'models'?"
     """
-    known = list(known)
-    if "models" in known and name.lower() in ("k", "l", "t", "model", "kanonymity", "k_anonymity"):
+    names = list(names)
+    if "models" in names and name.lower() in ("k", "l", "t", "model", "kanonymity", "k_anonymity"):
         return f" Privacy models are given as `models`, such as {EXAMPLES['models']}"
-    return where_it_belongs(name) or did_you_mean(name, known)
+    return where_it_belongs(name) or did_you_mean(name, names)
 
 
 EXAMPLES = {"models": "models=KAnonymity(5)"}
-"""How to give what a plan cannot do without."""
+"""Examples of the required parameters of a plan."""
 
 
 def where_it_belongs(name: str) -> str:
-    """Return what takes a name that is known elsewhere; nothing of any other."""
+    """Return which function takes a name that is a parameter elsewhere; empty for any other name."""
     plain = name.lower().replace("_", "").replace("-", "")
     if "weight" in plain:
         return _WEIGHTS
@@ -49,7 +49,7 @@ def where_it_belongs(name: str) -> str:
 
 
 def own_keywords(function: Function) -> Function:
-    """Have a function refuse keywords that it does not take in a sentence, where Python would only say that it does not.
+    """Make a function refuse unknown keywords with a hint, which Python's own error lacks.
 
     >>> @own_keywords
     ... def release(*, sensitive=()): ...
@@ -58,15 +58,15 @@ def own_keywords(function: Function) -> Function:
     ...
     veil.errors.ParameterError: `sensitiv` is not a parameter of release. Did you mean 'sensitive'?
     """
-    taken = inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
 
     @functools.wraps(function)
-    def checked(*args: Any, **given: Any) -> Any:
-        for name in given:
-            if name not in taken:
+    def checked(*args: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in parameters:
                 raise ParameterError(
-                    f"`{name}` is not a parameter of {function.__name__}.{hint(name, taken)}"
+                    f"`{name}` is not a parameter of {function.__name__}.{hint(name, parameters)}"
                 )
-        return function(*args, **given)
+        return function(*args, **keywords)
 
     return cast("Function", checked)

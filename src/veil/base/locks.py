@@ -1,4 +1,4 @@
-"""Files that several processes change: they take turns, or one gives way."""
+"""Locks on files that several processes change: wait for a turn, or give up."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ _BUSY = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 @contextlib.contextmanager
-def take_turn(file: Path, lost: str) -> Iterator[None]:
-    """Wait until no other process or thread is at work on the file; `lost` says what was not done if one stays.
+def take_turn(file: Path, consequence: str) -> Iterator[None]:
+    """Wait for the lock of a file; `consequence` is the end of the message if it cannot be had.
 
-    The lock is on a file of its own, as the file itself is replaced as a whole. The system gives it up when a
-    process ends, in whatever way; the lock file stays, since taking it away could hand the same turn to two.
+    The lock is on a separate file, as the file itself is replaced as a whole. The system releases it when a
+    process ends in any way; the lock file stays, since removing it could let two processes hold the lock.
     """
     path = file.with_name(f".{file.name}.lock")
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise OutputError(f"{file}: cannot be locked: {path.name}: {error.strerror}. {lost}") from None
+        raise OutputError(f"{file}: cannot be locked: {path.name}: {error.strerror}. {consequence}") from None
     try:
         deadline = time.monotonic() + PATIENCE
         while not _is_locked_now(descriptor):
             if time.monotonic() > deadline:
-                raise OutputError(f"{file}: another process is holding a lock on it. {lost}: try again")
+                raise OutputError(
+                    f"{file}: another process is holding a lock on it. {consequence}: try again"
+                )
             time.sleep(0.005)
         yield
     finally:
@@ -51,7 +53,7 @@ def _is_locked_now(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def file_lock(path: Path, what: str, patience: float = 0) -> Iterator[None]:
-    """Hold a lock that the operating system lets go when this process ends, however it ends; its file is removed then."""
+    """Hold a lock, which the system releases however this process ends; remove its file afterwards."""
     deadline = time.monotonic() + patience
     descriptor = None
     try:
@@ -66,15 +68,13 @@ def file_lock(path: Path, what: str, patience: float = 0) -> Iterator[None]:
     finally:
         if descriptor is not None:
             with uninterrupted():
-                with contextlib.suppress(
-                    OSError
-                ):  # Windows removes no open file; then it stays, empty and unlocked
-                    path.unlink()
+                with contextlib.suppress(OSError):
+                    path.unlink()  # Windows removes no open file: it stays, empty and unlocked
                 os.close(descriptor)
 
 
 def _take(path: Path) -> int | None:
-    """Return the descriptor of a lock that is held now; None if somebody else holds it."""
+    """Take a lock and return its descriptor; None if another process holds it."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -86,11 +86,11 @@ def _take(path: Path) -> int | None:
             raise
         if is_at(descriptor, path):
             return descriptor
-        os.close(descriptor)  # between opening and locking, another run has finished and removed the file
+        os.close(descriptor)  # another run finished and removed the file between opening and locking
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file still has its name."""
+    """Whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:
@@ -98,7 +98,7 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file, or say at once that somebody else has."""
+    """Lock an open file; raise `OSError` at once if another process has locked it."""
     if os.name == "nt":
         import msvcrt
 
@@ -110,7 +110,7 @@ def lock(descriptor: int) -> None:
 
 
 def is_busy(error: OSError) -> bool:
-    """Whether a file could not be locked because somebody else has locked it."""
+    """Whether a file could not be locked because another process has locked it."""
     return error.errno in _BUSY
 
 

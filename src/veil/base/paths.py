@@ -1,4 +1,4 @@
-"""Paths that somebody gives: those that the system cannot even look at are refused, before anybody asks what is there."""
+"""Paths from users: those that the operating system cannot examine are refused before they are used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from veil.errors import InputError, VeilError
 
-_MOST_SHOWN = 80
+_LONGEST = 80
 
 
 def usable(path: str | os.PathLike[str], error: type[VeilError] = InputError) -> Path:
-    r"""Return a path, whether something is there or not. What no question about it could be answered for is refused.
+    r"""Return a path, whether it exists or not; refuse one that the system cannot examine.
 
     >>> usable("no/such/file.csv").name
     'file.csv'
@@ -21,19 +21,21 @@ def usable(path: str | os.PathLike[str], error: type[VeilError] = InputError) ->
     ...
     veil.errors.InputError: a\0b.csv: contains a NUL character, which no path can. Check the path
     """
-    made = Path(path)
+    result = Path(path)
     try:
-        str(made).encode()
-        made.stat()
+        str(result).encode()
+        result.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return made
+        return result
     except UnicodeEncodeError:
-        raise error(f"{_shown(made)}: the name is not valid UTF-8. Rename it") from None
+        raise error(f"{_shorten(result)}: the name is not valid UTF-8. Rename it") from None
     except ValueError:
-        raise error(f"{_shown(made)}: contains a NUL character, which no path can. Check the path") from None
+        raise error(
+            f"{_shorten(result)}: contains a NUL character, which no path can. Check the path"
+        ) from None
     except OSError as problem:
-        raise error(f"{_shown(made)}: {_reason(problem)}") from None
-    return made
+        raise error(f"{_shorten(result)}: {_reason(problem)}") from None
+    return result
 
 
 def _reason(problem: OSError) -> str:
@@ -46,6 +48,6 @@ def _reason(problem: OSError) -> str:
     return f"cannot be looked at: {problem.strerror or problem}"
 
 
-def _shown(path: Path) -> str:
+def _shorten(path: Path) -> str:
     text = str(path).replace("\0", r"\0").encode(errors="backslashreplace").decode()
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 20]}…{text[-20:]}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}…{text[-20:]}"

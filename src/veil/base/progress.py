@@ -1,4 +1,4 @@
-"""Progress: what is going on, for a person who waits. Silent for the first second, and off the terminal."""
+"""Progress of a call, shown from the second second on, if there is a terminal or notebook."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ PATIENCE = 1.0
 
 
 class Progress:
-    """Receives the phase a call is in and how far it has got; this base keeps it to itself."""
+    """A receiver of progress; this base shows nothing."""
 
     def phase(self, name: str) -> None:
         """Enter a phase."""
 
     def advance(self, done: int, total: int, note: str = "") -> None:
-        """Tell how far the current phase has got."""
+        """Report how far the current phase has got."""
 
     def better(self, best: float | None, bound: float | None) -> None:
-        """Tell the best score that a search knows, and one that no transformation can beat."""
+        """Report the best score of a search so far, and a bound that no transformation can beat."""
 
     def close(self) -> None:
-        """Finish; nothing more will be told."""
+        """Finish: nothing more will be reported."""
 
 
 ProgressLike = bool | Callable[[str, int, int, str], None] | Progress | None
-"""How to tell about progress: on the terminal or not, to a function, as a caller does already, or as it seems best."""
+"""Where to report progress: the terminal or not, a function, a caller's `Progress`; None is automatic."""
 
 
 class Reported(Progress):
-    """Hands every step to a function of the caller: `callback(phase, done, total, note)`."""
+    """Progress reported to a function of the caller: `callback(phase, done, total, note)`."""
 
     def __init__(self, callback: Callable[[str, int, int, str], None]) -> None:
         self.callback = callback
@@ -52,10 +52,9 @@ class Reported(Progress):
 
 
 class ProgressBar(Progress):
-    """Shows a bar on the terminal once the call has taken more than a second.
+    """A bar on the terminal, shown once the call has taken more than a second.
 
-    A timer starts the display, so that one long silent step (compiling the kernels for the first time) is
-    shown as well.
+    A timer starts the display, so that one long silent step (compiling the kernels) is shown as well.
     """
 
     def __init__(self) -> None:
@@ -88,7 +87,7 @@ class ProgressBar(Progress):
             self.task = display.add_task(self.name, total=self.total or None, note=self.note)
             display.start()
             self.display = display
-        self._update()  # what may have changed meanwhile
+        self._update()  # the state may have changed meanwhile
 
     def phase(self, name: str) -> None:
         self.name, self.done, self.total, self.note = name, 0, 0, ""
@@ -121,7 +120,7 @@ class ProgressBar(Progress):
 
 
 class InNotebook(Progress):
-    """Shows a bar under the cell that runs, once that has taken more than a second."""
+    """A bar under the running cell of a notebook, shown once it has taken more than a second."""
 
     def __init__(self) -> None:
         self.name, self.start, self.last = "", time.monotonic(), 0.0
@@ -145,13 +144,13 @@ class InNotebook(Progress):
         from IPython.display import HTML, display
 
         at = f' value="{done}" max="{total}"' if total else ""
-        shown = HTML(  # type: ignore[no-untyped-call]
+        bar = HTML(  # type: ignore[no-untyped-call]
             f"<progress{at}></progress> {escape(self.name)} {escape(note)}"
         )
         if self.handle is None:
-            self.handle = display(shown, display_id=True)  # type: ignore[no-untyped-call]
+            self.handle = display(bar, display_id=True)  # type: ignore[no-untyped-call]
         else:
-            self.handle.update(shown)
+            self.handle.update(bar)
 
     def close(self) -> None:
         if self.handle is not None:
@@ -163,22 +162,22 @@ class InNotebook(Progress):
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of a notebook runs this."""
+    """Whether this runs in the kernel of a notebook."""
     shell = sys.modules.get("IPython")
     return "ipykernel" in sys.modules and shell is not None and shell.get_ipython() is not None
 
 
 @contextmanager
-def following(wanted: ProgressLike) -> Iterator[Progress]:
-    """Choose how to tell about progress: to a function, on the terminal (None: if there is one), or not at all."""
-    if isinstance(wanted, Progress):  # what a caller follows already, and ends itself
-        yield wanted
+def following(progress_like: ProgressLike) -> Iterator[Progress]:
+    """Yield a receiver of progress and close it afterwards, unless it is the caller's own."""
+    if isinstance(progress_like, Progress):
+        yield progress_like
         return
-    if callable(wanted):
-        progress: Progress = Reported(wanted)
-    elif wanted is not False and _in_notebook():
+    if callable(progress_like):
+        progress: Progress = Reported(progress_like)
+    elif progress_like is not False and _in_notebook():
         progress = InNotebook()
-    elif wanted or (wanted is None and sys.stderr.isatty()):
+    elif progress_like or (progress_like is None and sys.stderr.isatty()):
         progress = ProgressBar()
     else:
         progress = Progress()

@@ -1,8 +1,8 @@
-"""What a room asks of a room above it, without knowing it: named by the one that asks, provided for by the package.
+"""Functions of a higher layer that a lower layer calls without importing it.
 
-Rooms import from those below them only. Where a lower one has to hand something on to a higher one, such as a table
-that only an engine can open, it declares what it asks for as a `Provided`; the package itself, `veil/__init__.py`, which
-alone knows all rooms, says who provides it. Nothing is imported before it is asked for.
+Packages import from lower layers only. A lower layer that needs a higher one, such as for a table that only
+an engine can open, declares a `Provided`; `veil/__init__.py` binds it to a function, which is imported on its
+first call.
 
 >>> square = Provided[float]("the square root of a number")
 >>> square.by("math:sqrt")
@@ -20,29 +20,29 @@ T = TypeVar("T")
 
 
 class Provided(Generic[T]):
-    """A function of another room."""
+    """A function of another package, imported when it is called."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.provider: str | None = None
 
     def by(self, provider: str) -> None:
-        """Say who provides it: a module and a function in it, "veil.engines.questions:hold_relation"."""
+        """Bind a function of a module, such as "veil.engines.questions:hold_relation"."""
         self.provider = provider
 
     def function(self) -> Callable[..., T]:
-        """Fetch the function itself."""
+        """Import and return the function."""
         if self.provider is None:
             raise LookupError(f"nobody provides {self.what}")
         module, _, function = self.provider.partition(":")
         return cast("Callable[..., T]", getattr(importlib.import_module(module), function))
 
-    def __call__(self, *given: Any, **named: Any) -> T:
-        return self.function()(*given, **named)
+    def __call__(self, *args: Any, **kwargs: Any) -> T:
+        return self.function()(*args, **kwargs)
 
 
 TABLE_OF_ENGINE: Provided[Any] = Provided("tables that an engine holds, to ask questions of")
-"""Given a source, returns what answers questions about it; None if it belongs into memory."""
+"""Given a source, returns a table whose questions an engine answers; None if it is read into memory."""
 
 REPORT_OF_PRIVATE_TABLE: Provided[Any] = Provided("reports of private tables")
 """Given a private table and a path, writes the report there and returns the path."""

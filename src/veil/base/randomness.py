@@ -1,4 +1,4 @@
-"""Random numbers: the operating system's, because privacy rests on them; a seed for tests only."""
+"""Random numbers from the operating system, as privacy depends on them; a seed for tests only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Randomness:
-    """Draws from the operating system's generator. `is_private` is False where a seed makes draws repeatable.
+    """The operating system's random generator. `is_private` is False where a seed makes draws repeatable.
 
     >>> Randomness().is_private
     True
@@ -21,7 +21,7 @@ class Randomness:
 
     @staticmethod
     def for_testing(seed: int) -> Randomness:
-        """Return draws that anybody who knows the seed can repeat: for tests and reproductions, not for releases."""
+        """Return a generator with a seed: for tests and reproductions, not for releases."""
         return _Repeatable(seed)
 
     def bits(self, size: int) -> NDArray[np.uint64]:
@@ -33,29 +33,29 @@ class Randomness:
         return np.asarray((self.bits(size) >> np.uint64(11)) * 2.0**-53, np.float64)
 
     def integers(self, below: int, size: int) -> NDArray[np.int64]:
-        """Draw whole numbers below a bound, each exactly as likely as the others."""
+        """Draw integers from 0 to `below` - 1, all exactly equally likely."""
         if not 0 < below < 2**63:
             raise ValueError(f"`below` should be from 1 to 2^63 - 1, not {below}")
-        drawn = self.bits(size)
-        # The largest multiple of the bound that fits: what lies at or above it is drawn again.
+        numbers = self.bits(size)
+        # Rejection: numbers from the largest multiple of the bound upwards are drawn again.
         limit = 2**64 - 2**64 % below
         if limit < 2**64:
-            drawn = drawn.copy()
-            while (bad := np.flatnonzero(drawn >= np.uint64(limit))).size:
-                drawn[bad] = self.bits(bad.size)
-        return (drawn % np.uint64(below)).astype(np.int64)
+            numbers = numbers.copy()
+            while (bad := np.flatnonzero(numbers >= np.uint64(limit))).size:
+                numbers[bad] = self.bits(bad.size)
+        return (numbers % np.uint64(below)).astype(np.int64)
 
     def permutation(self, size: int) -> NDArray[np.int64]:
-        """Draw an order of the numbers from 0 to `size` - 1, each order as likely as the others."""
+        """Draw a permutation of the numbers from 0 to `size` - 1, all equally likely."""
         while True:
             keys = self.bits(size)
             order = np.argsort(keys)
-            # Equal keys would favour the given order; then all are drawn again.
+            # Equal keys would favour the original order; then all are drawn again.
             if not (keys[order[1:]] == keys[order[:-1]]).any():
                 return order
 
     def tokens(self, size: int, digits: int) -> list[str]:
-        """Draw different texts of hexadecimal digits, which tell nothing of each other, in random order.
+        """Draw different texts of hexadecimal digits, uniformly and in random order.
 
         >>> Randomness.for_testing(7).tokens(2, 4)
         ['e5af', 'a006']
@@ -64,7 +64,7 @@ class Randomness:
         while codes.size < size:
             more = self.bits(size - codes.size) >> np.uint64(64 - 4 * digits)
             codes = np.unique(np.concatenate([codes, more]))
-        # Sorted by now; handed out in random order.
+        # np.unique sorts them.
         return [f"{code:0{digits}x}" for code in codes[self.permutation(size)].tolist()]
 
     def normal(self, size: int) -> NDArray[np.float64]:

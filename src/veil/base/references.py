@@ -1,8 +1,8 @@
-"""References: parameters that name a file, a key or a variable of this machine, and who may write one.
+"""References: parameters that name a file, a key or a variable of this machine.
 
-Recipes of the data holder, the command line and Python may. Documents from elsewhere may not: what reaches the
-workbench, projects and certificates are read inside `untrusted`, where no declared value with a reference can come into
-being, however deep it is nested and whatever makes it. So there is nothing that could be opened later.
+Recipes of the data holder, the command line and Python may contain them. Documents from elsewhere may not:
+requests to the workbench, projects and certificates are read inside `untrusted`, where no declared value with
+a reference can be constructed, at any depth. So there is nothing that could be opened later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 Value = TypeVar("Value")
 
 VARIABLE = "env:"
-"""What a reference to a key begins with that stands in an environment variable, not in a file."""
+"""Prefix of a reference to a key in an environment variable instead of a file."""
 
 _untrusted: ContextVar[_Untrusted | None] = ContextVar("_untrusted", default=None)
 
@@ -33,7 +33,7 @@ class _Untrusted:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """Marks a parameter, `Annotated[str, Reference("a hierarchy file", …)]`; what is no text is content, and passes."""
+    """A mark of a parameter: `Annotated[str, Reference("a hierarchy file", …)]`."""
 
     what: str
     instead: str
@@ -61,9 +61,9 @@ class Reference:
 
 @contextmanager
 def untrusted(keys: Collection[str] = ()) -> Iterator[list[str]]:
-    """Read a document from elsewhere: no reference can be made inside, but to keys under these names.
+    """Read a document from elsewhere: inside, only references to these keys can be constructed.
 
-    Yields a list of what was refused.
+    Yields a list of the refusals.
 
     >>> from veil.hierarchies import File
     >>> with untrusted():
@@ -82,7 +82,7 @@ def untrusted(keys: Collection[str] = ()) -> Iterator[list[str]]:
 
 @contextmanager
 def trusted() -> Iterator[None]:
-    """Let Veil's own code name files while it serves others."""
+    """Allow references in Veil's own code while it reads a document from elsewhere."""
     before = _untrusted.set(None)
     try:
         yield
@@ -118,12 +118,12 @@ def _may_refer(value: Any) -> bool:
 
 
 def _is_path(metadata: list[Any], value: Any) -> bool:
-    named = any(isinstance(each, Reference) and each.is_file for each in metadata)
-    return named and isinstance(value, str) and not value.startswith(VARIABLE)
+    is_file = any(isinstance(each, Reference) and each.is_file for each in metadata)
+    return is_file and isinstance(value, str) and not value.startswith(VARIABLE)
 
 
 def file_name(path: str) -> str:
-    r"""Return the name of a file without the folder, which is nobody's business.
+    r"""Return the name of a file without its folder, which may be confidential.
 
     >>> file_name("/home/ada/study/job.csv"), file_name(r"C:\study\job.csv")
     ('job.csv', 'job.csv')

@@ -1,8 +1,8 @@
-"""Families of declared classes: all privacy models, all quality models, all masking methods, whoever wrote them.
+"""Families of declared classes, built in or from other packages: privacy models, quality models, masks.
 
-A class enters its family where it is declared, `@declared(kind_of=PrivacyModel)`, and all who speak of the family ask it:
-recipes and their JSON schema, the command line, the documentation, the public names. So a new class is one file, in the
-room of its family or in a package of somebody else, which names it as an entry point:
+A class enters its family where it is declared, `@declared(kind_of=PrivacyModel)`. Recipes and their JSON
+schema, the command line, the documentation and the public names all read the family, so a new class is one
+file, in Veil or in another package, which names it as an entry point:
 
     [project.entry-points."veil.models"]
     AtMostHalf = "at_most_half:AtMostHalf"
@@ -38,7 +38,7 @@ _loading = threading.RLock()
 
 
 def register(cls: type[Any], base: type[Any]) -> None:
-    """Enter a declared class, which has a `kind` that no other class of the family has."""
+    """Register a declared class under its `kind`; refuse a kind of another class of the family."""
     if not issubclass(cls, base):
         raise ExtensionError(f"{cls.__name__} is declared as a kind of {base.__name__}: derive it from that")
     kind = kind_of(cls)
@@ -52,7 +52,7 @@ def register(cls: type[Any], base: type[Any]) -> None:
 
 
 def kind_of(cls: type[Any]) -> str:
-    """Return how recipes call a declared class."""
+    """Return the name of a declared class in recipes."""
     field = cls.__pydantic_fields__.get("kind")
     if field is None or not isinstance(field.default, str):
         raise ExtensionError(
@@ -63,13 +63,13 @@ def kind_of(cls: type[Any]) -> str:
 
 
 def import_files(package: str) -> None:
-    """Import every module of a package, so that what is declared there is registered."""
+    """Import every module of a package, so that its declared classes are registered."""
     for each in pkgutil.walk_packages(sys.modules[package].__path__, f"{package}."):
         importlib.import_module(each.name)
 
 
 def plain(name: str) -> str:
-    """Return a name without what is a matter of taste in it.
+    """Return a name in lower case, without blanks, hyphens and underscores.
 
     >>> plain("KAnonymity"), plain("k-anonymity"), plain("k anonymity")
     ('kanonymity', 'kanonymity', 'kanonymity')
@@ -77,11 +77,11 @@ def plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
-def find(known: Mapping[str, type[T]], name: str) -> type[T] | None:
+def find(classes: Mapping[str, type[T]], name: str) -> type[T] | None:
     """Return the class whose kind, or one of its `synonyms`, reads like a name; None if there is none."""
-    wanted = plain(name)
-    for kind, each in known.items():
-        if wanted in map(plain, (kind, *getattr(each, "synonyms", ()))):
+    plain_name = plain(name)
+    for kind, each in classes.items():
+        if plain_name in map(plain, (kind, *getattr(each, "synonyms", ()))):
             return each
     return None
 
@@ -96,20 +96,20 @@ def snake(kind: str) -> str:
 
 
 class Family(Mapping[str, type[T]], Generic[T]):
-    """The classes that are declared to be of one kind, by their `kind`; as an annotation, any one of them.
+    """The declared classes that derive from one base, by their `kind`; as an annotation, any one of them.
 
     Parameters
     ----------
     base
-        What all of them derive from.
+        The common base class.
     group
-        The entry points by which others add theirs. They are loaded when somebody first looks up a kind that may be theirs.
+        The entry points by which other packages add classes, loaded on the first lookup that needs them.
     order
         Kinds in the order in which they are listed; all others follow by name.
     further
-        Classes that belong here but not everywhere that the family is known.
+        Classes that belong to this family object only, not to every family with this base.
     package
-        Where the classes are declared, if its modules are imported only when somebody first looks for one.
+        The package whose modules declare the classes, if they are imported only on the first lookup.
     """
 
     def __init__(
@@ -131,54 +131,54 @@ class Family(Mapping[str, type[T]], Generic[T]):
         return Family(self.base, self.group, order=order, further=further, package=self.package)
 
     def registered(self) -> dict[str, type[T]]:
-        """Return what is registered by now; entry points are not looked for."""
+        """Return the registered classes, without loading entry points."""
         if self.package is not None:
             import_files(self.package)
-            # Only now: another thread that asks meanwhile imports what is missing, instead of missing it.
+            # Only now: a concurrent lookup imports the modules too, instead of missing classes.
             self.package = None
-        known = REGISTRY.get(self.base, {}) | {kind_of(each): each for each in self.further}
+        classes = REGISTRY.get(self.base, {}) | {kind_of(each): each for each in self.further}
         place = {kind: at for at, kind in enumerate(self.order)}
-        return dict(sorted(known.items(), key=lambda each: (place.get(each[0], len(place)), each[0])))
+        return dict(sorted(classes.items(), key=lambda each: (place.get(each[0], len(place)), each[0])))
 
-    def _everybody(self) -> dict[str, type[T]]:
+    def _all(self) -> dict[str, type[T]]:
         load_entry_points(self.group, self.base)
         return self.registered()
 
     def __getitem__(self, kind: str) -> type[T]:
-        return self._everybody()[kind]
+        return self._all()[kind]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._everybody())
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._everybody())
+        return len(self._all())
 
-    # One of a kind, whatever others hold: it stands in annotations, which are compared.
+    # Compared by identity, not by content: a family is used in annotations, which are compared.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     @property
     def names(self) -> list[str]:
-        """The names of the classes that are registered by now."""
+        """The names of the registered classes."""
         return [each.__name__ for each in self.registered().values()]
 
     def attribute(self, module: str, name: str) -> type[T]:
         """Return the class of this name, for the `__getattr__` of a module."""
-        # What is no name of a class is not worth loading the work of others for.
-        for known in (self.registered, self._everybody) if name[:1].isupper() else ():
-            for each in known().values():
+        # Entry points are loaded only for a name that can be that of a class.
+        for lookup in (self.registered, self._all) if name[:1].isupper() else ():
+            for each in lookup().values():
                 if each.__name__ == name:
                     return each
         alike = [each for each in self.registered() if len(name) > 3 and name.lower() in each.lower()]
-        told = f". Perhaps one of {', '.join(alike)}?" if alike else ""
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{told}")
+        hint = f". Perhaps one of {', '.join(alike)}?" if alike else ""
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return handler.generate_schema(_AnyOf(self))
 
 
 class _AnyOf:
-    """The type of what belongs to a family. Who that is, is asked whenever a value is read, or a schema made."""
+    """The union of the classes of a family, looked up whenever a value is read or a schema is made."""
 
     def __init__(self, family: Family[Any]) -> None:
         self.family = family
@@ -204,7 +204,7 @@ def _union(classes: tuple[type[Any], ...]) -> TypeAdapter[Any]:
 
 
 def load_entry_points(group: str, base: type[Any]) -> None:
-    """Import what others add to a family, once."""
+    """Import the classes that other packages add to a family, once."""
     if group in _loaded:
         return
     with _loading:
@@ -212,7 +212,7 @@ def load_entry_points(group: str, base: type[Any]) -> None:
             return
         from importlib.metadata import entry_points
 
-        _loaded.add(group)  # at once: what is loaded may ask for the family itself
+        _loaded.add(group)  # before loading: an extension may look up the family itself
         try:
             for point in entry_points(group=group):
                 _load(point, base)
@@ -223,15 +223,15 @@ def load_entry_points(group: str, base: type[Any]) -> None:
 
 def _load(point: EntryPoint, base: type[Any]) -> None:
     owner = f" of {point.dist.name} {point.dist.version}" if point.dist is not None else ""
-    told = f"entry point {point.name!r} in the group {point.group!r}{owner}, {point.value!r},"
+    subject = f"entry point {point.name!r} in the group {point.group!r}{owner}, {point.value!r},"
     try:
-        found = point.load()
+        extension = point.load()
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         raise ExtensionError(
-            f"{told} cannot be loaded: {why}. Repair or uninstall what it belongs to"
+            f"{subject} cannot be loaded: {why}. Repair or uninstall what it belongs to"
         ) from error
-    if not isinstance(found, ModuleType) and found not in REGISTRY.get(base, {}).values():
+    if not isinstance(extension, ModuleType) and extension not in REGISTRY.get(base, {}).values():
         raise ExtensionError(
-            f"{told} is not a {base.__name__} declared with @declared(kind_of={base.__name__})"
+            f"{subject} is not a {base.__name__} declared with @declared(kind_of={base.__name__})"
         )

@@ -1,4 +1,4 @@
-"""Ctrl-C has to wait: steps that belong together happen all, or not at all."""
+"""Deferred signals: steps that belong together happen all or not at all, even with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from types import FrameType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Ctrl-C, a scheduler that loses patience, and a terminal that is closed, which Windows does not say."""
+"""Ctrl-C, a scheduler's time limit, and a closed terminal, for which Windows has no signal."""
 
 
 @contextlib.contextmanager
 def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
-    """Let whoever ends the command wait until the end of this; for what takes moments.
+    """Defer signals that end the process until the end of this block, which should be short.
 
-    Only the main thread hears of signals, so that any other goes on anyway. While garbage is being collected, an error is
-    printed and forgotten: there they wait a moment longer.
+    Only the main thread receives signals, so other threads are never interrupted. During garbage collection
+    an exception would be printed and dropped: with `collecting`, signals are sent again once it has ended.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -34,7 +34,9 @@ def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
     before = {}
     try:
         for number in ENDING:
-            if (handler := signal.getsignal(number)) is not None:  # None: not ours to give back
+            if (
+                handler := signal.getsignal(number)
+            ) is not None:  # None: set outside Python, cannot be restored
                 before[number] = handler
                 signal.signal(number, wait)
         yield
@@ -49,7 +51,7 @@ def uninterrupted(*, collecting: bool = False) -> Iterator[None]:
 
 
 def _send_later(number: int) -> None:
-    """Send a signal to the main thread, which may be waiting for something, once it collects no garbage any more."""
+    """Send a signal to the main thread, which may be blocked, once it collects no garbage any more."""
     main = threading.main_thread().ident or 0
     while _is_collecting(sys._current_frames().get(main)):
         time.sleep(0.005)

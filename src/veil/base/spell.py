@@ -1,4 +1,4 @@
-"""Declared values written down, as recipes do."""
+"""Declared values as recipes write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 
 def spell_value(value: Any) -> Any:
-    """Write a declared value as a mapping that begins with its kind and leaves out what is as by default.
+    """Write a declared value as a mapping that begins with its kind and leaves out defaults.
 
     >>> from veil.models import KAnonymity
     >>> spell_value(KAnonymity(5))
@@ -24,7 +24,7 @@ def spell_value(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Turn values into what YAML knows, without losing a digit."""
+    """Convert values to types of YAML, without losing a digit."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -41,7 +41,7 @@ def _plain(value: Any) -> Any:
 
 
 def leaves(value: Any, *, keys: bool = False) -> Iterator[str]:
-    """Return every word and number in nested lists and mappings as text, with or without the keys of mappings.
+    """Yield every scalar in nested lists and mappings as text, with or without the keys of mappings.
 
     >>> list(leaves({"upper": {"coding": 90}, "listed": [["a", None]]}))
     ['90', 'a']

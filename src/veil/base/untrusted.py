@@ -1,11 +1,11 @@
-"""Documents from strangers: XML, JSON and YAML, with limits that hold before anything is built.
+"""Untrusted documents in XML, JSON and YAML, with limits that are checked before anything is built.
 
-Policies, recipes, certificates and budgets come from other people. So a document type, an entity and whatever else would make
-a parser fetch or multiply text is refused, and so is what is too large, too deep, has endless numbers or says the same thing
-twice. Nothing is ever fetched.
+Policies, recipes, certificates and budgets come from other people. So document types, entities and all else
+that makes a parser fetch or multiply text are refused, and so are documents that are too large or too deep,
+have endless numbers or repeat a key. Nothing is ever fetched.
 
-An element of XML becomes a mapping: attributes and children by their names, without prefixes of namespaces; of several
-children with one name a list. Text is kept under `TEXT`.
+An element of XML becomes a mapping of its attributes and children by name, without prefixes of namespaces;
+several children with one name become a list. Text is kept under `TEXT`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ import yaml
 from veil.errors import InputError
 
 MOST_BYTES = 10_000_000
-"""A policy has some thousand; whatever is larger is no document that somebody wrote."""
+"""A policy has some thousand; no larger document is written by hand."""
 
 DEEPEST = 100
 MOST_DIGITS = 1_000
-"""No number that anybody means has more digits, and to read one takes longer than its length."""
+"""No meaningful number has more digits, and the time to read one grows faster than its length."""
 MOST_REPEATED = 10_000
-"""So many values may be there by aliases of YAML, by which a few lines can stand for billions."""
+"""Values that aliases of YAML may repeat; without a limit, a few lines can expand to billions."""
 
 TEXT = "#text"
 
 DUMP = "root"
-"""The root of what is a dump of other data. There, `type` tells the type of a value, and is left out."""
+"""The root element of a dump of other data; its attributes `type`, the types of values, are left out."""
 
 _TYPES = ("str", "int", "float", "bool", "list", "dict", "null", "number")
 
 
 def check_size(content: bytes, name: str) -> None:
-    """Refuse a document that is too large to be read.
+    """Refuse a document that is too large.
 
     >>> check_size(b"{}", "policy.json")
     """
@@ -49,7 +49,7 @@ def check_size(content: bytes, name: str) -> None:
 
 
 def check_digits(text: str, name: str) -> None:
-    """Refuse numbers without end.
+    """Refuse text with a number of too many digits.
 
     >>> check_digits("9" * 5000, "recipe.yaml")
     Traceback (most recent call last):
@@ -64,7 +64,7 @@ _ENDLESS = re.compile(f"[0-9]{{{MOST_DIGITS + 1}}}")
 
 
 def check_json(text: str, name: str) -> None:
-    """Refuse the text of a document of JSON that is nested too deeply or has numbers without end."""
+    """Refuse JSON text that is nested too deeply or has a number of too many digits."""
     check_digits(text, name)
     check_depth(text, name)
 
@@ -100,7 +100,7 @@ def parse_json(content: bytes, name: str) -> Any:
 
 
 def check_depth(text: str, name: str) -> None:
-    """Refuse JSON that is nested too deeply, before anything is built of it.
+    """Refuse JSON that is nested too deeply, before it is parsed.
 
     >>> check_depth("[" * 1000, "policy.json")
     Traceback (most recent call last):
@@ -124,12 +124,12 @@ _NO_BRACKET = re.compile(r"[^\[\]{}]+")
 
 
 def _once(pairs: list[tuple[str, Any]], name: str) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise InputError(f"{name}: {twice!r} appears twice in one object. Write it once")
-    return made
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise InputError(f"{name}: {key!r} appears twice in one object. Write it once")
+        result[key] = value
+    return result
 
 
 def _no_number(word: str) -> NoReturn:
@@ -143,13 +143,13 @@ def too_deep(name: str) -> NoReturn:
 
 # YAML
 
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # the one in C is not in every build
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # not every build has the loader in C
 
 
 def compose_yaml(text: str, name: str) -> yaml.Node | None:
-    """Read YAML as nodes, of which each scalar is text; None if there is nothing. Raises `yaml.YAMLError` if it is none.
+    """Read YAML as nodes whose scalars are text; None if it is empty. Raises `yaml.YAMLError`.
 
-    Aliases lead to the same node again, as they do in `yaml.compose`, which goes as deep as a document does until the
+    Aliases lead to the same node again, as in `yaml.compose`, which recurses without a limit until the
     process dies.
 
     >>> compose_yaml("a: [1, 2]", "recipe.yaml").value[0][1].value[0].value
@@ -161,7 +161,7 @@ def compose_yaml(text: str, name: str) -> yaml.Node | None:
 
 
 class _Composer:
-    """Makes nodes of events, with a pile of open ones where others call themselves."""
+    """A builder of nodes from events, with a stack of open nodes instead of recursion."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -170,7 +170,7 @@ class _Composer:
         self.keys: list[yaml.Node | None] = []
         self.anchors: dict[str, yaml.Node] = {}
         self.weights: dict[int, int] = {}
-        """How many values a node stands for, itself among them."""
+        """The number of values in a node, including itself."""
         self.repeated = 0
 
     def compose(self, text: str) -> yaml.Node | None:
@@ -239,7 +239,7 @@ class _Composer:
         self._add(node, weight)
 
     def _add(self, node: yaml.Node, weight: int) -> None:
-        """Put a node into the innermost open one."""
+        """Append a node to the innermost open one."""
         if not self.open:
             self.root = node
             return
@@ -285,22 +285,22 @@ def _tree(node: Any, name: str, above: tuple[int, ...]) -> Any:
     above = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         return [_tree(each, name, above) for each in node.value]
-    made: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
             raise InputError(f"{name}, line {line}: a name should be a word, not a list or mapping")
-        if key.value in made:
+        if key.value in mapping:
             raise InputError(f"{name}, line {line}: {key.value!r} appears twice. Write it once")
-        made[key.value] = _tree(value, name, above)
-    return made
+        mapping[key.value] = _tree(value, name, above)
+    return mapping
 
 
 # XML
 
 
 def parse_xml(content: bytes, name: str) -> tuple[str, dict[str, Any]]:
-    """Read XML: the name of the root, and the root as a mapping.
+    """Read XML and return the name of the root, and the root as a mapping.
 
     >>> parse_xml(b'<a x="1"><b>two</b><b/><c y="3"/></a>', "policy.xml")
     ('a', {'x': '1', 'b': [{'#text': 'two'}, {}], 'c': {'y': '3'}})
@@ -315,7 +315,7 @@ def parse_xml(content: bytes, name: str) -> tuple[str, dict[str, Any]]:
 
 
 class _Reader:
-    """Builds the tree while expat reads; each limit holds as soon as it can be broken."""
+    """A builder of the tree while expat reads; every limit is checked as early as possible."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -349,28 +349,28 @@ class _Reader:
         if len(self.open) >= DEEPEST:
             too_deep(self.name)
         self._take_text()
-        made: dict[str, Any] = {}
+        element: dict[str, Any] = {}
         for key, value in attributes.items():
             is_type = key == "type" and value in _TYPES and self.open and self.open[0][0] == DUMP
             if key != "xmlns" and not key.startswith("xmlns:") and not is_type:
-                made[key.rpartition(":")[2]] = value
-        self.open.append((tag.rpartition(":")[2], made))
+                element[key.rpartition(":")[2]] = value
+        self.open.append((tag.rpartition(":")[2], element))
 
     def _end(self, tag: str) -> None:
         self._take_text()
-        name, made = self.open.pop()
+        name, element = self.open.pop()
         if not self.open:
-            self.root, self.top = name, made
+            self.root, self.top = name, element
             return
         above = self.open[-1][1]
         if name not in above:
-            above[name] = made
+            above[name] = element
             return
         before = above[name]
         if isinstance(before, list):
-            before.append(made)
+            before.append(element)
         elif isinstance(before, dict):
-            above[name] = [before, made]
+            above[name] = [before, element]
         else:
             self._refuse(f"{name!r} is an attribute and an element of the same element", "Say it once")
 
@@ -440,7 +440,7 @@ def _escape(text: str) -> str:
 
 
 def scalar_text(value: Any) -> str:
-    """Return a scalar of JSON as XML spells it.
+    """Return a scalar of JSON as text in XML.
 
     >>> scalar_text(True), scalar_text(3), scalar_text("a")
     ('true', '3', 'a')

@@ -1,23 +1,23 @@
-"""How a privacy model reads a class in which a person has several values of a sensitive attribute, or cells show none."""
+"""Readings of a class in which an owner has several values of a sensitive attribute, or cells are blank."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 View = Literal["worst", "most", "sure", "fewest", "lowest", "highest", "one value"]
-"""A view of a class takes one of each person's values there, and none of them may break the model.
+"""A view of a class takes one value of each owner there; a model has to hold for all views.
 
-"worst" is a histogram that every view is at least as even as. "most" counts everybody who shows a value, "sure" those who
-show no other, and "fewest" the same, but one where there are none: the largest count that a view has of a value, the
-smallest, and the smallest of those that have it. "lowest" and "highest" take everybody's first or last value, in the order
-of values: no view has more, or fewer, people up to any value. "one value" rejects classes in which somebody shows two.
+"worst": a histogram that every view is at least as even as. "most" counts the owners who have a value, "sure"
+those who have no other, "fewest" the same, but 1 instead of 0: the largest count of the value in a view, the
+smallest, and the smallest in a view with it. "lowest" and "highest" take each owner's first or last value in
+order: no view has more, or fewer, owners up to any value. "one value" rejects classes with two of an owner.
 """
 
 FillingRule = Literal["commonest", "each", "each or one"]
-"""Which fillings of the blank cells of a class have to be tried, so that no other one is worse for a model.
+"""The fillings of the blank cells of a class to be tried, such that no other one is worse for a model.
 
-"commonest" gives all of them the most frequent value of the class: for models that only get harder to fulfil as counts move
-from rare values to frequent ones. "each" gives all of them one value, whichever: for models that are convex in the shares
-of values, as a convex function is largest at a corner. "each or one" also gives one of them a value and the rest another:
-for models that judge how rare a value is where it occurs.
+"commonest" fills all with the most frequent value of the class: for models that only get harder to fulfil as
+counts move from rare values to frequent ones. "each" fills all with one value, and tries every value: for
+models that are convex in the shares of values, as a convex function is largest at a corner. "each or one"
+also tries one value in one cell and another in the rest: for models about the rarity of values that occur.
 """

@@ -1,7 +1,7 @@
-"""Numbers as people read them: counts of things, and digits enough for what they are shown for.
+"""Numbers as text: counts of things, and as many digits as the purpose needs.
 
-Six digits are what one wants to read, and not always what is true: a promise that is read off a page has to hold
-itself, and a number that breaks its bound has to look like one that does.
+Six digits are usual, but not always true: a promise rounded for a page has to hold as printed, and a number
+that breaks its bound has to be printed beyond it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from veil.base.exact import decimal_fraction
 Direction = Literal["up", "down"]
 
 _DIGITS = 6
-"""Digits that are shown if these will do."""
+"""Digits that are shown if they suffice."""
 
 _LEAST = Decimal("1e-9")
-"""What a smaller number is rounded up to."""
+"""The number to which smaller ones are rounded up."""
 
 _MOST_DIGITS = 40
-"""Digits after which two numbers count as equal to the eye."""
+"""Digits after which two numbers are shown as equal."""
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -46,8 +46,8 @@ def exactly(number: float) -> str:
 def round_toward(number: float, direction: Direction) -> str:
     """Write a number with six digits at most, rounded in one direction; integers stay as they are.
 
-    >>> round_toward(5 / 28, "up"), round_toward(8**0.5, "down"), round_toward(1.0000000000000002, "up"), round_toward(1234567, "up")
-    ('0.178572', '2.82842', '1.00001', '1234567')
+    >>> round_toward(5 / 28, "up"), round_toward(8**0.5, "down"), round_toward(1.0000000000000002, "up")
+    ('0.178572', '2.82842', '1.00001')
     """
     if isinstance(number, int):
         return str(number)
@@ -69,10 +69,10 @@ def beside(number: Fraction | float, bound: float) -> str:
     exact, limit = decimal_fraction(number), decimal_fraction(bound)
     for digits in range(_DIGITS, _MOST_DIGITS):
         context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
-        shown = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-        if _side(Fraction(shown), limit) == _side(exact, limit):
+        rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        if _side(Fraction(rounded), limit) == _side(exact, limit):
             break
-    return _text(shown)
+    return _text(rounded)
 
 
 def _side(number: Fraction, bound: Fraction) -> int:

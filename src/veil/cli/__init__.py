@@ -1,6 +1,6 @@
-"""The command line: it parses, calls `veil.api.anonymize`, and shows. `veil --help` tells the rest.
+"""The command line: it parses options, calls the Python API, and prints. See `veil --help`.
 
-Nothing heavy is imported before a command needs it, so that help and usage errors come at once.
+Heavy modules are imported only when a command needs them, so that help and usage errors come at once.
 """
 
 import signal
@@ -10,7 +10,7 @@ from veil.base.signals import ENDING
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it in a sentence at any moment, while it is still starting as well."""
+    """Run the command line; Ctrl-C ends it with a message at any time, even during startup."""
     try:
         from veil.cli import standard, supervisor
 
@@ -21,12 +21,12 @@ def main() -> None:
         try:
             app.main()
         except SystemExit as ended:
-            if ended.code == failures.stopped and not failures.has_said_so:
-                failures.say_stopped()
+            if ended.code == failures.stopped and not failures.stop_reported:
+                failures.report_stop()
             raise
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing was written\n")
         sys.exit(130)
-    finally:  # all is done, and what is left is to tidy up
+    finally:  # only cleanup is left
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)

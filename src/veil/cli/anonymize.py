@@ -1,4 +1,4 @@
-"""`veil anonymize`: from a recipe, or from options that say the same, to files and what there is to say about them."""
+"""`veil anonymize`: from a recipe or options to files and a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veil.api.rehearse import rehearse
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, grammar, show
 from veil.cli.budget import account_of
-from veil.cli.json_result import as_json, as_text, told_of
+from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
 from veil.cli.options import fields_of, flag_of
 from veil.cli.places import warn_about_passwords
@@ -42,24 +42,24 @@ def anonymize_and_show(
     log: Path | None,
     **places: Any,
 ) -> None:
-    """Anonymize, write, and show what was done. `options` are the plan's; `places` are those of `veil.run`."""
+    """Anonymize, write, and show a summary. `options` are the plan's; `places` are those of `veil.run`."""
     if json and output == STREAM:
         raise PlanError("--json and --output - both use standard output: write the release to a file")
-    chosen = grammar.format(format) if format else None
+    reading = grammar.format(format)
     places["about"] = grammar.about(places["about"])
-    with logging(log, "anonymize", quiet=quiet) as logged, streams(chosen, text, input, output) as piped:
-        job = _job(piped, text, options, input, chosen, output, places)
+    with logging(log, "anonymize", quiet=quiet) as logged, streams(reading, text, input, output) as piped:
+        job = _job(piped, text, options, input, reading, output, places)
         if dry_run:
             _rehearse(job, logged, threads=threads, quiet=quiet, json=json)
             return
         accountant = account_of(job.input, budget)
-        with files.honest_about(job.targets.values()) as written:
+        with files.track_outputs(job.targets.values()) as outputs:
             progress = logged or (False if quiet else None)
             done = carry_out(job, threads=threads, progress=progress, accountant=accountant)
-            written += [str(job.output)] if isinstance(job.output, Database) else []
+            outputs += [str(job.output)] if isinstance(job.output, Database) else []
             if logged is not None:
                 logged.end_phase()
-                logged.write("released", **told_of(done))
+                logged.write("released", **summary_of(done))
             if output == STREAM:
                 piped.send()
             if json:
@@ -73,27 +73,27 @@ def _job(
     text: str,
     options: Mapping[str, Any],
     input: str | None,
-    chosen: Format | None,
+    reading: Format | None,
     output: str | None,
     places: Mapping[str, Any],
 ) -> Run:
-    """Read the recipe, or make one of the options, and settle its places."""
+    """Read the recipe, or make one from the options, and resolve its places."""
     source = place_of(piped.read(text) or "")
-    kept = piped.written(output)
-    target = None if kept is None else target_place(kept)
-    given = piped.read(input)
-    table = None if given is None else place_of(given)
+    target_text = piped.target(output)
+    target = None if target_text is None else target_place(target_text)
+    input_text = piped.read(input)
+    table = None if input_text is None else place_of(input_text)
     warn_about_passwords(source, target, table)
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**options, "save_recipe": places["save_recipe"]})
         recipe = _read_plan(source)
-        return settle(recipe, input=table, format=chosen, output=target, **places)
+        return settle(recipe, input=table, format=reading, output=target, **places)
     if input is not None:
         raise PlanError(f"--input is only for recipes; {source} is already the table")
     if target is None:
         raise PlanError("say where to write the release: --output release.csv")
     recipe = Recipe(**fields_of(options))
-    return settle(recipe, input=source, format=chosen, output=target, **places)
+    return settle(recipe, input=source, format=reading, output=target, **places)
 
 
 def _read_plan(path: Path) -> Recipe:
@@ -105,46 +105,46 @@ def _read_plan(path: Path) -> Recipe:
 
 
 def _rehearse(job: Run, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
-    """Say what would be done."""
-    found = rehearse(job, threads=threads, progress=logged or (False if quiet else None))
+    """Show the result of a dry run."""
+    rehearsal = rehearse(job, threads=threads, progress=logged or (False if quiet else None))
     if json:
-        typer.echo(as_text(dataclasses.asdict(found)))
+        typer.echo(as_text(dataclasses.asdict(rehearsal)))
     elif not quiet:
         console = show.output()
         sizes = {
-            "records": found.records,
-            "columns": found.columns,
-            "possible transformations": found.transformations,
+            "records": rehearsal.records,
+            "columns": rehearsal.columns,
+            "possible transformations": rehearsal.transformations,
         }
         rows = [(what, f"{size:,}") for what, size in sizes.items() if size is not None]
         console.print("The plan fits the table; nothing was written.")
         console.print(show.table("", ("", ""), rows))
-        show.files(console, ((f"would be {what}", Path(path)) for what, path in found.targets.items()))
+        show.files(console, ((f"would be {what}", Path(path)) for what, path in rehearsal.targets.items()))
 
 
 def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
-    """A recipe says it all but for the places."""
-    given = [flag_of(name) for name, value in options.items() if value]
-    if given:
-        raise PlanError(f"{', '.join(given)} is only for a table, not for a recipe: change {source} instead")
+    """Refuse options of the plan beside a recipe."""
+    flags = [flag_of(name) for name, value in options.items() if value]
+    if flags:
+        raise PlanError(f"{', '.join(flags)} is only for a table, not for a recipe: change {source} instead")
 
 
 def _show(done: Done, job: Run, *, to_stream: bool = False) -> None:
-    console, made, relation = show.errors() if to_stream else show.output(), done.release, done.relation
-    show.release(console, made)
+    console, release, relation = show.errors() if to_stream else show.output(), done.release, done.relation
+    show.release(console, release)
     rows = "the output" if relation is None else "the different rows, before writing"
-    show.verification(console, made.verification, rows)
-    if made.statement is None:
-        before, after = made.risk()
+    show.verification(console, release.verification, rows)
+    if release.statement is None:
+        before, after = release.risk()
         show.risks(console, ("before", before), ("after", after))
-    show.statement(console, made)
-    show.concerns(console, made)
+    show.statement(console, release)
+    show.concerns(console, release)
     targets = job.targets
     if to_stream:
         targets.pop("release")
     if relation is not None:
-        show.release_of_engine(console, made, done.written, relation)
+        show.release_of_engine(console, release, done.written, relation)
         targets.pop("release", None)
     show.files(console, [*targets.items(), *(("apart", path) for path in done.apart)])
-    for note in made.notes if relation is None and made.statement is None else ():
-        failures.say(f"note: {note}")
+    for note in release.notes if relation is None and release.statement is None else ():
+        failures.print_note(f"note: {note}")

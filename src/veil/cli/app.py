@@ -1,4 +1,4 @@
-"""The command line as a whole: where it begins, and all its commands."""
+"""The command line as a whole: its entry point and all its commands."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def main() -> None:
     """Run the command line."""
     for number in ENDING:
         is_hangup = number == getattr(signal, "SIGHUP", None)
-        if not (is_hangup and signal.getsignal(number) is signal.SIG_IGN):  # as nohup wants it
+        if not (is_hangup and signal.getsignal(number) is signal.SIG_IGN):  # set by nohup
             signal.signal(number, _interrupt if number == signal.SIGINT else _end)
     startup.own_process = True
-    gc.set_threshold(50_000)  # a start makes many objects that stay: looking through them finds nothing
+    gc.set_threshold(50_000)  # imports create many objects that stay: collecting them is in vain
     try:
-        with failures.explain_errors():  # commands do so themselves: this is for what click prints
+        with failures.explain_errors():  # for output of click; commands have their own
             app(prog_name="veil")
     except typer.Exit as ended:
         sys.exit(ended.exit_code)
 
 
 def _end(number: int, _: object) -> None:
-    """Give a scheduler that loses patience, and a terminal that is closed, the same clean end as a person who presses Ctrl-C."""
+    """End as cleanly on SIGTERM (schedulers) and SIGHUP (closed terminals) as on Ctrl-C."""
     if _is_new():
         failures.stopped = 128 + number
         sys.exit(failures.stopped)
@@ -74,15 +74,15 @@ def _interrupt(_: int, __: object) -> None:
 
 
 def _is_new() -> bool:
-    """Whether nobody has stopped the command a moment ago: a signal to all processes comes again from the supervisor."""
+    """Return whether this is no repetition: the supervisor forwards signals that reach all processes."""
     now = time.monotonic()
     is_new = not failures.is_ending or now - failures.ended > 1
     failures.is_ending, failures.ended = True, now
     return is_new
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_set: bool) -> None:
+    if is_set:
         from veil.base.version import __version__
 
         typer.echo(f"veil {__version__}")

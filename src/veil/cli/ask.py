@@ -1,4 +1,4 @@
-"""`veil ask`: questions to a table under its budget, from a recipe or from options that say the same."""
+"""`veil ask`: questions to a table under its budget, from a recipe or options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from veil.api.job import table_of
 from veil.api.open import place_of
 from veil.cli import files, grammar, show
 from veil.cli.budget import open_budget
-from veil.cli.measure import Telling
+from veil.cli.measure import Destination
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer
@@ -28,7 +28,7 @@ def ask_and_show(
     source: str,
     questions: Sequence[dict[str, Any]],
     declared: Options,
-    telling: Telling,
+    destination: Destination,
     *,
     neighbours: str | None,
     budget: Path | None,
@@ -37,18 +37,18 @@ def ask_and_show(
     engine: Engine | Settings | None = None,
     **price: Any,
 ) -> None:
-    """Ask, and show the answers with their intervals, and what is left of the budget."""
-    given = grammar.format(format) if format else None
+    """Ask, and show the answers with their intervals and the remaining budget."""
+    option_format = grammar.format(format)
     if not is_url(source) and files.is_recipe(Path(source)):
         if questions or any(declared.values()):
             raise PlanError(f"the questions are in the recipe: change {source} instead of giving options")
         recipe = AskingRecipe.read(source)
-        place, chosen = table_of(recipe, format=given)
+        place, reading = table_of(recipe, format=option_format)
         accountant = open_budget(place, budget or recipe.budget_path)
     else:
         if not questions:
             raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
-        place, chosen = place_of(source), given
+        place, reading = place_of(source), option_format
         accountant = open_budget(place, budget)
         recipe = AskingRecipe.model_validate(
             {
@@ -63,14 +63,14 @@ def ask_and_show(
                 },
                 **{name: value for name in ("outside",) for value in declared[name]},
                 **unit_of(declared),
-                "questions": [{**each, **_given(price)} for each in questions],
+                "questions": [{**each, **_without_none(price)} for each in questions],
             }
         )
     warn_about_passwords(place)
-    telling.check(*([place] if isinstance(place, Path) else []))
+    destination.check(*([place] if isinstance(place, Path) else []))
     with recipe.own_words():
-        answers = ask(recipe, place, accountant, preview=preview, format=chosen, engine=engine or "auto")
-    telling.tell(
+        answers = ask(recipe, place, accountant, preview=preview, format=reading, engine=engine or "auto")
+    destination.write(
         {
             "neighbours": recipe.neighbours,
             "answers": [_plain(each) for each in answers],
@@ -80,7 +80,7 @@ def ask_and_show(
     )
 
 
-def _given(price: dict[str, Any]) -> dict[str, Any]:
+def _without_none(price: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in price.items() if value is not None}
 
 
@@ -103,10 +103,10 @@ def _show(console: Any, answers: Sequence[Any], recipe: AskingRecipe, accountant
 
 def _interval(answer: Answer, key: Any = None) -> str:
     try:
-        found = answer.interval(0.95)
+        interval = answer.interval(0.95)
     except ParameterError:
         return answer.mechanism
-    low, high = found[key] if isinstance(found, dict) else found
+    low, high = interval[key] if isinstance(interval, dict) else interval
     return f"{_number(low)} and {_number(high)}"
 
 
@@ -129,29 +129,29 @@ def _plain(answer: Any) -> dict[str, Any]:
             "accuracy": answer.accuracy(0.95),
         }
     value = answer.value
-    made: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "question": answer.question,
         "mechanism": answer.mechanism,
         "spent": str(answer.spent),
     }
-    made["value"] = {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+    fields["value"] = {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
     try:
-        found = answer.interval(0.95)
+        interval = answer.interval(0.95)
     except ParameterError:
-        return made
-    made["interval"] = {str(key): each for key, each in found.items()} if isinstance(found, dict) else found
-    return made
+        return fields
+    by_key = isinstance(interval, dict)
+    return fields | {"interval": {str(key): each for key, each in interval.items()} if by_key else interval}
 
 
 def read_pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Read what options say of columns, each as COLUMN=VALUE."""
-    made = []
+    """Read the values of an option, each as COLUMN=VALUE."""
+    pairs = []
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not value:
             raise PlanError(f"{option} {text!r}: write COLUMN=…, such as {option} {_EXAMPLES[option]}")
-        made.append((name, value))
-    return made
+        pairs.append((name, value))
+    return pairs
 
 
 _EXAMPLES = {
@@ -163,9 +163,9 @@ _EXAMPLES = {
 
 
 def unit_of(declared: Options) -> dict[str, Any]:
-    """Return what options say of whose rows there are, as recipes have it."""
-    given = {name: value for name in ("person", "rows_per_person") for value in declared[name]}
-    return {name: None if value == "null" else value for name, value in given.items()}
+    """Return `person` and `rows_per_person` of the options as recipe fields."""
+    options = {name: value for name in ("person", "rows_per_person") for value in declared[name]}
+    return {name: None if value == "null" else value for name, value in options.items()}
 
 
 def read_bounds(name: str, text: str) -> tuple[Any, Any]:

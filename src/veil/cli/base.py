@@ -1,4 +1,4 @@
-"""What the commands are attached to, and the options that several of them have. Light, so that help comes at once."""
+"""The application object and the options that commands share. Light, so that help comes at once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from veil.cli import failures
 
 
 class _Group(TyperGroup):
-    """Commands, of which some get a part of their options only when they are run, so that help comes at once."""
+    """Commands of which some get a part of their options only when run, so that help comes at once."""
 
-    def resolve_command(self, *given: Any) -> Any:
+    def resolve_command(self, *arguments: Any) -> Any:
         """Return the command to run."""
-        name, found, rest = super().resolve_command(*given)
-        return name, _COMPLETED[str(name)]() if name in _COMPLETED else found, rest
+        name, command, rest = super().resolve_command(*arguments)
+        return name, _COMPLETED[str(name)]() if name in _COMPLETED else command, rest
 
 
 class Command(TyperCommand):
-    """A command that tells where an option belongs that it does not have; Typer tells those that are spelled alike."""
+    """A command whose error about an unknown option names the command that has it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options."""
@@ -35,8 +35,8 @@ class Command(TyperCommand):
         except _UsageError as error:
             from veil.base.keywords import where_it_belongs
 
-            if hasattr(error, "possibilities") and (told := where_it_belongs(error.option_name)):
-                raise _UsageError(f"{error.message}.{told}", ctx) from None
+            if hasattr(error, "possibilities") and (hint := where_it_belongs(error.option_name)):
+                raise _UsageError(f"{error.message}.{hint}", ctx) from None
             raise
 
 
@@ -64,40 +64,41 @@ PLAN, RUNNING = "The plan, instead of a recipe", "Running"
 def command(
     panel: str, name: str | None = None, *, options: Callable[[], list[inspect.Parameter]] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a command, under a heading of the help, whose failures are explained.
+    """Make a function a command under a heading of the help, with error messages.
 
-    `options` finds further ones, which are heavy to find: the function takes them as keywords, and the help shows them
-    before the first option that has the same panel.
+    `options` returns further options that are slow to load: the function takes them as keywords, and the help
+    shows them before the first option of the same panel.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        called = name or function.__name__
+        command_name = name or function.__name__
         signature = inspect.signature(function, eval_str=True)
-        known = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
 
         def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
             keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
-            made = guarded(function, signature.replace(parameters=keywords))
-            to.command(called, cls=Command, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(made)
-            return made
+            run = guarded(function, signature.replace(parameters=keywords))
+            text = flowing(function.__doc__ or "")
+            to.command(command_name, cls=Command, help=text, rich_help_panel=panel)(run)
+            return run
 
         def complete() -> Any:
             assert options is not None
-            found = options()
-            place = [_panel(each) for each in known].index(_panel(found[0]))
+            further = options()
+            place = [_panel(each) for each in own].index(_panel(further[0]))
             alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            attach(alone, [*known[:place], *found, *known[place:]])
+            attach(alone, [*own[:place], *further, *own[place:]])
             return typer.main.get_command(alone)
 
         if options is not None:
-            _COMPLETED[called] = complete
-        return attach(app, known)
+            _COMPLETED[command_name] = complete
+        return attach(app, own)
 
     return decorate
 
 
 def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
-    """Return a function as a command calls it: what goes wrong is explained, and so is a path that cannot be one."""
+    """Wrap a function for a command: errors become messages, and invalid paths are refused."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -114,17 +115,17 @@ def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Calla
 
 
 def _panel(parameter: inspect.Parameter) -> str | None:
-    """Return the heading that an option stands under."""
+    """Return the heading of an option."""
     return next((each.rich_help_panel for each in parameter.annotation.__metadata__), None)
 
 
 def flowing(text: str) -> str:
-    """Join the lines of each paragraph, so that they fill whatever width the terminal has."""
+    """Join the lines of each paragraph, so that they fill the width of the terminal."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 
 
 class Reader(StrEnum):
-    """Who reads files."""
+    """The engine that reads files."""
 
     auto = "auto"
     memory = "memory"

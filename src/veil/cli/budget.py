@@ -24,7 +24,7 @@ def open_budget(data: Path | Database, file: Path | None = None) -> Accountant:
 
 
 def fingerprint_of(data: Path | Database) -> str:
-    """Return which table a budget is for: a file by its content, any other by its place, as its rows come and go.
+    """Return the identity of a table for its budget: of a file the content, else the place, as rows change.
 
     >>> by_name = Database("postgres://veil@host/clinic", "patients")
     >>> fingerprint_of(by_name) == fingerprint_of(Database("postgres://veil:s3cret@host/clinic#patients"))
@@ -54,7 +54,7 @@ def _place_of_budget(data: Path | Database, file: Path | None) -> Path:
 def account_of(
     data: Path | Database | Mapping[str, Path | Database], budget: Path | None
 ) -> Accountant | None:
-    """Open the budget that --budget names, if it does, for the table that is read."""
+    """Open the budget of --budget for a table; None without that option."""
     if budget is None:
         return None
     if isinstance(data, Mapping):

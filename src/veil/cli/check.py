@@ -1,4 +1,4 @@
-"""`veil verify` and `veil hierarchy`: looking at tables."""
+"""`veil verify` and `veil hierarchy`."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def verify(
     as_json: bool,
     quiet: bool = False,
 ) -> int:
-    """Show whether a published table keeps the promises of a recipe or a certificate; return the exit code."""
+    """Verify the promises of a recipe or a certificate on a published table; return the exit code."""
     from veil.api.verify import verify
 
-    given = grammar.format(format) if format else None
+    table_format = grammar.format(format)
     place = place_of(text)
     warn_about_passwords(place)
     if recipe is not None and certificate is None and signed_by is None:
-        found = _against_recipe(place, recipe, given, engine)
+        verification = _against_recipe(place, recipe, table_format, engine)
     elif certificate is not None and recipe is None:
-        found = verify(
-            place, certificate=certificate, signed_by=signed_by, format=given, engine=engine or "auto"
+        verification = verify(
+            place, certificate=certificate, signed_by=signed_by, format=table_format, engine=engine or "auto"
         )
     else:
         raise PlanError(
@@ -54,55 +54,57 @@ def verify(
             "needs --certificate"
         )
     if as_json:
-        typer.echo(json.dumps(_plain(found), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_plain(verification), indent=2, ensure_ascii=False))
     elif not quiet:
-        show.verification(show.output(), found, "the table")
-        show.verdict(show.output(), found)
-    return failures.BROKEN if found.broken else 0 if found.holds else failures.NOT_CHECKED
+        show.verification(show.output(), verification, "the table")
+        show.verdict(show.output(), verification)
+    return failures.BROKEN if verification.broken else 0 if verification.holds else failures.NOT_CHECKED
 
 
-def _plain(found: Verification) -> dict[str, Any]:
+def _plain(verification: Verification) -> dict[str, Any]:
     return {
-        "holds": found.holds,
-        "not_checked": list(found.not_checked),
+        "holds": verification.holds,
+        "not_checked": list(verification.not_checked),
         "findings": [
             {"promise": each.promise, "verdict": each.verdict, "found": each.measured}
-            for each in found.findings
+            for each in verification.findings
         ],
     }
 
 
 def _against_recipe(
-    place: Path | Database, recipe: Path, given: Format | None, engine: Engine | Settings | None
+    place: Path | Database, path: Path, table_format: Format | None, engine: Engine | Settings | None
 ) -> Verification:
     from veil.api.verify import verify
     from veil.recipe import Recipe
 
-    known = Recipe.read(recipe)
-    if known.tables is not None:
+    recipe = Recipe.read(path)
+    if recipe.tables is not None:
         from veil.report.certificate.linked_tables import open_tables
 
-        with known.own_words():
-            return verify(open_tables(place, list(known.tables)), known.plan())
-    if given is None and isinstance(place, Path) and not place.is_dir():
-        given = released_format(place, known.input_format, known)
-    with known.own_words():
-        return verify(place, known.plan(), format=given, engine=engine or known.reading)
+        with recipe.own_words():
+            return verify(open_tables(place, list(recipe.tables)), recipe.plan())
+    if table_format is None and isinstance(place, Path) and not place.is_dir():
+        table_format = released_format(place, recipe.input_format, recipe)
+    with recipe.own_words():
+        return verify(place, recipe.plan(), format=table_format, engine=engine or recipe.reading)
 
 
-def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> Format | None:
-    """Return the format of a release: that of the table it was made from, as far as it is the same kind of file.
+def released_format(file: Path, input_format: Format | None, recipe: Recipe | None) -> Format | None:
+    """Return the format of a release: that of its input if it is the same kind of file.
 
-    Column types are left out, because generalized columns have others, and names are only needed where the
-    file does not have them.
+    Column types are left out, because generalized columns have others; names are needed only if the file has
+    none.
     """
     try:
-        named = format_of(file)
+        suffix_format = format_of(file)
     except VeilError:
         return None
-    if not isinstance(given, Csv) or not isinstance(named, Csv):
-        return output_format(file, given) if given is not None and given.kind == named.kind else None
-    columns = given.columns
+    if input_format is None or input_format.kind != suffix_format.kind:
+        return None
+    if not isinstance(input_format, Csv) or not isinstance(suffix_format, Csv):
+        return output_format(file, input_format)
+    columns = input_format.columns
     if columns is not None and recipe is not None:
         plan = recipe.plan()
         columns = tuple(
@@ -111,19 +113,19 @@ def released_format(file: Path, given: Format | None, recipe: Recipe | None) -> 
             if plan.identifying.get(name) != "remove" and plan.role_of(name) != "dropped"
         )
     return dataclasses.replace(
-        given,
-        separator=named.separator or given.separator,
+        input_format,
+        separator=suffix_format.separator or input_format.separator,
         types={},
         skip=0,
-        columns=None if given.header else columns,
+        columns=None if input_format.header else columns,
     )
 
 
 def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> tuple[Hierarchy, Any]:
-    """Build the hierarchy of a column of a file; also return the builder, or what `auto` proposes for it."""
+    """Build the hierarchy of a column of a file; also return its builder (for `auto`, the proposed one)."""
     from veil.hierarchies import Auto
 
-    table = read(file, format=grammar.format(format) if format else None).table
+    table = read(file, format=grammar.format(format)).table
     if column not in table.column_names:
         raise PlanError(f"{file} has no column {column!r}.{did_you_mean(column, table.column_names)}")
     array = table[column].combine_chunks()
@@ -140,22 +142,22 @@ def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> 
 def hierarchy(
     file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
 ) -> None:
-    """Build a hierarchy, show its beginning, and save it if asked to."""
+    """Build a hierarchy, show its first rows, and save it if `output` is given."""
     from veil.base.spell import spell_value
 
     files.no_databases(file)
     if output is not None:
         check_target(output, overwrite=overwrite)
-    made, builder = build_hierarchy(file, column, using, format)
+    hierarchy, builder = build_hierarchy(file, column, using, format)
     console = show.output()
     spec = ", ".join(f"{key}: {value}" for key, value in spell_value(builder).items())
     console.print(f"{column}: {{{spec}}}", markup=False, soft_wrap=True)
     levels = [
         (level, name, f"{len(labels):,}")
-        for level, (name, labels) in enumerate(zip(made.level_names, made.labels, strict=True))
+        for level, (name, labels) in enumerate(zip(hierarchy.level_names, hierarchy.labels, strict=True))
     ]
     console.print(show.table("Levels", ("level", "name", "labels"), levels, right=(0, 2)))
-    show.first_rows(console, "First rows", made.to_frame(), 10)
+    show.first_rows(console, "First rows", hierarchy.to_frame(), 10)
     if output is not None:
-        made.save(output)
+        hierarchy.save(output)
         show.files(console, [("hierarchy", output)])

@@ -1,4 +1,4 @@
-"""`veil demo`: a table that Veil makes itself, anonymized before your eyes."""
+"""`veil demo`: a synthetic table, anonymized."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ TABLE, RECIPE_FILE, RELEASE, REPORT = "patients.csv", "recipe.yaml", "release.cs
 
 
 def show_demo(folder: Path, rows: int, threads: int | None) -> None:
-    """Make the table and its recipe, anonymize, and show what became of it."""
+    """Write a synthetic table and its recipe, anonymize it, and show the release."""
     try:
         _demo(folder, rows, threads)
     except KeyboardInterrupt:
-        failures.say_stopped(f"what is in {folder} so far is complete")
+        failures.report_stop(f"what is in {folder} so far is complete")
         raise typer.Exit(failures.stopped) from None
 
 
@@ -94,7 +94,7 @@ def _demo(folder: Path, rows: int, threads: int | None) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Replace the files of an earlier demo, but nobody else's."""
+    """Refuse a folder with files of the same names that are not from a demo."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file. Give the path of a folder")
     there = [name for name in (TABLE, RECIPE_FILE, RELEASE, REPORT) if (folder / name).exists()]

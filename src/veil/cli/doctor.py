@@ -1,4 +1,4 @@
-"""`veil doctor`: what is installed, what can be used, and where compiled parts are kept."""
+"""`veil doctor`: installed packages, usable extras, and the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_FOR_USERS = {"all", "dev"}
 
 
 def examine() -> None:
-    """Print versions, extras, the place of compiled parts and the machine, for a report of a problem."""
+    """Print versions, extras, the cache of compiled code and the machine, for a bug report."""
     console = show.output()
     console.print(show.table("Veil", ("", ""), list(_about())))
     console.print(
@@ -28,40 +28,40 @@ def examine() -> None:
 
 
 def _about() -> Iterator[tuple[str, str]]:
-    kept_in = _cache()  # first, as it keeps what it tells from being a warning as well
+    folder = _cache()  # first, as it suppresses the warning about the same
     from veil.lattice.search import cores
 
     yield "version", __version__
     yield "Python", f"{platform.python_version()}, {sys.executable}"
     yield "system", f"{platform.system()} {platform.machine()}"
     yield "cores that may be used", str(cores())
-    yield "compiled parts are kept in", kept_in
+    yield "compiled parts are kept in", folder
 
 
 def _cache() -> str:
-    """Where Numba keeps what it compiles, or that it cannot."""
+    """Return the cache folder of Numba, or a message if there is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from veil.base import compiled
         from veil.classes import kernels
 
-    if not compiled.kept:
+    if not compiled.caching:
         return "nowhere: no folder can be written to. Name one in NUMBA_CACHE_DIR, or every start takes some seconds longer"
     paths = {getattr(each, "stats", None) and each.stats.cache_path for each in vars(kernels).values()}
     return ", ".join(sorted(path for path in paths if path))
 
 
 def _requirements(package: str = _PACKAGE) -> Iterator[tuple[str, str | None]]:
-    """The packages that a package declares, each with the extra it belongs to; also those of the extras that it asks of others."""
+    """Yield the requirements of a package, each with its extra; also those of the extras it requires."""
     for line in metadata.requires(package) or ():
-        found = _REQUIREMENT.match(line)
-        if found is None:
+        match = _REQUIREMENT.match(line)
+        if match is None:
             continue
-        name, inner, extra = found.groups()
+        name, inner, extra = match.groups()
         yield name, extra
         if inner and package == _PACKAGE and _version(name):
-            asked = {each.strip() for each in inner.split(",")}
-            yield from ((each, extra) for each, of in _requirements(name) if of in asked)
+            extras = {each.strip() for each in inner.split(",")}
+            yield from ((each, extra) for each, of in _requirements(name) if of in extras)
 
 
 def _needed() -> list[str]:
@@ -75,10 +75,10 @@ def _extras() -> Iterator[tuple[str, str, str]]:
             extras.setdefault(extra, []).append(name.lower())
     for extra, names in sorted(extras.items()):
         versions = {name: _version(name) for name in sorted(set(names))}
-        told = ", ".join(
+        packages = ", ".join(
             f"{name} {version}" if version else f"{name} –" for name, version in versions.items()
         )
-        yield extra, told, "ready" if all(versions.values()) else f"pip install '{_PACKAGE}[{extra}]'"
+        yield extra, packages, "ready" if all(versions.values()) else f"pip install '{_PACKAGE}[{extra}]'"
 
 
 def _version(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A draft of a recipe: a role and a hierarchy for each column, with the reasons as comments, to be corrected by hand."""
+"""A draft of a recipe: a role and a hierarchy for each column, with the reasons as comments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from veil.recipe.parts import shorten
 from veil.recipe.places import spell_database
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
-from veil.tables.csv.ambiguities import NOTHING_MISREAD, Misread
+from veil.tables.csv.ambiguities import NO_AMBIGUITIES, Ambiguities
 
 
 def draft(
@@ -33,13 +33,13 @@ def draft(
     folder: Path,
     *,
     guessed: Sequence[str] = (),
-    misread: Misread = NOTHING_MISREAD,
-    meant: Format | None = None,
+    misread: Ambiguities = NO_AMBIGUITIES,
+    alternative: Format | None = None,
 ) -> Iterator[str]:
-    """Tell the lines of a recipe that can be run as it is, and that asks to be read first. `folder` is where it will be.
+    """Yield the lines of a runnable recipe for review. `folder` is the folder of its file.
 
-    `guessed` is why the format is as it is, if nobody has said so. `misread` is what seems to be read otherwise than it
-    is meant, and `meant` the format that would read it.
+    `guessed` are the reasons for a guessed format. `misread` lists columns that seem to be misread, and
+    `alternative` is the format that would read them correctly.
     """
     yield "# A draft: roles and hierarchies are suggestions from names and values. Please review every line."
     if guessed:
@@ -47,10 +47,10 @@ def draft(
     yield _entry("input", _input(place, folder, format))
     for note in misread.notes:
         yield from _comment(f"Note: {note}.")
-    if meant is not None:
+    if alternative is not None:
         redo = ", and draft the recipe again with that --format" if misread.numbers else ""
         yield from _comment(f"If that is right, use this line instead{redo}:")
-        yield from _comment(_entry("input", _input(place, folder, meant)))
+        yield from _comment(_entry("input", _input(place, folder, alternative)))
     yield _entry("output", release_for(place))
     yield "report: report.html"
     yield "certificate: certificate.json"
@@ -70,18 +70,18 @@ def draft(
         yield _entry("person", person)
         yield ""
     yield "# What an attacker may know, and how it may become coarser."
-    known = [each for each in proposed if each.role == "quasi-identifying" and each.column != person]
-    yield "quasi_identifiers:" if known else "quasi_identifiers: {}"
-    for each in known:
+    quasi = [each for each in proposed if each.role == "quasi-identifying" and each.column != person]
+    yield "quasi_identifiers:" if quasi else "quasi_identifiers: {}"
+    for each in quasi:
         yield from _comment("; ".join(each.reasons), indent="  ")
         yield f"  {_entry(each.column, _hierarchy(table, each))}"
     yield ""
     for role, about in _ROLES.items():
-        named = [each for each in proposed if each.role == role and each.column != person]
-        if named:
+        proposals = [each for each in proposed if each.role == role and each.column != person]
+        if proposals:
             yield f"# {about}"
             yield f"{role}:"
-            for each in named:
+            for each in proposals:
                 yield from _comment("; ".join(each.reasons), indent="  ")
                 yield f"  - {_scalar(each.column)}"
             yield ""
@@ -105,18 +105,18 @@ _ROLES = {
 
 
 def _input(place: Path | Database, folder: Path, format: Format | None) -> Any:
-    """Where the table is, seen from the folder of the recipe, and how it is read."""
+    """Return the path of the table relative to the folder of the recipe, and its format."""
     if isinstance(place, Database):
         moved = with_file(place, lambda path: path if os.path.isabs(path) else os.path.relpath(path, folder))
         return spell_database(moved)
     path = os.path.relpath(place, folder) + ("/" if place.is_dir() else "")
-    spelled = spell_value(format) if format is not None else {}
-    given = {key: value for key, value in spelled.items() if key != "kind"}
-    return {"path": path, **given} if given else path
+    fields = spell_value(format) if format is not None else {}
+    options = {key: value for key, value in fields.items() if key != "kind"}
+    return {"path": path, **options} if options else path
 
 
 def _hierarchy(table: pa.Table, proposal: Proposal) -> Any:
-    """What is proposed for a column; for codes that are read as numbers, their digits count."""
+    """Return the proposed hierarchy of a column; codes that are read as numbers are redacted by digit."""
     if "zip" in proposal.looks_like:
         return "redaction"
     values = pc.unique(table[proposal.column].combine_chunks())
@@ -136,5 +136,5 @@ def _scalar(text: str) -> str:
 
 
 def _comment(text: str, indent: str = "") -> Iterator[str]:
-    """A comment of one line, whatever a column is called."""
+    """Yield a comment on one line, even if the text has line breaks."""
     yield f"{indent}# {' '.join(text.split())}"

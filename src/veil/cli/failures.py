@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well: one clear message, an exit code, and no traceback."""
+"""Failures of commands: one clear message, an exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -28,68 +28,68 @@ NOT_CHECKED = 3
 """No promise is broken, but not every one could be checked."""
 
 NO_SOLUTION = 4
-"""The plan can be read, and so can the data, but no release keeps all promises."""
+"""Plan and data are valid, but no release keeps all promises."""
 
 UNEXPECTED = 70
-"""A bug in Veil (the number that sysexits.h gives it)."""
+"""A bug in Veil (EX_SOFTWARE of sysexits.h)."""
 
 stopped = 130
-"""Ctrl-C (the number that shells give it), or 143 if a scheduler has lost patience."""
+"""Ctrl-C (128 + SIGINT, as in shells), or 128 and the number of another signal."""
 
 is_ending = False
-"""Whether somebody has stopped the command: libraries turn that into errors of their own."""
+"""Whether the command was stopped: libraries turn that into errors of their own."""
 
 ended = 0.0
-"""When somebody has done so last."""
+"""The time of the last signal."""
 
-has_said_so = False
-"""Whether somebody who has stopped the command was told what is there."""
+stop_reported = False
+"""Whether the message about the stop was printed."""
 
-written = ""
-"""What is complete, in words, once it is: somebody may stop the command even then."""
+outputs = ""
+"""A sentence about the complete outputs, for a stop after they were written."""
 
 show_tracebacks = False
 
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Run a command, whose options are text: turn what goes wrong into a message on stderr and an exit code."""
-    global written, has_said_so
-    written, has_said_so = "", False
+    """Run a command, whose options are text: turn errors into a message on stderr and an exit code."""
+    global outputs, stop_reported
+    outputs, stop_reported = "", False
     try:
         from veil.base.declare import numbers_as_text
 
-        with numbers_as_text(), _telling_warnings():
+        with numbers_as_text(), _warnings_as_notes():
             yield
     except (typer.Exit, typer.Abort):
         raise
     except VeilError as error:
         if is_ending:
-            say_stopped()
+            report_stop()
             raise typer.Exit(stopped) from None
-        there = f"; {written}" if isinstance(error, OutputError) and written else ""
-        complain(_spelled(error) + there)
+        there = f"; {outputs}" if isinstance(error, OutputError) and outputs else ""
+        print_error(_message(error) + there)
         raise typer.Exit(_code(error)) from None
     except MemoryError:
-        # Loaded only where DuckDB, a database or Spark has the rows already.
+        # Ibis is loaded only if DuckDB, a database or Spark has the rows already.
         engine = "" if "ibis" in sys.modules else "; --engine duckdb works on disk"
-        complain(
+        print_error(
             "there is not enough memory for this table. Use a machine with more memory, or fewer columns or rows"
             f"{engine}"
         )
         raise typer.Exit(MISTAKEN) from None
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         if is_stop(error):
-            say_stopped()
+            report_stop()
             raise typer.Exit(stopped) from None
         if isinstance(error, SystemExit):
             raise
-        _apologize(error)
+        _report_bug(error)
         raise typer.Exit(UNEXPECTED) from None
 
 
-def _spelled(error: VeilError) -> str:
-    """Return the message with its ways out as options; as it is where the machine lets nothing further be imported."""
+def _message(error: VeilError) -> str:
+    """Return the message with its ways out as options; unchanged if nothing more can be imported."""
     try:
         from veil.cli.options import spell_option
     except VeilError:
@@ -98,7 +98,7 @@ def _spelled(error: VeilError) -> str:
 
 
 def code_of(error: BaseException) -> int:
-    """Return the exit code that an error ends with."""
+    """Return the exit code of an error."""
     if isinstance(error, typer.Exit):
         return int(error.exit_code)
     if isinstance(error, VeilError):
@@ -109,13 +109,13 @@ def code_of(error: BaseException) -> int:
 
 
 @contextmanager
-def _telling_warnings() -> Iterator[None]:
-    """Tell what Python would warn of as the command tells everything else: in a sentence, without a line of code."""
+def _warnings_as_notes() -> Iterator[None]:
+    """Print Python's warnings as notes, without a line of code."""
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: print_note(f"warning: {message}")
         yield
 
 
@@ -126,7 +126,7 @@ def _code(error: VeilError) -> int:
 
 
 def is_stop(error: BaseException) -> bool:
-    """Whether somebody has stopped the command; DuckDB has a word of its own for it, and so have compiled kernels."""
+    """Return whether the command was stopped; DuckDB and Numba then raise errors of their own."""
     if isinstance(error, SystemError) and error.__cause__ is not None:
         error = error.__cause__
     interrupted = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
@@ -134,15 +134,15 @@ def is_stop(error: BaseException) -> bool:
     return is_ending or isinstance(error, KeyboardInterrupt) or interrupted or ended
 
 
-def say_stopped(there: str = "") -> None:
-    """Tell somebody who has stopped the command what is there."""
-    global has_said_so
-    if not has_said_so:
-        say(f"stopped; {there or written or 'nothing was written'}")
-    has_said_so = True
+def report_stop(there: str = "") -> None:
+    """Print once that the command was stopped, and which outputs are complete."""
+    global stop_reported
+    if not stop_reported:
+        print_note(f"stopped; {there or outputs or 'nothing was written'}")
+    stop_reported = True
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error."""
     from rich.text import Text
 
@@ -152,8 +152,8 @@ def complain(message: str) -> None:
     errors().print(text, soft_wrap=True)
 
 
-def say(message: str) -> None:
-    """Print something that is not an error, but does not belong into the output either."""
+def print_note(message: str) -> None:
+    """Print a message on stderr that is not an error."""
     from rich.text import Text
 
     from veil.cli.show import errors, printable
@@ -161,14 +161,14 @@ def say(message: str) -> None:
     errors().print(Text(printable(without_passwords(message))), soft_wrap=True)
 
 
-def _apologize(error: BaseException) -> None:
+def _report_bug(error: BaseException) -> None:
     if show_tracebacks:
         import traceback
 
-        say("".join(traceback.format_exception(error)))
+        print_note("".join(traceback.format_exception(error)))
     hint = (
         "The lines above may contain values of the table: check them before you pass them on."
         if show_tracebacks
         else "Run `veil --debug …` for details, which may contain values of the table."
     )
-    complain(f"sorry, this is a bug in Veil: {what_happened(error)}. Please report it. {hint}")
+    print_error(f"sorry, this is a bug in Veil: {what_happened(error)}. Please report it. {hint}")

@@ -1,4 +1,4 @@
-"""The files of a command: which ones are meant, and what is there after Ctrl-C."""
+"""The files of a command, and the report on them after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veil.tables.staging import is_staged
 
 
 def is_recipe(path: Path) -> bool:
-    """Whether a file is a recipe by its name.
+    """Return whether a file is a recipe by its name.
 
     >>> is_recipe(Path("recipe.yaml")), is_recipe(Path("patients.csv"))
     (True, False)
@@ -25,7 +25,7 @@ def is_recipe(path: Path) -> bool:
 
 
 def no_databases(*paths: Path | None) -> None:
-    """Refuse URLs where a file is needed. They are not repeated, as they may hold a password."""
+    """Refuse URLs where a file is needed. The message does not repeat them: they may contain a password."""
     for path in paths:
         if path is not None and is_database(path):
             raise InputError(
@@ -35,30 +35,30 @@ def no_databases(*paths: Path | None) -> None:
 
 
 @contextmanager
-def honest_about(targets: Collection[Path]) -> Iterator[list[str]]:
-    """On Ctrl-C, say what is there; in all likelihood nothing. Places that are no files are added when they are done."""
+def track_outputs(targets: Collection[Path]) -> Iterator[list[str]]:
+    """Report the complete outputs on Ctrl-C. The caller adds outputs other than files when they are done."""
     before = {path: _identity(path) for path in targets}
     done: list[str] = []
     try:
         yield done
     except BaseException as error:
         notes = getattr(error, "__notes__", ())
-        kept = [each for each in notes if AGAIN in each or STANDS in each]
+        resumable = [each for each in notes if AGAIN in each or STANDS in each]
         if not failures.is_stop(error):
-            failures.written = _complete([*_changed(before), *done])
+            failures.outputs = _complete([*_changed(before), *done])
             raise
         there = _changed(before)
-        known = {Path(each).resolve() for each in there}
+        changed = {Path(each).resolve() for each in there}
         ended = [each.removesuffix(f" {COMPLETE}") for each in notes if each.endswith(COMPLETE)]
-        there += done or [each for each in ended if Path(each).resolve() not in known]
-        failures.say_stopped(kept[0] if kept else _complete(there))
+        there += done or [each for each in ended if Path(each).resolve() not in changed]
+        failures.report_stop(resumable[0] if resumable else _complete(there))
         raise typer.Exit(failures.stopped) from None
     else:
-        failures.written = _complete([*_changed(before), *done])
+        failures.outputs = _complete([*_changed(before), *done])
 
 
 def _changed(before: Mapping[Path, tuple[int, int] | None]) -> list[str]:
-    return [str(path) for path, found in before.items() if not is_staged(path) and _identity(path) != found]
+    return [str(path) for path, old in before.items() if not is_staged(path) and _identity(path) != old]
 
 
 def _complete(there: Sequence[str]) -> str:
@@ -66,9 +66,9 @@ def _complete(there: Sequence[str]) -> str:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Tell a file from another of the same name."""
+    """Return inode and time of a file, which differ from those of another file of the same name."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns

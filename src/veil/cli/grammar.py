@@ -4,13 +4,13 @@
     NAME:VALUE,VALUE             intervals:5,10,20   k-anonymity:5
     NAME:KEY=VALUE,KEY=VALUE     redaction:start=left   loss:factor=0.3,aggregate=sum
 
-Values stand for the parameters in their order; if the first one is a list, for its entries. A list that is
-given by its key has | between its entries, and + within an entry that is a list itself: subsets=age+sex|zip. Quotes
-keep what is inside them together and as text: csv:separator=','.
+Values are assigned to the parameters in order; if the first one is a list, to its entries. A list given by
+key has | between its entries, and + within an entry that is a list itself: subsets=age+sex|zip. Text in
+quotes is not split or converted: csv:separator=','.
 
-A research subset is a query, a file, row numbers or a chance: subset=age > 30, subset=some.csv, subset=0|1|2,
-subset=random:0.1. A population is a number of people, a region or the share of it that is in the table:
-population=80000, population=USA, population=0.01.
+A research subset is a query, a file, row numbers or a probability: subset=age > 30, subset=some.csv,
+subset=0|1|2, subset=random:0.1. A population is a size, a region or a sampling fraction: population=80000,
+population=USA, population=0.01.
 """
 
 from __future__ import annotations
@@ -95,39 +95,39 @@ def local_recoding(text: str) -> Any:
     return read(text, RECODINGS, "--local-recoding")
 
 
-def format(text: str) -> Any:
-    """Read a file format.
+def format(text: str | None) -> Any:
+    """Read a file format; None without a text.
 
     >>> format("csv:separator=;,columns=age|sex").columns, format("csv:missing=|999").missing
     (('age', 'sex'), ('', '999'))
     """
-    return read(text, FORMATS, "--format")
+    return read(text, FORMATS, "--format") if text else None
 
 
 def spell_format(format: Any) -> str:
-    """Write a format as `format` reads it, without what goes without saying.
+    """Return a format in the form that `format` reads, without defaults.
 
     >>> from veil.tables import Csv
     >>> spell_format(Csv(separator=";", decimal=",", missing=("", "k.A.")))
     'csv:separator=;,missing=|k.A.,decimal=","'
     """
-    given, usual = [], type(format)()
+    parameters, usual = [], type(format)()
     for field in dataclasses.fields(format):
         value = getattr(format, field.name)
         if field.name != "kind" and value != getattr(usual, field.name):
             text = "|".join(value) if isinstance(value, tuple) else str(value)
-            given.append(spell_parameter(field.name, text))
-    return f"{format.kind}:{','.join(given)}" if given else str(format.kind)
+            parameters.append(spell_parameter(field.name, text))
+    return f"{format.kind}:{','.join(parameters)}" if parameters else str(format.kind)
 
 
 def spell_parameter(name: str, text: str) -> str:
-    """Write a parameter, in quotes where a comma would end it."""
+    """Return a parameter as text, in quotes if it has a comma."""
     return f'{name}="{text}"' if "," in text else f"{name}={text}"
 
 
 def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
     """Read `COLUMN=HIERARCHY` for each quasi-identifier."""
-    found: dict[str, Any] = {}
+    builders: dict[str, Any] = {}
     for text in texts:
         column, separator, spec = text.partition("=")
         if not separator or not column or not spec:
@@ -136,22 +136,22 @@ def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
                 f"--qi {text!r}: give a column and its hierarchy, such as {example}=intervals:5,10; "
                 f"{example}=auto lets Veil propose one, and `veil hierarchies` lists them"
             )
-        if column in found:
+        if column in builders:
             raise PlanError(f"--qi names column {column!r} twice")
-        found[column] = hierarchy(spec)
-    return found
+        builders[column] = hierarchy(spec)
+    return builders
 
 
 def columns(texts: Iterable[str]) -> dict[str, Any]:
-    """Read columns, with their hierarchy or without, such as those of items.
+    """Read columns with or without a hierarchy.
 
     >>> columns(["age,sex", "zip=suppression"])
     {'age': None, 'sex': None, 'zip': Suppression()}
     """
-    found: dict[str, Any] = {}
+    builders: dict[str, Any] = {}
     for text in texts:
-        found |= hierarchies([text]) if "=" in text else dict.fromkeys(names([text]))
-    return found
+        builders |= hierarchies([text]) if "=" in text else dict.fromkeys(names([text]))
+    return builders
 
 
 def names(texts: Iterable[str]) -> list[str]:
@@ -164,7 +164,7 @@ def names(texts: Iterable[str]) -> list[str]:
 
 
 def person(text: str | None) -> str | None:
-    """Read the column that tells people apart; `null` says that every row is a different person.
+    """Read `person`: a column, or `null` if every row is a different person.
 
     >>> person("patient"), person("null"), person(None)
     ('patient', None, 'ask')
@@ -173,16 +173,16 @@ def person(text: str | None) -> str | None:
 
 
 def population(text: str) -> Any:
-    """Read a population: a number of people, the name of a region, a sampling fraction, or the path of a table.
+    """Read a population: a size, a region, a sampling fraction, or the path of a table.
 
     >>> population("80000"), population("USA"), population("0.01").sampling_fraction, str(population("town.csv"))
     (80000, 'USA', 0.01, 'town.csv')
     """
     plain = text.strip().replace(",", "").replace("_", "")
     if plain.isascii() and plain.isdecimal():
-        found = scalar(plain.lstrip("0") or "0")
-        assert isinstance(found, int)
-        return found
+        size = scalar(plain.lstrip("0") or "0")
+        assert isinstance(size, int)
+        return size
     if isinstance(share := scalar(plain), float):
         return Population(sampling_fraction=share)
     return Path(text) if is_path(text) else text
@@ -204,12 +204,12 @@ def subset(text: str) -> Any:
 
 
 def parameters(texts: Iterable[str]) -> dict[str, list[Any]]:
-    """Read parameters with the values to try.
+    """Read parameters, each with values to try.
 
     >>> parameters(["k=2,5", "suppression_limit=0,0.01", "k-anonymity.k=3", "quality=loss"])
     {'k': [2, 5], 'suppression_limit': [0, 0.01], 'KAnonymity.k': [3], 'quality': ['loss']}
     """
-    found: dict[str, list[Any]] = {}
+    candidates: dict[str, list[Any]] = {}
     kinds = {plain(kind): kind for kind in (*MODELS, *QUALITIES)}
     for text in texts:
         name, _, values = text.partition("=")
@@ -217,10 +217,10 @@ def parameters(texts: Iterable[str]) -> dict[str, list[Any]]:
         name = f"{kinds.get(plain(owner), owner)}{dot}{field.replace('-', '_')}"
         if not field or not values.strip():
             raise PlanError(f"--over {text!r}: give a parameter and values to try, such as --over k=2,5,10")
-        if name in found:
+        if name in candidates:
             raise PlanError(f"--over names {name!r} twice: give all its values at once")
-        found[name] = [value_of(each) for each in _ARGUMENTS.findall(values)]
-    return found
+        candidates[name] = [value_of(each) for each in _ARGUMENTS.findall(values)]
+    return candidates
 
 
 def treatments(texts: Iterable[str]) -> dict[str, Any]:
@@ -239,13 +239,13 @@ def aggregations(texts: Iterable[str]) -> dict[str, str]:
     >>> aggregations(["age=mean", "income=geometric-mean"])
     {'age': 'mean', 'income': 'geometric mean'}
     """
-    found = {}
+    functions = {}
     for text in texts:
         column, _, function = text.rpartition("=")
         if not column or not function:
             raise PlanError(f"--microaggregate {text!r}: give a column and a function, such as age=mean")
-        found[column] = re.sub(r"[\s_-]+", " ", function)
-    return found
+        functions[column] = re.sub(r"[\s_-]+", " ", function)
+    return functions
 
 
 def levels(texts: Iterable[str], option: str) -> dict[str, int]:
@@ -254,33 +254,33 @@ def levels(texts: Iterable[str], option: str) -> dict[str, int]:
     >>> levels(["age=1", "zip=2"], "--minimum-level")
     {'age': 1, 'zip': 2}
     """
-    found = {}
+    bounds = {}
     for text in texts:
         column, _, level = text.rpartition("=")
         if not column or not level.isdigit():
             raise PlanError(f"{option} {text!r}: give a column and a level, such as {option} age=1")
-        found[column] = int(level)
-    return found
+        bounds[column] = int(level)
+    return bounds
 
 
 def about(texts: Iterable[str]) -> dict[str, Any]:
-    """Read what the first page of a report says.
+    """Read the fields of the first page of a report.
 
     >>> about(["purpose=a study", "legal-basis=Art. 6", "sample_rows=0"])
     {'purpose': 'a study', 'legal_basis': 'Art. 6', 'sample_rows': 0}
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator:
             raise PlanError(f"--about {text!r}: give a field and a text, such as --about 'purpose=a study'")
         field = name.strip().replace("-", "_")
-        found[field] = int(value) if field == "sample_rows" and value.isdigit() else value
-    return found
+        fields[field] = int(value) if field == "sample_rows" and value.isdigit() else value
+    return fields
 
 
 def kebab(kind: str) -> str:
-    """Write the name of a kind as the command line does.
+    """Return the name of a kind as the command line writes it.
 
     >>> kebab("KAnonymity"), kebab("AverageClassSize")
     ('k-anonymity', 'average-class-size')
@@ -300,12 +300,12 @@ def _read_treatment(column: str, separator: str, treatment: str) -> tuple[str, s
 _EXAMPLES = {"--model": "k-anonymity:k=5", "--qi": "intervals:5,10", "--format": "csv:separator=;"}
 
 
-def read(text: str, known: Mapping[str, type[Any]], option: str) -> Any:
+def read(text: str, family: Mapping[str, type[Any]], option: str) -> Any:
     """Read one of a family: its name, and parameters after a colon."""
     name, _, rest = text.partition(":")
-    cls = find(known, name)
+    cls = find(family, name)
     if cls is None:
-        kinds = [kebab(kind) for kind in known]
+        kinds = [kebab(kind) for kind in family]
         hint = did_you_mean(name, kinds)
         if "=" in name:
             hint = (
@@ -329,25 +329,25 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 def arguments(text: str, cls: type[Any]) -> dict[str, Any]:
     """Assign values to parameters, by position or by key."""
     parameters = [field.name for field in dataclasses.fields(cls) if field.name != "kind"]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     in_order: list[str] = []
     for argument in _ARGUMENTS.findall(text):
-        found = re.fullmatch(r"\s*([A-Za-z_]\w*)=(.*)", argument, re.DOTALL)
-        if found is None:
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)=(.*)", argument, re.DOTALL)
+        if match is None:
             in_order.append(argument)
             continue
-        key = found[1]
+        key = match[1]
         if key not in parameters:
             raise ParameterError(f"`{key}` is not a parameter.{did_you_mean(key, parameters)}")
-        given[key] = _parameter(cls, key, found[2])
+        values[key] = _parameter(cls, key, match[2])
     if in_order and parameters and _depth(cls, parameters[0]):
-        given[parameters[0]] = [value_of(each) for each in in_order]
-        return given
+        values[parameters[0]] = [value_of(each) for each in in_order]
+        return values
     if len(in_order) > len(parameters):
         raise ParameterError(f"takes at most {plural(len(parameters), 'value')}, not {len(in_order)}")
     return {
         **{key: _parameter(cls, key, each) for key, each in zip(parameters, in_order, strict=False)},
-        **given,
+        **values,
     }
 
 
@@ -365,8 +365,8 @@ def _parameter(cls: type[Any], name: str, text: str) -> Any:
     if not depth:
         return value_of(text)
     kinds = _kinds(cls, name)
-    listed = [_unquote(each) if kinds == {str} else value_of(each) for each in _split(text, "|")]
-    return listed[0] if len(listed) == 1 and str in get_args(_annotation(cls, name)) else listed
+    entries = [_unquote(each) if kinds == {str} else value_of(each) for each in _split(text, "|")]
+    return entries[0] if len(entries) == 1 and str in get_args(_annotation(cls, name)) else entries
 
 
 def _annotation(cls: type[Any], parameter: str) -> Any:
@@ -374,14 +374,14 @@ def _annotation(cls: type[Any], parameter: str) -> Any:
 
 
 def _kinds(cls: type[Any], parameter: str) -> set[Any]:
-    """Return what the entries of a list may be: where they are texts, 999 is one, too."""
+    """Return the types of the entries of a list: in a list of texts, 999 is a text."""
     annotation = _annotation(cls, parameter)
     lists = [each for each in (annotation, *get_args(annotation)) if get_origin(each) in (tuple, list)]
     return {part for each in lists for part in get_args(each) if part is not ...}
 
 
 def is_list(cls: type[Any], parameter: str) -> bool:
-    """Whether a parameter is a list, of which one entry may stand alone."""
+    """Return whether a parameter is a list; a single entry needs no list."""
     return _depth(cls, parameter) > 0
 
 
@@ -412,8 +412,8 @@ def value_of(text: str) -> Any:
     plain = _unquote(text)
     if plain != text:
         return plain
-    found = scalar(text)
-    return text.replace("\\t", "\t") if found is None or isinstance(found, str) else found
+    value = scalar(text)
+    return text.replace("\\t", "\t") if value is None or isinstance(value, str) else value
 
 
 def _unquote(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What `veil anonymize --json` tells: figures about the release and where it is, for programs."""
+"""The output of `veil anonymize --json`: figures and files of a release."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from veil.api.job import Run
 from veil.api.run import Done
 
 
-def told_of(done: Done) -> dict[str, Any]:
-    """Return figures that name neither a column nor a value; of a private release, only those of the release."""
-    made = done.release
-    told: dict[str, Any] = {
-        "rows": made.outcome.by_records.records,
-        "classes": made.classes,
-        "holds": made.verification.holds,
-        "open_concerns": sum(not each.acknowledged for each in made.concerns),
+def summary_of(done: Done) -> dict[str, Any]:
+    """Return figures without columns and values; for a private release, without figures of the input."""
+    release = done.release
+    figures: dict[str, Any] = {
+        "rows": release.outcome.by_records.records,
+        "classes": release.classes,
+        "holds": release.verification.holds,
+        "open_concerns": sum(not each.acknowledged for each in release.concerns),
     }
-    if made.statement is not None:
-        return {**told, "private": made.is_private}
-    told |= {"records": made.records, "suppressed": made.suppressed}
-    if made.search is not None:
-        told |= {
-            "score": made.score,
-            "proven_optimal": made.search.proven_optimal,
-            "ending": made.search.ending,
+    if release.statement is not None:
+        return {**figures, "private": release.is_private}
+    figures |= {"records": release.records, "suppressed": release.suppressed}
+    if release.search is not None:
+        figures |= {
+            "score": release.score,
+            "proven_optimal": release.search.proven_optimal,
+            "ending": release.search.ending,
         }
-    return told
+    return figures
 
 
 def as_json(done: Done, job: Run) -> str:
-    """Return all there is to say of a release."""
-    made = done.release
-    told: dict[str, Any] = {**told_of(done)}
-    if made.search is not None and made.statement is None:
-        told["transformation"] = made.transformation
-    told["promises"] = [
+    """Return all figures and files of a release as JSON."""
+    release = done.release
+    figures: dict[str, Any] = {**summary_of(done)}
+    if release.search is not None and release.statement is None:
+        figures["transformation"] = release.transformation
+    figures["promises"] = [
         {"promise": each.promise, "holds": each.holds}
-        | ({"found": each.measured} if made.statement is None else {})  # which may count the input
-        for each in made.verification.findings
+        | ({"found": each.measured} if release.statement is None else {})  # may contain counts of the input
+        for each in release.verification.findings
     ]
-    if made.statement is None:
-        before, after = made.risk()
-        told["risk"] = {"before": dataclasses.asdict(before), "after": dataclasses.asdict(after)}
+    if release.statement is None:
+        before, after = release.risk()
+        figures["risk"] = {"before": dataclasses.asdict(before), "after": dataclasses.asdict(after)}
     else:
-        told["statement"] = made.statement
-    told["concerns"] = [
+        figures["statement"] = release.statement
+    figures["concerns"] = [
         {"key": each.key, "statement": each.statement, "acknowledged": each.acknowledged}
-        for each in made.concerns
+        for each in release.concerns
     ]
     files = {what: str(path) for what, path in job.targets.items()}
     if "release" not in files:
         files["release"] = str(job.output)
-    told["files"] = {**files, "apart": [str(path) for path in done.apart]}
-    return as_text(told)
+    figures["files"] = {**files, "apart": [str(path) for path in done.apart]}
+    return as_text(figures)
 
 
-def as_text(told: Any) -> str:
-    """Write figures as JSON."""
-    return json.dumps(told, indent=2, ensure_ascii=False, default=float)
+def as_text(figures: Any) -> str:
+    """Return figures as JSON text."""
+    return json.dumps(figures, indent=2, ensure_ascii=False, default=float)

@@ -1,7 +1,7 @@
-"""`--log`: what a run did and how long each phase took, a JSON object a line. No value of a table, and no name of a column.
+"""`--log`: the events of a run and the time of each phase, one JSON object per line.
 
-A pipeline reads it; whoever may read the log need not be allowed to read the data. So a failure is logged by its kind and
-exit code, not by its message, which may quote a value.
+The log contains no values and no names of columns: its readers need not be allowed to read the data. So a
+failure is logged by its kind and exit code, not by its message, which may quote a value.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from veil.errors import OutputError
 
 
 class Log(Progress):
-    """Writes events to a file as they happen, and hands progress on to whoever shows it."""
+    """Progress that writes events to a file and passes them on to a progress display."""
 
-    def __init__(self, path: Path, shown: Progress) -> None:
-        self.shown = shown
+    def __init__(self, path: Path, progress: Progress) -> None:
+        self.progress = progress
         try:
             self.file = path.open("a", encoding="utf-8")
         except OSError as error:
@@ -34,31 +34,31 @@ class Log(Progress):
     def phase(self, name: str) -> None:
         self.end_phase()
         self.name, self.since = name.partition(" (")[0], time.monotonic()
-        self.shown.phase(name)
+        self.progress.phase(name)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
-        self.shown.advance(done, total, note)
+        self.progress.advance(done, total, note)
 
     def end_phase(self) -> None:
-        """Write down how long the phase took."""
+        """Log the duration of the phase."""
         if self.name is not None:
             self.write("phase", name=self.name, seconds=round(time.monotonic() - self.since, 3))
         self.name = None
 
-    def write(self, event: str, **told: Any) -> None:
+    def write(self, event: str, **fields: Any) -> None:
         """Write a line."""
-        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **told}
+        line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **fields}
         self.file.write(json.dumps(line) + "\n")
         self.file.flush()
 
     def close(self) -> None:
-        self.shown.close()
+        self.progress.close()
         self.file.close()
 
 
 @contextmanager
 def logging(path: Path | None, command: str, *, quiet: bool) -> Iterator[Log | None]:
-    """Log a run from its start to its end, however it ends."""
+    """Log a run from its start to its end, also if it fails."""
     import sys
 
     from veil.cli.failures import code_of

@@ -1,4 +1,4 @@
-"""`veil mask`: masking methods from a recipe, or from options that say the same, to files, step by step."""
+"""`veil mask`: masking methods from a recipe or options to files, step by step."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def mask_and_show(
     quiet: bool,
     **places: Any,
 ) -> None:
-    """Mask, write, and show what was done. `places` are those of `veil.run`."""
+    """Mask, write, and show a summary. `places` are those of `veil.run`."""
     places["about"] = grammar.about(places["about"])
     files.no_databases(source, input, output)
-    chosen = grammar.format(format) if format else None
+    reading = grammar.format(format)
     target = None if output is None else str(output)
     if files.is_recipe(source):
         if steps or order or person:
             flag = "--step" if steps else "--order" if order else "--person"
             raise PlanError(f"{flag} is only for a table, not for a recipe: change {source} instead")
-        job = settle(MaskingRecipe.read(source), input=input, format=chosen, output=target, **places)
+        job = settle(MaskingRecipe.read(source), input=input, format=reading, output=target, **places)
     else:
         if input is not None:
             raise PlanError(f"--input is only for recipes; {source} is already the table")
@@ -57,9 +57,9 @@ def mask_and_show(
             order=cast("Any", order or "random"),
             person=grammar.person(person),
         )
-        job = settle(recipe, input=source, format=chosen, output=target, **places)
+        job = settle(recipe, input=source, format=reading, output=target, **places)
     accountant = account_of(job.input, budget)
-    with files.honest_about(job.targets.values()):
+    with files.track_outputs(job.targets.values()):
         done = carry_out(job, progress=False if quiet else None, accountant=accountant)
         if not quiet:
             _show(done, job)
@@ -73,9 +73,9 @@ def _show(done: Done, job: Run) -> None:
     show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 
-def _show_step(console: Console, number: int, done: StepSummary) -> None:
+def _show_step(console: Console, number: int, step: StepSummary) -> None:
 
-    summary = done.summary
+    summary = step.summary
     rows = [
         (
             each.column,
@@ -88,7 +88,7 @@ def _show_step(console: Console, number: int, done: StepSummary) -> None:
         for each in summary.columns
     ]
     headings = ("column", "changed", "SSE/SST", "mean", "variance", "total variation")
-    console.print(show.table(f"Step {number}: {done.method}", headings, rows, right=range(1, 6)))
+    console.print(show.table(f"Step {number}: {step.method}", headings, rows, right=range(1, 6)))
     (k, new_k), (alone, new_alone) = summary.smallest_class, summary.uniques
     risks = [
         ("records", f"{summary.records[0]:,} -> {summary.records[1]:,}"),
@@ -100,8 +100,8 @@ def _show_step(console: Console, number: int, done: StepSummary) -> None:
     ]
     if summary.correlation is not None:
         risks.insert(1, ("greatest change of a correlation", f"{summary.correlation:.4g}"))
-    console.print(show.table("", ("", ""), [*risks, *((name, _plain(v)) for name, v in done.facts.items())]))
-    show.verification(console, done.verification, f"step {number}")
+    console.print(show.table("", ("", ""), [*risks, *((name, _plain(v)) for name, v in step.facts.items())]))
+    show.verification(console, step.verification, f"step {number}")
 
 
 def _change(pair: tuple[float, float] | None) -> str:

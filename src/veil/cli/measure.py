@@ -1,4 +1,4 @@
-"""`veil risk`, `assess`, `identify`, `utility` and `frontier`: figures about tables, for people and for programs."""
+"""`veil risk`, `assess`, `identify`, `utility` and `frontier`: figures about tables."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from veil.plan.plan import ASK
 from veil.recipe import Recipe
 from veil.tables import Format, Source, read
 from veil.tables.atomic import Together
-from veil.tables.csv.ambiguities import find_misread
-from veil.tables.csv.lenient import Guessed, read_guessing
+from veil.tables.csv.ambiguities import find_ambiguities
+from veil.tables.csv.lenient import LenientReading, read_leniently
 from veil.tables.formats import Csv, format_of
 from veil.tables.spelling import read_person
 
@@ -43,8 +43,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
-class Telling:
-    """Where figures go: on the terminal as tables or as JSON, and into files as JSON and as a picture."""
+class Destination:
+    """The destination of figures: the terminal as tables or JSON, and files as JSON and a picture."""
 
     json: bool = False
     output: Path | None = None
@@ -54,42 +54,42 @@ class Telling:
     @property
     def targets(self) -> dict[str, Path]:
         """Files to write."""
-        named = {"figures": self.output, "picture": self.picture}
-        return {what: path for what, path in named.items() if path is not None}
+        paths = {"figures": self.output, "picture": self.picture}
+        return {what: path for what, path in paths.items() if path is not None}
 
     def check(self, *keep: Path) -> None:
-        """Refuse files that cannot be written, before time is spent on what goes there."""
+        """Refuse files that cannot be written, before the figures are computed."""
         if self.picture is not None:
             check_ending(self.picture, "picture", PICTURES)
             require("Pictures", "matplotlib", extra="plot")
         check_targets(self.targets, keep=keep, overwrite=self.overwrite)
 
-    def tell(
+    def write(
         self,
-        found: Mapping[str, Any],
-        shown: Callable[[Console], None],
-        drawn: Callable[[], Figure] | None = None,
+        values: Mapping[str, Any],
+        print_tables: Callable[[Console], None],
+        draw: Callable[[], Figure] | None = None,
     ) -> None:
         """Write all files, or none, and print."""
-        text = json.dumps(_plain(found), indent=2, allow_nan=False) + "\n"
-        with files.honest_about(self.targets.values()):
-            with Together() as made:
-                if self.picture is not None and drawn is not None:
-                    with made.making(self.picture) as path:
-                        drawn().savefig(path, dpi=150)
+        text = json.dumps(_plain(values), indent=2, allow_nan=False) + "\n"
+        with files.track_outputs(self.targets.values()):
+            with Together() as atomic:
+                if self.picture is not None and draw is not None:
+                    with atomic.making(self.picture) as path:
+                        draw().savefig(path, dpi=150)
                 if self.output is not None:
-                    with made.making(self.output) as path:
+                    with atomic.making(self.output) as path:
                         path.write_text(text, encoding="utf-8")
             if self.json:
                 typer.echo(text, nl=False)
                 return
             console = show.output()
-            shown(console)
+            print_tables(console)
             show.files(console, self.targets.items())
 
 
 def _plain(value: Any) -> Any:
-    """Leave out what JSON has no word for: numbers that are none."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -101,7 +101,7 @@ def assess(
     text: str,
     qi: Sequence[str],
     sensitive: Sequence[str],
-    telling: Telling,
+    destination: Destination,
     *,
     hierarchies: Sequence[str],
     subset: str | None,
@@ -112,13 +112,13 @@ def assess(
     format: str | None,
     engine: Engine | Settings | None,
 ) -> None:
-    """Show what a table fulfils already, and its risks."""
+    """Show the models that a table fulfils, and its risks."""
     from veil.api.assess import assess
 
     place = place_of(text)
     warn_about_passwords(place)
-    telling.check(*([place] if isinstance(place, Path) else []))
-    found = assess(
+    destination.check(*([place] if isinstance(place, Path) else []))
+    assessment = assess(
         place,
         quasi_identifiers=grammar.names(qi),
         sensitive=grammar.names(sensitive),
@@ -128,36 +128,36 @@ def assess(
         person=grammar.person(person),
         knows=cast("Any", knows),
         marker=marker,
-        format=grammar.format(format) if format else None,
+        format=grammar.format(format),
         engine=engine or "auto",
     )
-    telling.tell(found.to_dict(), lambda console: show.assessment(console, found))
+    destination.write(assessment.to_dict(), lambda console: show.assessment(console, assessment))
 
 
-def _asked(
+def _table_and_columns(
     text: str | None, qi: Sequence[str], recipe: Path | None, format: str | None
 ) -> tuple[Place, list[str], Format | None, str | None]:
-    """Return the table, the columns that attackers know, the format and who is who: as said, or else as a recipe says."""
+    """Return table, quasi-identifiers, format and person, from the options or else from a recipe."""
     person: str | None = ASK
-    chosen = grammar.format(format) if format else None
+    table_format = grammar.format(format)
     place, names = None if text is None else place_of(text), grammar.names(qi)
     if recipe is not None:
-        read_from = Recipe.read(recipe)
-        names = names or [*read_from.quasi_identifiers, *read_from.microaggregated]
-        place, chosen = table_of(read_from, input=place, format=chosen)
-        person = read_from.person
+        source = Recipe.read(recipe)
+        names = names or [*source.quasi_identifiers, *source.microaggregated]
+        place, table_format = table_of(source, input=place, format=table_format)
+        person = source.person
     if place is None:
         raise PlanError("say which table to look at: veil risk patients.csv --qi age,sex, or --recipe FILE")
     if not names:
         raise PlanError("say which columns an attacker may know: --qi age,sex,zip, or --recipe FILE")
-    return place, list(dict.fromkeys(names)), chosen, person
+    return place, list(dict.fromkeys(names)), table_format, person
 
 
 def risk(
     text: str | None,
     qi: Sequence[str],
     recipe: Path | None,
-    telling: Telling,
+    destination: Destination,
     *,
     format: str | None,
     population: str | None,
@@ -168,36 +168,36 @@ def risk(
     person: str | None,
     **options: Any,
 ) -> None:
-    """Show what a table reveals about the people in it; further keywords are those of `veil.risk.analyze`."""
+    """Show the risks of the people in a table; further keywords are those of `veil.risk.analyze`."""
     from veil.risk import analyze
 
     people = None if population is None else grammar.population(population)
-    place, names, chosen, told = _asked(text, qi, recipe, format)
-    options["person"] = told if person is None else read_person(grammar.person(person))
+    place, names, table_format, recipe_person = _table_and_columns(text, qi, recipe, format)
+    options["person"] = recipe_person if person is None else read_person(grammar.person(person))
     warn_about_passwords(place)
     files.no_databases(people if isinstance(people, Path) else None)
-    telling.check(*(each for each in (place, people, recipe) if isinstance(each, Path)))
-    with following(None) as shown:
-        shown.phase("reading the table")
-        relation = find_relation(place, chosen, engine or "auto")
+    destination.check(*(each for each in (place, people, recipe) if isinstance(each, Path)))
+    with following(None) as progress:
+        progress.phase("reading the table")
+        relation = find_relation(place, table_format, engine or "auto")
         if relation is not None:
             refused = {f"--{name}": options[name] for name in ("weights", "household")}
             check_options(relation, {**refused, "--subset": subset})
         if isinstance(people, Path):
-            people = read(people, format=_akin(people, chosen)).table
+            people = read(people, format=_akin(people, table_format)).table
         elif isinstance(people, str):
             people = _region(people)
         if relation is not None:
-            asked = {name: options.pop(name) for name in ("person", "knows")}
-            held, people = count_combinations(
-                relation, names, people, marker=marker, untouched=untouched, **asked
+            unit = {name: options.pop(name) for name in ("person", "knows")}
+            combinations, people = count_combinations(
+                relation, names, people, marker=marker, untouched=untouched, **unit
             )
-            shown.phase("looking at all combinations of columns")
-            found = analyze(held, population=people, untouched=untouched, **options)
+            progress.phase("looking at all combinations of columns")
+            analysis = analyze(combinations, population=people, untouched=untouched, **options)
         else:
-            table = read(place, format=chosen).table
-            shown.phase("looking at all combinations of columns")
-            found = analyze(
+            table = read(place, format=table_format).table
+            progress.phase("looking at all combinations of columns")
+            analysis = analyze(
                 table,
                 names,
                 population=people,
@@ -206,30 +206,32 @@ def risk(
                 untouched=untouched,
                 **options,
             )
-    telling.tell(found.to_dict(), lambda console: figures.risk(console, found, untouched=untouched))
+    destination.write(
+        analysis.to_dict(), lambda console: figures.risk(console, analysis, untouched=untouched)
+    )
 
 
 def explore(
     file: Path,
-    telling: Telling,
+    destination: Destination,
     *,
     input: Path | None,
     time_limit: float,
     format: str | None,
     threads: int | None,
 ) -> None:
-    """Show what would keep more than a recipe does."""
+    """Show alternatives to a recipe that keep more."""
     from veil.api.anonymize import anonymize
 
     recipe = Recipe.read(file)
-    place, chosen = table_of(recipe, input=input, format=grammar.format(format) if format else None)
-    telling.check(file, *([place] if isinstance(place, Path) else []))
-    with following(None) as shown, recipe.own_words():
-        made = anonymize(
-            place, recipe.plan(), format=chosen, engine="memory", threads=threads, progress=shown
+    place, table_format = table_of(recipe, input=input, format=grammar.format(format))
+    destination.check(file, *([place] if isinstance(place, Path) else []))
+    with following(None) as progress, recipe.own_words():
+        release = anonymize(
+            place, recipe.plan(), format=table_format, engine="memory", threads=threads, progress=progress
         )
-        found = made.advice(time_limit=time_limit, progress=shown)
-    telling.tell(found.to_dict(), lambda console: figures.advice(console, found))
+        advice = release.advice(time_limit=time_limit, progress=progress)
+    destination.write(advice.to_dict(), lambda console: figures.advice(console, advice))
 
 
 def _region(name: str) -> Any:
@@ -244,103 +246,104 @@ def _region(name: str) -> Any:
 
 
 def _akin(path: Path, format: Format | None) -> Format | None:
-    """Return a format if it is that of a file by its name, or if its name does not tell."""
+    """Return a format if it suits the suffix of a file, or if the suffix is unknown."""
     try:
-        named = format_of(path)
+        suffix_format = format_of(path)
     except VeilError:
         return format
-    return format if format is not None and format.kind == named.kind else None
+    return format if format is not None and format.kind == suffix_format.kind else None
 
 
 def identify(
-    text: str, telling: Telling, *, format: str | None, threshold: float, recipe: Path | None
+    text: str, destination: Destination, *, format: str | None, threshold: float, recipe: Path | None
 ) -> None:
-    """Show what the columns of a table look like, and which roles that speaks for; write a draft of a recipe if asked to."""
+    """Show the proposed roles of the columns of a table; write a draft of a recipe if `recipe` is given."""
     from veil.cli.draft import draft
     from veil.risk import detect_identifiers, find_repeats, propose_roles
 
     place = place_of(text)
     warn_about_passwords(place)
     keep = [place] if isinstance(place, Path) else []
-    telling.check(*keep)
+    destination.check(*keep)
     if recipe is not None:
-        check_targets({"recipe": recipe}, keep=keep, overwrite=telling.overwrite)
-    given = grammar.format(format) if format else None
-    with following(None) as shown:
-        shown.phase("reading the table")
-        (source, guess, reasons), counted = _look_at(place, given)
+        check_targets({"recipe": recipe}, keep=keep, overwrite=destination.overwrite)
+    option_format = grammar.format(format)
+    with following(None) as progress:
+        progress.phase("reading the table")
+        (source, guess, reasons), rows = _look_at(place, option_format)
         table = source.table
-        shown.phase("looking at names and values")
-        found = detect_identifiers(table, threshold=threshold)
+        progress.phase("looking at names and values")
+        identifiers = detect_identifiers(table, threshold=threshold)
         proposed = propose_roles(table, threshold=threshold)
-        named = [each.column for each in proposed if each.role == "identifying"]
-        repeated = find_repeats(counted, named)
-    chosen = given if guess is None else guess
-    spelled = format if guess is None else grammar.spell_format(guess)
-    made = {
-        "format": None if guess is None else spelled,
-        "identifiers": [dataclasses.asdict(each) for each in found],
+        identifying = [each.column for each in proposed if each.role == "identifying"]
+        repeated = find_repeats(rows, identifying)
+    table_format = option_format if guess is None else guess
+    format_text = format if guess is None else grammar.spell_format(guess)
+    summary = {
+        "format": None if guess is None else format_text,
+        "identifiers": [dataclasses.asdict(each) for each in identifiers],
         "roles": [dataclasses.asdict(each) for each in proposed],
         "repeated": [dataclasses.asdict(each) for each in repeated],
     }
-    telling.tell(made, lambda console: figures.roles(console, proposed, repeated, place, spelled))
-    if reasons and spelled is not None:
-        failures.say(
-            f"note: {place} is read as with --format {shlex.quote(spelled)}: {'; '.join(reasons)}. This is a guess: "
+    destination.write(summary, lambda console: figures.roles(console, proposed, repeated, place, format_text))
+    if reasons and format_text is not None:
+        failures.print_note(
+            f"note: {place} is read as with --format {shlex.quote(format_text)}: {'; '.join(reasons)}. This is a guess: "
             "please check the letters and the numbers"
         )
-    misread = find_misread(table, source.format)
+    misread = find_ambiguities(table, source.format)
     for note in misread.notes:
-        failures.say(f"note: {note}")
-    meant = None if misread.format is None else _only_told(misread.format, chosen)
-    if meant is not None:
-        failures.say(f"To read the file that way: --format {shlex.quote(grammar.spell_format(meant))}")
+        failures.print_note(f"note: {note}")
+    alternative = None if misread.format is None else _without_detected(misread.format, table_format)
+    if alternative is not None:
+        option = shlex.quote(grammar.spell_format(alternative))
+        failures.print_note(f"To read the file that way: --format {option}")
     if recipe is not None:
         with Together() as together, together.making(recipe) as path:
             lines = draft(
                 table,
                 place,
-                chosen,
+                table_format,
                 proposed,
                 repeated,
                 recipe.parent,
                 guessed=reasons,
                 misread=misread,
-                meant=meant,
+                alternative=alternative,
             )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if not telling.json:
+        if not destination.json:
             show.files(show.output(), [("draft of a recipe", recipe)])
 
 
-def _look_at(place: Place, format: Format | None) -> tuple[Guessed, Any]:
-    """Read a table, or as many rows of one that an engine holds as show what its columns are; and what counts all rows."""
+def _look_at(place: Place, format: Format | None) -> tuple[LenientReading, Any]:
+    """Return a table, or a sample of one that an engine holds; and the source of all its rows."""
     relation = find_relation(place, format, "auto")
     if relation is None:
         path = cast("Path", place)  # databases always have an engine
-        found = read_guessing(path) if format is None else Guessed(read(path, format=format))
-        return found, found.source.table
-    from veil.engines.sample_rows import glimpse  # which needs Ibis
+        reading = read_leniently(path) if format is None else LenientReading(read(path, format=format))
+        return reading, reading.source.table
+    from veil.engines.sample_rows import glimpse  # here, as it needs Ibis
 
-    seen = glimpse(relation)
-    if seen.table.num_rows < seen.total:
-        failures.say(f"note: columns are judged by {seen.table.num_rows:,} of {seen.total:,} rows")
-    return Guessed(Source(seen.table, "engine")), relation
+    sample = glimpse(relation)
+    if sample.table.num_rows < sample.total:
+        failures.print_note(f"note: columns are judged by {sample.table.num_rows:,} of {sample.total:,} rows")
+    return LenientReading(Source(sample.table, "engine")), relation
 
 
-def _only_told(meant: Csv, given: Csv | None) -> Csv:
-    """Leave out of a format what was detected and need not be said."""
-    asked = given or Csv()
-    kept = {"encoding": asked.encoding, "time_separator": asked.time_separator}
-    if meant.separator != ";":
-        kept["separator"] = asked.separator
-    return dataclasses.replace(meant, **kept)  # type: ignore[arg-type]
+def _without_detected(alternative: Csv, option_format: Csv | None) -> Csv:
+    """Return a format without the detected fields that need no option."""
+    usual = option_format or Csv()
+    fields = {"encoding": usual.encoding, "time_separator": usual.time_separator}
+    if alternative.separator != ";":
+        fields["separator"] = usual.separator
+    return dataclasses.replace(alternative, **fields)  # type: ignore[arg-type]
 
 
 def utility(
     original: Path,
-    released: Path,
-    telling: Telling,
+    release: Path,
+    destination: Destination,
     *,
     qi: Sequence[str],
     recipe: Path | None,
@@ -354,7 +357,7 @@ def utility(
     original_values: bool,
     threads: int | None,
 ) -> None:
-    """Show what a released table is still good for."""
+    """Show the utility of a released table."""
     from veil.utility import compare
 
     if bool(qi) == (recipe is not None):
@@ -362,29 +365,28 @@ def utility(
             "say which columns were changed: --qi age,sex, or --recipe with the recipe of the release; "
             "one of the two"
         )
-    files.no_databases(original, released)
-    telling.check(original, released, *([] if recipe is None else [recipe]))
-    known = None if recipe is None else Recipe.read(recipe)
+    files.no_databases(original, release)
+    destination.check(original, release, *([] if recipe is None else [recipe]))
+    release_recipe = None if recipe is None else Recipe.read(recipe)
     columns: Mapping[str, Any] = grammar.columns(qi)
     blank: str | None = "*"
-    if known is not None:
-        plan = known.plan()
+    input_format = grammar.format(format)
+    if release_recipe is not None:
+        plan = release_recipe.plan()
         columns = {**plan.quasi_identifiers, **dict.fromkeys(plan.aggregated)}
         blank = plan.marker
-    given = (
-        grammar.format(format) if format else None if known is None else _akin(original, known.input_format)
-    )
-    with following(None) as shown:
-        shown.phase("reading the tables")
-        before = read(original, format=given).table
-        chosen = grammar.format(released_as) if released_as else released_format(released, given, known)
-        after = read(released, format=chosen).table
-        rows = None if key is None else _rows_of(key, before, after, released)
+        input_format = input_format or _akin(original, release_recipe.input_format)
+    with following(None) as progress:
+        progress.phase("reading the tables")
+        before = read(original, format=input_format).table
+        own_format = grammar.format(released_as) or released_format(release, input_format, release_recipe)
+        after = read(release, format=own_format).table
+        rows = None if key is None else _rows_of(key, before, after, release)
         if rows is None:
-            is_mixed = known is not None and known.plan().order == "random"
-            _check_rows(before, after, list(columns), released, is_mixed=is_mixed)
-        shown.phase("comparing")
-        found = compare(
+            is_mixed = release_recipe is not None and release_recipe.plan().order == "random"
+            _check_rows(before, after, list(columns), release, is_mixed=is_mixed)
+        progress.phase("comparing")
+        comparison = compare(
             before,
             after,
             columns,
@@ -395,53 +397,53 @@ def utility(
             queries=queries,
             threads=threads,
         )
-    safe = found if original_values else found.without_original_values()
-    telling.tell(safe.to_dict(), lambda console: figures.utility(console, found))
+    safe = comparison if original_values else comparison.without_original_values()
+    destination.write(safe.to_dict(), lambda console: figures.utility(console, comparison))
 
 
 _KEY = "Give the key of the release, which `veil anonymize --key FILE` writes: --key FILE"
 
 
 def _check_rows(
-    before: pa.Table, after: pa.Table, changed: Collection[str], released: Path, *, is_mixed: bool
+    before: pa.Table, after: pa.Table, changed: Collection[str], release: Path, *, is_mixed: bool
 ) -> None:
-    """Refuse tables whose rows do not stand for each other: whatever is compared row by row would be wrong."""
+    """Refuse tables whose rows do not correspond, as comparisons row by row would be wrong."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if before.num_rows != after.num_rows:
         raise InputError(
-            f"{released} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so it is not clear "
+            f"{release} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so it is not clear "
             f"which of them belong together. {_KEY}"
         )
-    kept = [name for name in after.column_names if name in before.column_names and name not in changed]
+    unchanged = [name for name in after.column_names if name in before.column_names and name not in changed]
     different = 0
-    for name in kept:
-        shown = pc.is_valid(after[name])
+    for name in unchanged:
+        mask = pc.is_valid(after[name])
         try:
-            pairs = [each[name].filter(shown).cast("string").combine_chunks() for each in (before, after)]
-        except pa.ArrowException:  # bytes, and structures, which have no text
+            pairs = [each[name].filter(mask).cast("string").combine_chunks() for each in (before, after)]
+        except pa.ArrowException:  # bytes and structures have no text
             different += not after[name].equals(before[name])
             continue
-        there = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
-        same = pc.mean(pc.equal(pairs[0].filter(there), pairs[1].filter(there)).cast("float64")).as_py()
+        mask = pc.and_(pc.is_valid(pairs[0]), pc.not_equal(pairs[1], "*"))
+        same = pc.mean(pc.equal(pairs[0].filter(mask), pairs[1].filter(mask)).cast("float64")).as_py()
         different += same is not None and same < _ALIGNED
-    if different == len(kept) and (kept or is_mixed):
+    if different == len(unchanged) and (unchanged or is_mixed):
         raise InputError(
-            f"the rows of {released} are not in the order of the original, so it is not clear which of them belong "
+            f"the rows of {release} are not in the order of the original, so it is not clear which of them belong "
             f"together: releases are written in random order. {_KEY}"
         )
 
 
 _ALIGNED = 0.9
-"""Share of equal cells that a column has which nobody changed, in rows that stand for each other."""
+"""The least share of equal cells of an unchanged column in corresponding rows."""
 
 
-def _rows_of(key: Path, before: pa.Table, after: pa.Table, released: Path) -> Any:
-    """Read which row of the original each released row is."""
+def _rows_of(key: Path, before: pa.Table, after: pa.Table, release: Path) -> Any:
+    """Read the row of the original for each released row."""
     table = read(key).table
     if table.column_names != ["release row", "input row"] or table.num_rows != after.num_rows:
-        raise InputError(f"{key}: is not the key of {released}. {_KEY}")
+        raise InputError(f"{key}: is not the key of {release}. {_KEY}")
     rows = table.sort_by("release row")["input row"].to_numpy()
     if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < before.num_rows:
         raise InputError(f"{key}: refers to rows that the original does not have. {_KEY}")
@@ -451,7 +453,7 @@ def _rows_of(key: Path, before: pa.Table, after: pa.Table, released: Path) -> An
 def frontier(
     source: Path,
     over: Sequence[str],
-    telling: Telling,
+    destination: Destination,
     *,
     input: Path | None,
     format: str | None,
@@ -471,31 +473,31 @@ def frontier(
         )
     recipe = Recipe.read(source)
     files.no_databases(input)
-    given = grammar.format(format) if format else None
-    table, chosen = table_of(recipe, input=input, format=given)
-    path = read_into_memory(table, chosen, "Try parameters on a sample that is written to one file")
-    telling.check(source, path)
+    option_format = grammar.format(format)
+    table, table_format = table_of(recipe, input=input, format=option_format)
+    path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
+    destination.check(source, path)
     plan = recipe.plan()
     if recipe.local_recoding is not None:
-        failures.say("note: figures are those before local recoding, which the frontier leaves out")
+        failures.print_note("note: figures are those before local recoding, which the frontier leaves out")
     if safepub_of(plan) is not None:
-        failures.say(
+        failures.print_note(
             "note: these figures are exact and spend no budget: try parameters on data that may be looked at"
         )
     with recipe.own_words():
-        found = frontier(
-            path, plan, over=parameters, risk=risk, utility=utility, format=chosen, progress=None
+        result = frontier(
+            path, plan, over=parameters, risk=risk, utility=utility, format=table_format, progress=None
         )
-    telling.tell(found.to_dict(), lambda console: figures.frontier(console, found), found.plot)
+    destination.write(result.to_dict(), lambda console: figures.frontier(console, result), result.plot)
 
 
 def _check_figures(risk: str | None, utility: str) -> None:
-    """Refuse figures that there will not be, before any release is made."""
+    """Refuse unknown figures before any release is made."""
     from veil.api.frontier import RISKS
     from veil.utility.attributes import ATTRIBUTE_MEASURES
     from veil.utility.quality import DATA_MEASURES
 
     utilities = (*ATTRIBUTE_MEASURES, *DATA_MEASURES, "sse_sst", "released")
-    for option, name, known in (("--risk", risk, RISKS), ("--utility", utility, utilities)):
-        if name is not None and name not in known:
-            raise PlanError(f"{option} {name!r}: there is no such figure.{did_you_mean(name, known)}")
+    for option, name, choices in (("--risk", risk, RISKS), ("--utility", utility, utilities)):
+        if name is not None and name not in choices:
+            raise PlanError(f"{option} {name!r}: there is no such figure.{did_you_mean(name, choices)}")

@@ -1,4 +1,4 @@
-"""The options of a plan: made of what its fields declare, and read by the grammar of each."""
+"""The options of a plan: derived from its fields, and read by the grammar of each."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "minimum_levels": lambda texts: grammar.levels(texts, flag_of("minimum_levels")),
     "maximum_levels": lambda texts: grammar.levels(texts, flag_of("maximum_levels")),
 }
-"""How the text of an option is read. What is missing here is text, or a number, which the plan reads itself."""
+"""Readers of the text of options. All others are text or numbers, which the plan reads itself."""
 
 
 def plan_options() -> list[inspect.Parameter]:
-    """Make an option of each field of a plan."""
+    """Return an option for each field of a plan."""
     return [
         inspect.Parameter(
             field.name,
@@ -57,7 +57,7 @@ def plan_options() -> list[inspect.Parameter]:
 
 
 def flag_of(field: str) -> str:
-    """Return the option that stands for a field.
+    """Return the option of a field.
 
     >>> flag_of("quasi_identifiers"), flag_of("suppression_limit")
     ('--qi', '--suppression-limit')
@@ -66,7 +66,7 @@ def flag_of(field: str) -> str:
 
 
 def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the options that make up a plan; what was not given is left to the plan."""
+    """Read the options of a plan; the plan has the defaults."""
     fields = {
         name: _READERS.get(name, lambda value: value)(value)
         for name, value in options.items()
@@ -83,7 +83,7 @@ def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spell_option(way: Say) -> str:
-    """Write a way out as options do.
+    """Return a way out in the form of options.
 
     >>> print(spell_option(Say("others", "keep")), spell_option(Say("overwrite", True)), spell_option(Say("sensitive")))
     --others keep --overwrite --sensitive
@@ -92,12 +92,12 @@ def spell_option(way: Say) -> str:
     >>> print(spell_option(Say("format", "Csv", separator=";", decimal=",")))
     --format 'csv:separator=;,decimal=","'
     """
-    given = {name: _as_text(value) for name, value in way.parameters.items()}
+    parameters = {name: _as_text(value) for name, value in way.parameters.items()}
     if way.value == "Settings":
-        return " ".join(f"--{name} {value}" for name, value in given.items())
-    if given:
-        named = [grammar.spell_parameter(name, value) for name, value in given.items()]
-        spec = f"{grammar.kebab(str(way.value))}:{','.join([*way.beside, *named])}"
+        return " ".join(f"--{name} {value}" for name, value in parameters.items())
+    if parameters:
+        spellings = [grammar.spell_parameter(name, value) for name, value in parameters.items()]
+        spec = f"{grammar.kebab(str(way.value))}:{','.join([*way.beside, *spellings])}"
         return f"{flag_of(way.field)} " + (
             f"'COLUMN={spec}'" if way.field == "quasi_identifiers" else shlex.quote(spec)
         )
@@ -134,7 +134,7 @@ def _choices(field: str) -> list[str]:
 
 
 def _parts(annotation: Any) -> list[Any]:
-    """Return a type with those that it is made of, but without those inside of collections."""
+    """Return a type with its members, but without those inside of collections."""
     inner = get_args(annotation) if get_origin(annotation) not in (dict, tuple, Literal) else ()
     return [annotation, *(part for each in inner for part in _parts(each))]
 
@@ -143,14 +143,14 @@ def _help(field: str) -> str:
     declared = Plan.__pydantic_fields__[field]  # type: ignore[attr-defined]
     option, default = _option(field), declared.get_default(call_default_factory=True)
     about = option.about or re.split(r"\. (?=[A-Z])", str(declared.description))[0]
-    told = [about[0].upper() + about[1:] + ".", option.hint]
+    sentences = [about[0].upper() + about[1:] + ".", option.hint]
     if not declared.is_required() and default not in (None, {}, ()):
-        shown = (
+        text = (
             grammar.kebab(default.kind)
             if hasattr(default, "kind")
             else f"{default:g}"
             if isinstance(default, float)
             else default
         )
-        told.append(f"Default: {shown}.")
-    return " ".join(filter(None, told))
+        sentences.append(f"Default: {text}.")
+    return " ".join(filter(None, sentences))

@@ -1,4 +1,4 @@
-"""Who reads tables, as options say it; and what they cannot ask of tables that an engine holds."""
+"""The engine for tables from the options, and checks of options for tables of an engine."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from veil.errors import PlanError
 
 
 def warn_about_passwords(*places: object) -> None:
-    """Tell users who give a password where others can see it."""
+    """Warn about a password on the command line, which others can see."""
     if any(isinstance(place, Database) and place.has_password for place in places):
-        failures.say(
+        failures.print_note(
             "note: others on this machine can see a password on the command line. Leave it to the driver (PGPASSWORD, "
             "~/.pgpass), or name a variable in a recipe with `password_variable`"
         )
 
 
 def release_for(place: Path | Database) -> str:
-    """Propose what a release is called: a file like that of the table, and of many files or a database one for all.
+    """Propose the name of a release: a file like that of the table; Parquet for folders and databases.
 
     >>> release_for(Path("data/patients.csv.gz")), release_for(Path("data/*.parquet")), release_for(Path("data"))
     ('release.csv.gz', 'release.parquet', 'release.parquet')
@@ -32,7 +32,7 @@ def release_for(place: Path | Database) -> str:
 
 
 def engine_of(engine: str | None, memory: str | None, temporary: Path | None) -> Engine | Settings | None:
-    """Settle who reads files, if anything is said about it. Limits are those of DuckDB, and ask for it."""
+    """Return the engine that reads files; None without options. Limits of memory imply DuckDB."""
     if memory is None and temporary is None:
         return cast("Engine | None", engine)
     if engine == "memory":
@@ -43,7 +43,7 @@ def engine_of(engine: str | None, memory: str | None, temporary: Path | None) ->
 
 
 def check_options(relation: Relation, refused: dict[str, Any]) -> None:
-    """Refuse options that need single records, which an engine keeps to itself."""
+    """Refuse options that need single records, which an engine does not return."""
     for option, value in refused.items():
         if value is not None:
             raise PlanError(

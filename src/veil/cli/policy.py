@@ -1,4 +1,4 @@
-"""`veil policy`: policies from files, checked, explained, carried out and compared."""
+"""`veil policy`: policies from files, checked, explained, applied and compared."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def _day(text: str | None) -> date | None:
         raise PlanError(f"{text!r} is not a date. Write it as 2026-12-31") from None
 
 
-def _pairs(given: Sequence[str], what: str) -> dict[str, str]:
-    made = {}
-    for each in given:
-        name, sign, value = each.partition("=")
+def _pairs(texts: Sequence[str], what: str) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
         if not sign or not name or not value:
-            raise PlanError(f"{each!r} should be {what}")
-        made[name] = value
-    return made
+            raise PlanError(f"{text!r} should be {what}")
+        pairs[name] = value
+    return pairs
 
 
-def _days(given: Sequence[str], what: str) -> dict[str, date]:
-    return {name: day for name, text in _pairs(given, what).items() if (day := _day(text)) is not None}
+def _days(texts: Sequence[str], what: str) -> dict[str, date]:
+    return {name: day for name, text in _pairs(texts, what).items() if (day := _day(text)) is not None}
 
 
 def _print(lines: Sequence[str]) -> None:
@@ -56,9 +56,9 @@ def _print(lines: Sequence[str]) -> None:
 def check_and_show(
     policies: Path, under: Path | None, on: str | None, allow_secrets: bool, as_json: bool
 ) -> None:
-    """Show what is wrong with policies."""
+    """Show the problems of policies."""
     below = None if under is None else read(under)
-    found = {
+    by_policy = {
         name: [
             *check(each, secrets=allow_secrets, on=_day(on)),
             *check_chain(each),
@@ -67,19 +67,19 @@ def check_and_show(
         for name, each in read_all(policies).items()
     }
     if as_json:
-        data = {name: [each._asdict() for each in problems] for name, problems in found.items()}
+        data = {name: [each._asdict() for each in problems] for name, problems in by_policy.items()}
         typer.echo(without_passwords(json.dumps(data, indent=2, ensure_ascii=False)))
     else:
-        for name, problems in found.items():
+        for name, problems in by_policy.items():
             _print([f"{name}: {'nothing is wrong' if not problems else ''}".rstrip(": ")])
             labels = ["wrong" if each.grave else "refused" if each.refused else "gap" for each in problems]
             _print([f"  {label:7}  {each}" for label, each in zip(labels, problems, strict=True)])
-    if any(each.grave for problems in found.values() for each in problems):
+    if any(each.grave for problems in by_policy.values() for each in problems):
         raise typer.Exit(failures.BROKEN)
 
 
 def explain_and_show(policies: Path, on: str | None) -> None:
-    """Show what policies mean."""
+    """Explain policies in plain words."""
     for number, each in enumerate(read_all(policies).values()):
         _print([*([""] if number else []), *explain(each, _day(on))])
 
@@ -97,18 +97,18 @@ def apply_and_show(
     quiet: bool,
     about: Sequence[str],
     acknowledge: Sequence[str],
-    **asked: Any,
+    **options: Any,
 ) -> None:
-    """Release a table as policies ask, or as a recipe says that they are asked, and show how it was met."""
+    """Release a table under policies, from options or a recipe, and show how they are met."""
     from veil.api.job import settle
     from veil.api.run import carry_out
     from veil.recipe.policy import PolicyRecipe
 
     if is_recipe(source):
-        _check_only_places(source, policies, asked)
+        _check_only_places(source, policies, options)
         recipe, table = PolicyRecipe.read(source), None
     else:
-        recipe, table = _recipe_of_options(policies, output, **asked), source
+        recipe, table = _recipe_of_options(policies, output, **options), source
     variable = recipe.policy.credential_variable
     if variable is not None and variable not in os.environ:
         raise PlanError(
@@ -126,7 +126,7 @@ def apply_and_show(
         about=grammar.about(about),
         acknowledge=acknowledge,
     )
-    with files.honest_about(job.targets.values()):
+    with files.track_outputs(job.targets.values()):
         done = carry_out(job, progress=False if quiet else None)
         if not quiet:
             console = show.output()
@@ -135,11 +135,11 @@ def apply_and_show(
             show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
 
 
-def _check_only_places(recipe: Path, policies: Path | None, asked: dict[str, Any]) -> None:
-    """Refuse options beside a recipe that say what stands in it."""
-    given = [name for name, value in asked.items() if value not in (None, [])]
-    if policies is not None or given:
-        what = "--" + given[0].replace("_", "-") if given else str(policies)
+def _check_only_places(recipe: Path, policies: Path | None, options: dict[str, Any]) -> None:
+    """Refuse options beside a recipe, except places."""
+    names = [name for name, value in options.items() if value not in (None, [])]
+    if policies is not None or names:
+        what = "--" + names[0].replace("_", "-") if names else str(policies)
         raise PlanError(f"{recipe} already says this, and so does {what}. Change the recipe instead")
 
 
@@ -155,9 +155,9 @@ def _recipe_of_options(
     key: Sequence[str],
     if_impossible: str | None,
     suppression_limit: float | None,
-    **asked: Any,
+    **options: Any,
 ) -> PolicyRecipe:
-    """Return the recipe that options stand for. What is not given is as it is in recipes."""
+    """Return the recipe of the options, with the defaults of recipes."""
     from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
 
     if policies is None:
@@ -167,18 +167,18 @@ def _recipe_of_options(
             raise PlanError(f"a policy is applied for a purpose and a recipient: --{name} is missing")
     if output is None:
         raise OutputError("say where to write the release: --output release.csv")
-    if asked["person"] == "null":
-        asked["person"] = NOTHING
+    if options["person"] == "null":
+        options["person"] = NOTHING
     if if_impossible is not None:
-        asked["if_impossible"] = if_impossible.replace("-", " ")
+        options["if_impossible"] = if_impossible.replace("-", " ")
     places = {
         name: KeyPlace(key_variable=place.removeprefix("env:"))
         if place.startswith("env:")
         else KeyPlace(key_file=place)
         for name, place in _pairs(key, "NAME=PLACE").items()
     }
-    given: dict[str, Any] = {
-        name: None if value is NOTHING else value for name, value in asked.items() if value is not None
+    fields: dict[str, Any] = {
+        name: None if value is NOTHING else value for name, value in options.items() if value is not None
     }
     spec = PolicySpec(
         policies=str(policies),
@@ -188,7 +188,7 @@ def _recipe_of_options(
         ended=_day(ended),
         withdrawn=_days(withdrawn, "POLICY=DATE"),
         keys=places,
-        **given,
+        **fields,
     )
     return PolicyRecipe(policy=spec, suppression_limit=suppression_limit or 0.0)
 
@@ -196,19 +196,19 @@ def _recipe_of_options(
 def due_and_show(
     policies: Path, on: str | None, ended: Sequence[str], withdrawn: Sequence[str], as_json: bool
 ) -> None:
-    """Show what must be gone."""
-    found = due(
+    """Show the data that must be deleted."""
+    duties = due(
         read_all(policies),
         _day(on) or date.today(),
         ended=_days(ended, "PURPOSE=DATE"),
         withdrawn=_days(withdrawn, "POLICY=DATE"),
     )
     if as_json:
-        data = [{**each._asdict(), "since": each.since.isoformat()} for each in found]
+        data = [{**each._asdict(), "since": each.since.isoformat()} for each in duties]
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
-    _print([str(each) for each in found] or ["nothing is due"])
-    if found:
+    _print([str(each) for each in duties] or ["nothing is due"])
+    if duties:
         _print(["earlier releases cannot be taken back from those who have them"])
 
 
@@ -233,8 +233,8 @@ def compare_and_show(one: Path, other: Path) -> None:
 
 
 def _is_layered(path: Path) -> bool:
-    """Whether a file holds a policy of LPL, and not a usage policy."""
+    """Return whether a file contains a policy of LPL, not a usage policy."""
     if not path.is_file():
-        read(path)  # which says so
+        read(path)  # raises the error
     content = path.read_bytes()[:4000]
     return b"layeredPrivacyPolicy" in content or content.lstrip()[:1] in (b"{", b"[")

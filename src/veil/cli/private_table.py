@@ -1,4 +1,4 @@
-"""`veil private-table`: a table that is private as a whole, from a recipe or from options that say the same."""
+"""`veil private-table`: a differentially private table, from a recipe or options."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def make_and_show(
     quiet: bool,
     **price: Any,
 ) -> None:
-    """Make the table, write it, and show what it promises."""
-    given = grammar.format(format) if format else None
+    """Make the table, write it, and show its guarantees."""
+    option_format = grammar.format(format)
     prices = {name: value for name, value in price.items() if value is not None}
     if not is_url(source) and files.is_recipe(Path(source)):
         if method or neighbours or prices or any(declared.values()):
@@ -47,13 +47,13 @@ def make_and_show(
                 f"the method, its price and the declarations are in the recipe: change {source} instead"
             )
         recipe = PrivateTableRecipe.read(source)
-        place, chosen = table_of(recipe, format=given)
+        place, reading = table_of(recipe, format=option_format)
         accountant = _account(place, budget or recipe.budget_path)
     else:
         if method is None:
             raise PlanError("say how to make it private, such as --method individual-ranking:k=100")
         chosen_method = grammar.read(method, METHODS, "--method")
-        place, chosen = place_of(source), given
+        place, reading = place_of(source), option_format
         accountant = _account(place, budget)
         relation = neighbours or (None if accountant is None else accountant.neighbours)
         if relation is None:
@@ -84,41 +84,41 @@ def make_and_show(
     targets = [
         each for each in (output or recipe.output_path, report or recipe.report_path) if each is not None
     ]
-    with files.honest_about(targets), recipe.own_words():
-        made = publish_private_table(
+    with files.track_outputs(targets), recipe.own_words():
+        table = publish_private_table(
             recipe,
             accountant,
             input=place,
-            format=chosen,
+            format=reading,
             engine=engine or "auto",
             output=output,
             report=report,
             overwrite=overwrite,
         )
         if not quiet:
-            _show(made, targets)
+            _show(table, targets)
 
 
 def _account(place: Any, budget: Path | None) -> Accountant | None:
     return None if budget is None else open_budget(place, budget)
 
 
-def _show(made: PrivateTable, targets: Sequence[Path]) -> None:
+def _show(table: PrivateTable, targets: Sequence[Path]) -> None:
     from rich.text import Text
 
     console = show.output()
-    verdict = Text("yes", "green") if made.is_private else Text("NOT PRIVATE", "bold red")
+    verdict = Text("yes", "green") if table.is_private else Text("NOT PRIVATE", "bold red")
     rows: list[tuple[Any, Any]] = [
         ("differentially private", verdict),
-        ("method", made.method),
-        ("price", str(made.spent)),
-        ("neighbours", made.neighbours),
-        ("whose rows", made.whose),
-        ("rows", f"{made.records:,}"),
+        ("method", table.method),
+        ("price", str(table.spent)),
+        ("neighbours", table.neighbours),
+        ("whose rows", table.whose),
+        ("rows", f"{table.records:,}"),
     ]
-    if made.budget is not None:
-        rows.append(("left of the budget", made.budget))
+    if table.budget is not None:
+        rows.append(("left of the budget", table.budget))
     console.print(show.table("Private table", ("", ""), rows))
-    for each in (made.proof, *made.notes):
+    for each in (table.proof, *table.notes):
         console.print(each, markup=False)
     show.files(console, list(zip(("table", "report"), targets, strict=False)))

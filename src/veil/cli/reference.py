@@ -1,4 +1,4 @@
-"""`veil models`, `veil quality-models`, `veil hierarchies`: what there is, told by the declarations themselves."""
+"""`veil models`, `veil quality-models`, `veil hierarchies`: lists made from declarations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from veil.errors import PlanError, did_you_mean
 from veil.models.base import PrivacyModel, monotonicity
 
 
-def listing(known: Mapping[str, type[Any]], name: str | None, option: str) -> None:
+def listing(family: Mapping[str, type[Any]], name: str | None, option: str) -> None:
     """Show every class, or one of them."""
-    chosen = dict(known)
+    classes = dict(family)
     if name is not None:
-        found = find(known, name)
-        if found is None:
-            raise PlanError(f"there is no {name!r}.{did_you_mean(name, map(kebab, known))}")
-        chosen = {kind_of(found): found}
+        match = find(family, name)
+        if match is None:
+            raise PlanError(f"there is no {name!r}.{did_you_mean(name, map(kebab, family))}")
+        classes = {kind_of(match): match}
     console = show.output()
-    for kind, cls in chosen.items():
+    for kind, cls in classes.items():
         _describe(console, kind, cls, option, whole=name is not None)
 
 
@@ -36,26 +36,26 @@ def _describe(console: Console, kind: str, cls: type[Any], option: str, *, whole
     if issubclass(cls, PrivacyModel):
         if cls.attacks:
             console.print(Text(f"  protects against {', '.join(cls.attacks)}"))
-        known = monotonicity(cls)
+        monotone = monotonicity(cls)
         console.print(
             Text(
-                f"  monotone under generalization: {known['generalization']}; suppression: {known['suppression']}"
+                f"  monotone under generalization: {monotone['generalization']}; suppression: {monotone['suppression']}"
             )
         )
-    listed = parameters(cls)
-    if listed:
-        rows = [(each.name, each.values, each.default, each.about) for each in listed]
+    fields = parameters(cls)
+    if fields:
+        rows = [(each.name, each.values, each.default, each.about) for each in fields]
         console.print(show.table("", ("parameter", "values", "default", "about"), rows))
-    needed = [each for each in listed if each.default == "required"]
+    needed = [each for each in fields if each.default == "required"]
     recipe = ", ".join([f"kind: {kind}", *(f"{each.name}: …" for each in needed)])
-    # A list that comes first takes all values in order: what follows it is given by key.
+    # A list that comes first takes all values in order: parameters after it are given by key.
     keyed = bool(needed) and "list of" in needed[0].values
     words = [
         f"{each.name}={each.name.upper()}" if keyed and at else each.name.upper()
         for at, each in enumerate(needed)
     ]
     values = ":" + ",".join(words) if words else ""
-    if not needed and listed and listed[0].values.startswith("list"):
-        values = f"[:{listed[0].name.upper()}]"
+    if not needed and fields and fields[0].values.startswith("list"):
+        values = f"[:{fields[0].name.upper()}]"
     console.print(Text(f"  in a recipe: {{{recipe}}}   as an option: {option}{kebab(kind)}{values}"))
     console.print()

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, on a terminal or not."""
+"""The output of commands: tables for a terminal or a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from veil.risk import Risk
 
 WIDTH = 110
-"""Columns where there is no terminal to ask, as in a log."""
+"""Columns without a terminal, as in a log."""
 
 
 def output() -> Console:
@@ -43,7 +43,7 @@ def errors() -> Console:
 
 
 def printable(text: str) -> str:
-    r"""Replace what could command a terminal, and passwords in addresses: names, values and documents may hold anything.
+    r"""Replace control characters, which could command a terminal, and passwords in URLs.
 
     >>> printable("a\x1b[31mb\nc")
     'a�[31mb\nc'
@@ -57,8 +57,8 @@ def printable(text: str) -> str:
 def table(
     title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()
 ) -> Table:
-    """Make a table; cells are shown as they are, without markup."""
-    made = Table(
+    """Return a table; cells are shown without markup."""
+    result = Table(
         title=title or None,
         title_justify="left",
         title_style="bold",
@@ -66,42 +66,42 @@ def table(
         show_header=any(headings),
     )
     for at, heading in enumerate(headings):
-        made.add_column(Text(heading), justify="right" if at in right else "left", overflow="fold")
+        result.add_column(Text(heading), justify="right" if at in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row))
-    return made
+        result.add_row(*(cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row))
+    return result
 
 
-def passes(console: Console, made: Release) -> None:
-    """Show what was done to the table, pass by pass."""
+def passes(console: Console, release: Release) -> None:
+    """Show the passes of local recoding."""
     rows = [
         (at, f"{each.recoded:,}", ", ".join(f"{name} {level}" for name, level in each.transformation.items()))
-        for at, each in enumerate(made.passes, 1)
+        for at, each in enumerate(release.passes, 1)
     ]
     console.print(table("Local recoding", ("pass", "records", "levels"), rows, right=(0, 1)))
-    measures = {name: f"{value:,.6g}" for name, value in made.measures().items()}
-    share = f"{made.suppressed:,} of {made.records:,} ({made.suppressed / made.records:.2%})"
+    measures = {name: f"{value:,.6g}" for name, value in release.measures().items()}
+    share = f"{release.suppressed:,} of {release.records:,} ({release.suppressed / release.records:.2%})"
     console.print(table("Result", ("", ""), [("suppressed", share), *measures.items()]))
 
 
-def _suppressed(made: Release, allowed: float, share: float) -> list[tuple[str, str]]:
-    """What is suppressed, beside the limit: a share of records, or of people who may have several."""
+def _suppressed(release: Release, allowed: float, share: float) -> list[tuple[str, str]]:
+    """Return the rows about suppression and its limit: a share of records or of people."""
     limit = f"limit {allowed:.2%}"
-    if made.people is None or made.people_suppressed is None:
-        return [("suppressed", f"{made.suppressed:,} ({share:.2%}; {limit})")]
-    lost = made.people_suppressed
+    if release.people is None or release.people_suppressed is None:
+        return [("suppressed", f"{release.suppressed:,} ({share:.2%}; {limit})")]
+    share_of_people = release.people_suppressed / release.people
     return [
-        ("suppressed", f"{made.suppressed:,} ({share:.2%})"),
-        ("people", f"{made.people:,}"),
-        ("people who lose a row", f"{lost:,} ({lost / made.people:.2%}; {limit})"),
+        ("suppressed", f"{release.suppressed:,} ({share:.2%})"),
+        ("people", f"{release.people:,}"),
+        ("people who lose a row", f"{release.people_suppressed:,} ({share_of_people:.2%}; {limit})"),
     ]
 
 
-def release(console: Console, made: Release) -> None:
-    """Show what was done to the table."""
-    plan, search = made.plan, made.search
+def release(console: Console, release: Release) -> None:
+    """Show the transformation and the figures of a release."""
+    plan, search = release.plan, release.search
     if plan is None or search is None:
-        passes(console, made)
+        passes(console, release)
         return
     levels, names = search.transformation, search.level_names
     highest = dict(zip(levels, search.explored.maximum, strict=True))
@@ -116,11 +116,11 @@ def release(console: Console, made: Release) -> None:
             right=(1, 2),
         )
     )
-    if made.statement is not None:  # of the input, exact figures are for the data holder alone
-        rows = made.outcome.by_records.records
-        console.print(table("Result", ("", ""), [("rows", f"{rows:,}"), ("classes", f"{made.classes:,}")]))
+    if release.statement is not None:  # exact figures of the input are for the data holder only
+        rows = release.outcome.by_records.records
+        console.print(table("Result", ("", ""), [("rows", f"{rows:,}"), ("classes", f"{release.classes:,}")]))
         return
-    share = made.suppressed / made.records
+    share = release.suppressed / release.records
     score = search.score if isinstance(search.score, tuple) else (search.score,)
     kind = getattr(plan.quality, "kind", "")
     console.print(
@@ -128,9 +128,9 @@ def release(console: Console, made: Release) -> None:
             "Result",
             ("", ""),
             [
-                ("records", f"{made.records:,}"),
-                *_suppressed(made, plan.suppression_limit, share),
-                ("classes", f"{made.classes:,}"),
+                ("records", f"{release.records:,}"),
+                *_suppressed(release, plan.suppression_limit, share),
+                ("classes", f"{release.classes:,}"),
                 (f"score ({kind})", ", ".join(f"{each:.10g}" for each in score)),
                 ("proven optimal", "yes" if search.proven_optimal else _distance(search)),
                 (
@@ -142,64 +142,63 @@ def release(console: Console, made: Release) -> None:
     )
 
 
-def statement(console: Console, made: Release) -> None:
-    """Show the promise in plain words, if there is one."""
-    if made.statement is not None:
-        console.print(Text(made.statement))
+def statement(console: Console, release: Release) -> None:
+    """Show the statement of a private release, if there is one."""
+    if release.statement is not None:
+        console.print(Text(release.statement))
 
 
-def concerns(console: Console, made: Release) -> None:
-    """Show what no model judges, and what of it somebody has acknowledged; with the words to do so."""
-    found = made.concerns
-    open_ones = [each for each in found if not each.acknowledged]
+def concerns(console: Console, release: Release) -> None:
+    """Show the open concerns with the options that acknowledge them, and the acknowledged ones."""
+    concerns = release.concerns
+    open_ones = [each for each in concerns if not each.acknowledged]
     if open_ones:
         rows = [(Text(each.kind, "yellow"), each.statement, each.step) for each in open_ones]
         console.print(table("Before you sign: no model judges this", ("", "found", "how to fix it"), rows))
         keys = [f"--acknowledge {shlex.quote(each.key)}" for each in open_ones]
         console.print(Text("If it is known and accepted: " + printable(" ".join(keys))), soft_wrap=True)
-    if len(open_ones) < len(found):
-        known = "; ".join(each.key for each in found if each.acknowledged)
-        console.print(Text(f"Acknowledged: {printable(known)}"), soft_wrap=True)
+    if len(open_ones) < len(concerns):
+        acknowledged = "; ".join(each.key for each in concerns if each.acknowledged)
+        console.print(Text(f"Acknowledged: {printable(acknowledged)}"), soft_wrap=True)
 
 
 def _distance(search: SearchResult) -> str:
-    """Say what is known about a transformation that is not proven optimal."""
+    """Return the gap of a transformation that is not proven optimal, in words."""
     from veil.lattice.optimality import gap_in_words
 
-    known = "no" if search.gap is None else f"no; {gap_in_words(search.gap)}"
-    return known if search.ending == "finished" else f"{known} ({search.ending})"
+    distance = "no" if search.gap is None else f"no; {gap_in_words(search.gap)}"
+    return distance if search.ending == "finished" else f"{distance} ({search.ending})"
 
 
-def verification(console: Console, found: Verification, of: str = "the output") -> None:
-    """Show what was not checked, and every promise with what was found."""
-    if found.not_checked:
-        told = Text(f"NOT CHECKED: {printable('; '.join(found.not_checked))}", "yellow")
-        console.print(told, soft_wrap=True)
+def verification(console: Console, verification: Verification, of: str = "the output") -> None:
+    """Show the checks left out and the finding for every promise."""
+    if verification.not_checked:
+        message = Text(f"NOT CHECKED: {printable('; '.join(verification.not_checked))}", "yellow")
+        console.print(message, soft_wrap=True)
     styles = {"holds": "green", "BROKEN": "bold red", "not checked": "yellow"}
-    rows = [
-        (Text(each.verdict, styles[each.verdict]), each.promise, each.measured) for each in found.findings
-    ]
+    findings = verification.findings
+    rows = [(Text(each.verdict, styles[each.verdict]), each.promise, each.measured) for each in findings]
     console.print(table(f"Verification of {of}", ("", "promise", "found"), rows))
 
 
-def verdict(console: Console, found: Verification) -> None:
-    """Say in one sentence what a verification comes to."""
-    open_ones = sum(not each.checked for each in found.findings)
-    if found.broken:
-        told = Text(f"{plural(len(found.broken), 'promise')} BROKEN", "bold red")
+def verdict(console: Console, verification: Verification) -> None:
+    """Show the verdict of a verification in one sentence."""
+    open_ones = sum(not each.checked for each in verification.findings)
+    if verification.broken:
+        message = Text(f"{plural(len(verification.broken), 'promise')} BROKEN", "bold red")
     elif open_ones:
-        told = Text(
+        message = Text(
             f"No promise is broken; for {plural(open_ones, 'promise')} the table alone is not enough, and the word of "
             "whoever made the release stands for it",
             "yellow",
         )
     else:
-        told = Text("Every promise holds", "green")
-    console.print(told)
+        message = Text("Every promise holds", "green")
+    console.print(message)
 
 
 def risks(console: Console, *columns: tuple[str, Risk]) -> None:
-    """Show re-identification risks, one column a table."""
+    """Show re-identification risks, one column for each table."""
     threshold = columns[0][1].threshold
     lines = [
         ("highest risk of a record", [f"{risk.highest:.2%}" for _, risk in columns]),
@@ -213,32 +212,32 @@ def risks(console: Console, *columns: tuple[str, Risk]) -> None:
     console.print(table("Re-identification risks", headings, rows, right=range(1, len(headings))))
 
 
-def assessment(console: Console, found: Assessment) -> None:
-    """Show what a table fulfils already."""
-    rows = [(each.model, each.attribute or "", str(each)) for each in found.strengths]
+def assessment(console: Console, assessment: Assessment) -> None:
+    """Show the models that a table fulfils."""
+    rows = [(each.model, each.attribute or "", str(each)) for each in assessment.strengths]
     console.print(
         table("Guarantees that the table meets", ("model", "attribute", "strongest parameter"), rows)
     )
-    if found.suppressed:
+    if assessment.suppressed:
         console.print(
-            f"{plural(found.suppressed, 'suppressed record is', 'suppressed records are')} left out."
+            f"{plural(assessment.suppressed, 'suppressed record is', 'suppressed records are')} left out."
         )
-    risks(console, ("risk", found.risk))
-    for note in found.notes:
+    risks(console, ("risk", assessment.risk))
+    for note in assessment.notes:
         console.print(Text(printable(note), style="yellow"))
 
 
-def release_of_engine(console: Console, made: Release, done: Written, relation: Relation) -> None:
-    """Show where an engine has put a release, and what was looked at there."""
+def release_of_engine(console: Console, release: Release, done: Written, relation: Relation) -> None:
+    """Show the place of a release written by an engine, and the checks there."""
     before = f", {done.continued} of them by a run before" if done.continued else ""
-    kept = 0 if done.verification is None else len(done.verification.findings)
-    promises = f" ({plural(kept, 'promise holds', 'promises hold')})" if kept else ""
+    promise_count = 0 if done.verification is None else len(done.verification.findings)
+    promises = f" ({plural(promise_count, 'promise holds', 'promises hold')})" if promise_count else ""
     checked = f"every promise, and the number of every combination of cells, on the rows as written{promises}"
     rows = [
         ("from", relation.name),
         ("to", done.name),
         *([] if done.note is None else [("on the way", done.note)]),
-        ("rows", f"{made.outcome.by_records.records:,}"),
+        ("rows", f"{release.outcome.by_records.records:,}"),
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),
     ]
@@ -246,16 +245,16 @@ def release_of_engine(console: Console, made: Release, done: Written, relation: 
     console.print(table(title, ("", ""), rows))
 
 
-def first_rows(console: Console, title: str, shown: pa.Table, number: int = 6) -> None:
+def first_rows(console: Console, title: str, arrow: pa.Table, number: int = 6) -> None:
     """Show the first rows of a table; a missing value is shown as a dot."""
     rows = [
         ["·" if value is None else value for value in row.values()]
-        for row in shown.slice(0, number).to_pylist()
+        for row in arrow.slice(0, number).to_pylist()
     ]
-    console.print(table(title, shown.column_names, rows))
+    console.print(table(title, arrow.column_names, rows))
 
 
-def files(console: Console, written: Iterable[tuple[str, Path]]) -> None:
-    """Say where the files are, each on a line of its own that can be copied."""
-    for what, path in written:
+def files(console: Console, places: Iterable[tuple[str, Path]]) -> None:
+    """Show the paths of files, each on its own line for copying."""
+    for what, path in places:
         console.print(Text(f"{what + ':':12} ") + Text(printable(str(path)), style="bold"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The standard streams as places that can fail, like any file: closed, full, or a pipe that nobody reads any more."""
+"""The standard streams as files that can fail: closed, full, or a pipe without a reader."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from veil.errors import OutputError
 
 BROKEN_PIPE = 141
-"""The exit code that shells give to a command whose reader has gone: 128 and the number of the signal."""
+"""The exit code in shells of a command whose reader is gone: 128 + SIGPIPE."""
 
 
 def secure() -> None:
-    """Let writing to standard output fail in a sentence, and writing to standard error not at all.
+    """Let writing to standard output fail with a message, and writing to standard error not at all.
 
-    A closed stream is opened to nowhere first: its number would go to the next file that is opened, and what somebody
-    prints would end up in there. On Windows, a console is no file, and is left as it is.
+    A closed stream is first opened to the null device: otherwise the next opened file would get its number,
+    and printed text would end up there. On Windows, a console is no file and is left unchanged.
     """
     if sys.platform == "win32":
         return
@@ -27,11 +27,11 @@ def secure() -> None:
 
 
 def _fill(descriptor: int) -> bool:
-    """Open a closed stream to nowhere, and tell whether it was closed."""
+    """Open a closed stream to the null device; return whether it was closed."""
     try:
         os.fstat(descriptor)
     except OSError:
-        os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free: this one
+        os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
         return True
     return False
 
@@ -46,7 +46,7 @@ def _text(raw: io.RawIOBase, before: Any) -> io.TextIOWrapper:
 
 
 class _Messages(io.RawIOBase):
-    """Standard error: what cannot be said is not said, and the command goes on."""
+    """Standard error: messages that cannot be written are dropped, and the command goes on."""
 
     def __init__(self, descriptor: int, *, closed: bool) -> None:
         self._descriptor, self._reason = descriptor, "it is closed" if closed else ""
@@ -82,7 +82,7 @@ class _Output(_Messages):
                 return os.write(self._descriptor, data)
         except BlockingIOError:
             return None
-        except BrokenPipeError:  # such as by `head`, which has seen enough
+        except BrokenPipeError:  # such as by `head`
             self._failed = True
             sys.exit(BROKEN_PIPE)
         except OSError as error:

@@ -1,8 +1,8 @@
 """A quick start.
 
-Pyarrow and Numba look for pandas and SciPy when they are first used, and where these are installed, importing
-them takes more than half a second. No command needs what they are looked up for, so they are hidden for that
-moment. Only in a process that is the command line's own: in any other, somebody else may need it.
+Pyarrow and Numba import pandas and SciPy on first use if they are installed, which takes more than half a
+second. No command needs that integration, so both are hidden meanwhile. Only in the command line's own
+process: other programs may need it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ own_process = False
 
 
 def quick() -> None:
-    """Let the libraries have their look, and find nothing."""
+    """Load pyarrow and Numba while pandas and SciPy are hidden."""
     if not own_process:
         return
     hidden = _Hidden()
@@ -25,13 +25,13 @@ def quick() -> None:
         from veil.base.compiled import load_numba
 
         load_numba()  # looks for SciPy's linear algebra
-        pa.array([0])  # looks for pandas, and remembers what it has found
+        pa.array([0])  # looks for pandas, once
     finally:
         sys.meta_path.remove(hidden)
 
 
 class _Hidden(MetaPathFinder):
-    """Says that modules are not installed."""
+    """Finder that reports pandas and SciPy as not installed."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
         if fullname.partition(".")[0] in ("pandas", "scipy"):

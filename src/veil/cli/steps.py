@@ -13,8 +13,7 @@ from veil.masking import METHODS, Method
 def read_step(text: str) -> Method:
     """Read a masking method.
 
-    Like models, with two additions: a hierarchy stands in quotes where it has commas, and a mapping has a colon
-    between names and values.
+    As for models, but a hierarchy with commas is in quotes, and a mapping has a colon between name and value.
 
     >>> read_step("rank-swapping:age,income,p=10").columns
     ('age', 'income')
@@ -33,20 +32,20 @@ def read_step(text: str) -> Method:
         hint = did_you_mean(name, [grammar.kebab(kind) for kind in METHODS])
         raise ParameterError(f"--step {text!r}: there is no {name!r}.{hint}")
     try:
-        given = grammar.arguments(rest, cls)
-        if given.get("key") is not None:
+        arguments = grammar.arguments(rest, cls)
+        if arguments.get("key") is not None:
             raise ParameterError(
                 "others can see a key on the command line: give `key_file` or `key_variable`"
             )
-        made: Method = cls(**{key: _value(cls, key, value) for key, value in given.items()})
+        method: Method = cls(**{key: _value(cls, key, value) for key, value in arguments.items()})
     except VeilError as error:
         raise error.after(f"--step {text!r}: ") from None
-    return made
+    return method
 
 
 def _value(cls: Any, key: str, value: Any) -> Any:
     if key == "models":
-        # Quotes around all of them keep the commas of each.
+        # The list is in quotes, as its models contain commas.
         whole = "|".join(map(str, value if isinstance(value, list) else [value])).strip("'\"")
         return [grammar.model(each) for each in whole.split("|")]
     # Some methods take hierarchies with their columns, others a list of columns alone.

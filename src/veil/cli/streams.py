@@ -1,7 +1,7 @@
-"""`-` for a table: it comes from standard input, or goes to standard output, all of it or nothing.
+"""`-` for a table: it is read from standard input, or written to standard output, as a whole or not at all.
 
-A table is read twice and a release is checked before it leaves, so both are kept in a folder that only you may read and that
-goes with the command.
+A table is read twice and a release is verified before it is sent, so both are files in a private folder that
+is removed when the command ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "feather": ".feather", "excel"
 
 @dataclass(frozen=True)
 class Streams:
-    """Where the files are that stand for the streams."""
+    """The temporary files of the streams."""
 
     folder: Path
     ending: str
 
     def read(self, text: str | None) -> str | None:
-        """Return the path of a table; what comes from standard input is in a file."""
+        """Return the path of a table; standard input is copied to a file."""
         if text != STREAM:
             return text
         if sys.stdin is None:
@@ -47,8 +47,8 @@ class Streams:
             raise InputError("standard input is empty: pipe a table into the command, or name a file")
         return str(path)
 
-    def written(self, text: str | None) -> str | None:
-        """Return the path of a release; what goes to standard output is in a file until it is complete."""
+    def target(self, text: str | None) -> str | None:
+        """Return the path of a release; for standard output a file that is sent when it is complete."""
         return str(self.folder / f"stdout{self.ending}") if text == STREAM else text
 
     def send(self) -> None:
@@ -60,7 +60,7 @@ class Streams:
 
 @contextmanager
 def streams(format: Format | None, *texts: str | None) -> Iterator[Streams]:
-    """Make room for what comes and goes as a stream: CSV, or the format that was said."""
+    """Create the temporary folder of streams; they are CSV by default."""
     if STREAM not in texts:
         yield Streams(Path(), "")
         return

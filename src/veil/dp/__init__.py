@@ -1,12 +1,12 @@
-"""Differential privacy: truthful releases by SafePub, questions under a budget, noise, and the arithmetic behind them.
+"""Differential privacy: truthful releases by SafePub, questions under a budget, noise, and exact arithmetic.
 
-SafePub(1.0, 1e-4)                    # a privacy model: random sample, generalization, no small classes
-Accountant(2.0, 1e-4)           # what may be spent on a data set, and what has been
-Session(patients, Accountant(1), neighbours="one more or less", person=None)   # counts, sums, means, quantiles of a table
-compare_noise(1, epsilon=0.5)   # Laplace, staircase, step and Gaussian noise side by side
-Refinement(Prior.uniform(0, 1), 0.5, about="individual")          # an answer drawn from what was expected
-private_table(patients, IndividualRanking(100), 1, neighbours="one changed", person=None, bounds={"age": (0, 120)})  # a whole table
-laplace(42.0, 1, epsilon=0.5)   # and geometric, gaussian, exponential: single numbers and choices
+SafePub(1.0, 1e-4)              # a privacy model: random sample, generalization, no small classes
+Accountant(2.0, 1e-4)           # the privacy budget of a data set Session(patients, Accountant(1),
+neighbours="one more or less", person=None)   # counts, sums, means, quantiles compare_noise(1, epsilon=0.5)
+# Laplace, staircase, step and Gaussian noise side by side Refinement(Prior.uniform(0, 1), 0.5,
+about="individual")   # an answer drawn from a prior private_table(patients, MarginalTree(), 1, delta=1e-6,
+neighbours="one changed", person=None, bounds=bounds) laplace(42.0, 1, epsilon=0.5)   # and geometric,
+gaussian, exponential: single numbers and choices
 """
 
 from veil.dp.accountant import Accountant, fingerprint

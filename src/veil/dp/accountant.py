@@ -1,12 +1,12 @@
-"""The privacy accountant: what was spent of a budget, and that it is not exceeded.
+"""The privacy accountant: every release costs a part of a budget, which is never exceeded.
 
-Every release about the same people tells a little more about them. How prices add up is `veil.dp.composition`; all sums
-and comparisons are exact, or on the safe side. A ledger is for one relation of neighbours (`veil.dp.neighbours`).
+Prices are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
+for one relation of neighbours (`veil.dp.neighbours`).
 
-A budget that is kept in a file is spent before it is used: `spend` returns once the entry is on the disk. If
-the program stops after that, the budget is gone, whether a result was seen or not. Processes take turns, so
-that two of them cannot spend the same part. One in memory belongs to the process that made it: what fork, pickle or
-copy would make of it is another account with the same money in it, and is refused.
+A budget in a file is spent before it is used: `spend` returns once the entry is on the disk. If the program
+stops after that, the budget is gone, whether or not a result was seen. Processes take turns, so that two of
+them cannot spend the same part. A budget in memory belongs to the process that created it: fork, pickle or
+copy would grant it again, and are refused.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from veil.tables.source import file_digest, read_cells
 
 _FORMAT = "veil-budget-1"
 LOST = "Nothing was spent"
-"""What an account says if it cannot be locked."""
+"""Consequence of a failed lock, for the message."""
 
 
 class Accountant:
-    """Keeps account of a privacy budget and refuses to exceed it.
+    """Account of a privacy budget, which refuses to exceed it.
 
     Parameters
     ----------
     epsilon, delta
         The budget: numbers, or texts such as "ln(3)".
     neighbours
-        What the budget hides: that somebody is in the data ("one more or less"), or what somebody's record says, where
-        the number of records is public ("one changed").
+        What the budget hides: the presence of a person ("one more or less"), or the content of a person's
+        record, where the number of records is public ("one changed").
     zcdp_delta
-        A part of delta that is set aside for releases that are counted in zCDP (`rho`). By default there are none.
+        A part of delta that is set aside for releases that are counted in zCDP (`rho`); by default none.
 
-    Of this kind it lives as long as the object; `create` and `open` keep it in a file.
+    The account lives as long as the object; `create` and `open` keep it in a file.
 
     >>> accountant = Accountant("ln(3)", 1e-5)
     >>> for quarter in range(2):
@@ -102,7 +102,7 @@ class Accountant:
     ) -> Accountant:
         """Start a budget in a file that does not exist yet.
 
-        `fingerprint` says which data set the budget is for, as the function of that name tells it.
+        `fingerprint` identifies the data set of the budget, by the function of that name.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -113,36 +113,36 @@ class Accountant:
         ...     print(Accountant.open(beside(data), fingerprint=digest).remaining)
         epsilon = 0.25
         """
-        made = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
-        made._file = Path(os.path.realpath(usable(file, OutputError)))
-        made._fingerprint = _check_fingerprint(fingerprint)
-        with take_turn(made._file, LOST):
-            if made._file.exists():
+        accountant = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
+        accountant._file = Path(os.path.realpath(usable(file, OutputError)))
+        accountant._fingerprint = _check_fingerprint(fingerprint)
+        with take_turn(accountant._file, LOST):
+            if accountant._file.exists():
                 raise OutputError(
                     f"{file}: a budget already exists, and a new one would forget what was spent. Use "
                     "Accountant.open"
                 )
-            made._write(())
-        return made
+            accountant._write(())
+        return accountant
 
     @classmethod
     def open(cls, file: str | os.PathLike[str], *, fingerprint: str) -> Accountant:
-        """Go on with the budget in a file. It must be that of the same data set."""
+        """Open the budget in a file. It must be that of the same data set."""
         path = Path(os.path.realpath(usable(file)))
-        rules, found, _ = _read(path)
-        if found != _check_fingerprint(fingerprint):
+        rules, stored, _ = _read(path)
+        if stored != _check_fingerprint(fingerprint):
             raise PlanError(
-                f"{file}: this budget is for another data set (SHA-256 {found[:12]}…, not "
+                f"{file}: this budget is for another data set (SHA-256 {stored[:12]}…, not "
                 f"{fingerprint[:12]}…). "
                 "If the data were changed, they are still about the same people: think before you start a "
                 "new budget"
             )
-        made = cls(*rules.budget, neighbours=rules.neighbours, zcdp_delta=rules.zcdp_delta)
-        made._file, made._fingerprint = path, found
-        return made
+        accountant = cls(*rules.budget, neighbours=rules.neighbours, zcdp_delta=rules.zcdp_delta)
+        accountant._file, accountant._fingerprint = path, stored
+        return accountant
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Let copies and other processes go on with the account in its file; one in memory has no copies."""
+        """Let copies and other processes share the account in its file; one in memory has no copies."""
         if self._file is None:
             raise ParameterError(
                 "a budget in memory cannot be copied or handed to another process: each copy would grant it again. "
@@ -151,10 +151,10 @@ class Accountant:
         return _reopen, (str(self._file), self._fingerprint)
 
     def check_data(self, source: Source) -> None:
-        """Refuse a table that the account was not started for, where it says for which."""
-        if not self._fingerprint or (found := source.fingerprint()) == self._fingerprint:
+        """Refuse a table other than that of the account, if its fingerprint is recorded."""
+        if not self._fingerprint or (digest := source.fingerprint()) == self._fingerprint:
             return
-        about = "without a fingerprint" if found is None else f"with the SHA-256 {found[:12]}…"
+        about = "without a fingerprint" if digest is None else f"with the SHA-256 {digest[:12]}…"
         raise PlanError(
             f"the budget is for the data set with the SHA-256 {self._fingerprint[:12]}…, and this table is "
             f"one {about}: "
@@ -174,28 +174,28 @@ class Accountant:
 
     @property
     def ledger(self) -> tuple[Entry, ...]:
-        """What was spent, in order."""
+        """All entries, in order."""
         if self._file is None:
             return self._entries
         return self._reread()
 
     @property
     def spent(self) -> Amount:
-        """What was spent in total, by the better of sums and zCDP."""
+        """The total cost, by the better of sums and zCDP."""
         return self._rules.spent(self.ledger)
 
     @property
     def remaining(self) -> Amount:
-        """What is left for a release about all of the data."""
+        """The remaining budget for a release about all of the data."""
         return self._rules.remaining(self.ledger)
 
     @property
     def remaining_rho(self) -> Fraction:
-        """What is left for a release that is counted in zCDP."""
+        """The remaining budget for a release that is counted in zCDP."""
         return self._rules.remaining_rho(self.ledger)
 
     def remaining_for(self, partition: str, part: str) -> Amount:
-        """Return what is left for a release about a part: its share of what other parts have cost is free."""
+        """Return the remaining budget for a release about a part, free up to the cost of other parts."""
         return self._rules.remaining(self.ledger, partition, part)
 
     def spend(
@@ -215,17 +215,17 @@ class Accountant:
         Parameters
         ----------
         label
-            On what it is spent, for the ledger.
+            The name of the release in the ledger.
         rho
             In place of epsilon and delta: the price of a release that is counted in zCDP.
         neighbours
-            The relation that the price is for, if not that of this budget. One more or less is dearer in a budget for
-            one changed: twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
+            The relation of the price, if not that of this budget. "one more or less" costs more in a budget
+            for "one changed": twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
             which must not depend on the data, and of the part.
         alone
-            For a promise that does not add up with others: it must be the first entry, and is the last.
+            For a promise that does not compose with others: it must be the only entry.
         """
         price, concentrated = amount(epsilon, delta), _rho(rho)
         if price.epsilon.sign() == 0 and price.delta == 0 and concentrated == 0:
@@ -236,8 +236,8 @@ class Accountant:
             raise ParameterError(
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
             )
-        held = self.neighbours if neighbours is None else check_neighbours(neighbours)
-        dearer = convert_price(*price, concentrated, held=held, wanted=self.neighbours)
+        relation = self.neighbours if neighbours is None else check_neighbours(neighbours)
+        dearer = convert_price(*price, concentrated, promise=relation, budget=self.neighbours)
         price, concentrated = amount(*dearer[:2]), dearer[2]
         if (partition is None) != (part is None):
             raise ParameterError(
@@ -310,7 +310,7 @@ class Accountant:
 
 
 def beside(data: str | os.PathLike[str]) -> Path:
-    """Return where the budget of a data file is kept: next to it.
+    """Return the path of the budget of a data file, next to it.
 
     >>> beside("patients.csv").name
     'patients.csv.budget.json'
@@ -319,7 +319,7 @@ def beside(data: str | os.PathLike[str]) -> Path:
 
 
 def fingerprint(data: Any) -> str:
-    """Return which data set a budget is for: the SHA-256 of a file, or that of the cells of a frame, in hexadecimal.
+    """Return the identity of a data set: the SHA-256 of a file, or of the cells of a frame, in hexadecimal.
 
     >>> import pyarrow as pa
     >>> fingerprint(pa.table({"age": [31, 47]}))[:12]
@@ -327,9 +327,9 @@ def fingerprint(data: Any) -> str:
     """
     if isinstance(data, str | os.PathLike):
         return file_digest(Path(data))
-    found = read_cells(data).fingerprint()
-    assert found is not None
-    return found
+    digest = read_cells(data).fingerprint()
+    assert digest is not None
+    return digest
 
 
 def _reopen(file: str, fingerprint: str) -> Accountant:
@@ -340,7 +340,7 @@ def _reopen(file: str, fingerprint: str) -> Accountant:
 
 
 def _to_texts(amount: Amount) -> dict[str, str]:
-    """Return texts that say exactly the same when they are read again."""
+    """Return texts of an amount that are read back exactly."""
     texts = {"epsilon": str(amount.epsilon), "delta": str(Symbolic(amount.delta))}
     for name, text in texts.items():
         Symbolic.read(text, name)
@@ -348,7 +348,7 @@ def _to_texts(amount: Amount) -> dict[str, str]:
 
 
 def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
-    """Read a file. Those of before there was a choice of neighbours are for one more or less."""
+    """Read a file. Files without neighbours, of an earlier version, are for one more or less."""
     try:
         text = path.read_text(encoding="utf-8")
         check_json(text, str(path))
@@ -392,7 +392,7 @@ def _entry(content: dict[str, Any]) -> Entry:
 
 
 def _typed(value: Any, *types: type) -> Any:
-    """Return a value that has one of the types; as what else it could pass, nobody should have to think through."""
+    """Return a value of exactly one of the types, subclasses excluded."""
     if type(value) not in types:
         raise TypeError(f"{type(value).__name__} instead of {types[0].__name__}")
     return value
@@ -406,7 +406,7 @@ def _rho(value: Readable) -> Fraction:
 
 
 def _text_of_rho(rho: Fraction) -> str:
-    """Return a text that says exactly the same when it is read again."""
+    """Return a text of rho that is read back exactly."""
     text = str(Symbolic(rho))
     _rho(text)
     return text
@@ -419,7 +419,7 @@ def _damage_error(path: Path, reason: str) -> InputError:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """Return a check against accidents. Whoever can write the file can forge it."""
+    """Return a checksum against accidental damage, not against forgery."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

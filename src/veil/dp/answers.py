@@ -1,4 +1,4 @@
-"""What comes back: an answer with its interval and its price, or, before anything is spent, how good it would be."""
+"""Answers with their intervals and prices, and estimates of cost and accuracy before anything is spent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from veil.dp.price import Price
 from veil.errors import ParameterError
 
 HalfWidths = Callable[[float], Any]
-"""How far the numbers of an answer are from the truth at most, with a given probability."""
+"""The interval of an answer that contains the truth with a given probability."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Answer:
     value
         A number; for histograms a number for each key, for quantiles one for each share.
     spent
-        What was entered in the ledger.
+        The price entered in the ledger.
     """
 
     question: str
@@ -32,7 +32,7 @@ class Answer:
     _interval: HalfWidths | None = field(default=None, repr=False, compare=False)
 
     def interval(self, confidence: float = 0.95) -> Any:
-        """Return between which numbers the truth is with a given probability; of histograms, each by itself."""
+        """Return the interval of the truth with a given probability; for histograms, one for each number."""
         if self._interval is None:
             raise ParameterError(
                 f"an answer by {self.mechanism} has no interval. `session.preview` shows its accuracy "
@@ -43,7 +43,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """What a question would cost, and how good its answer would be. Nothing is spent or looked at."""
+    """Cost and accuracy of a question, without spending budget or reading the data."""
 
     question: str
     mechanism: str
@@ -51,7 +51,7 @@ class CostEstimate:
     _accuracy: Callable[[float], str] = field(repr=False, compare=False)
 
     def accuracy(self, confidence: float = 0.95) -> str:
-        """Say how close the answer would be to the truth, with a given probability."""
+        """Return a sentence on the error of the answer with a given probability."""
         return self._accuracy(check_confidence(confidence))
 
     def __str__(self) -> str:
@@ -59,14 +59,14 @@ class CostEstimate:
 
 
 def check_confidence(confidence: Any) -> float:
-    """Refuse what is no probability."""
+    """Return a probability between 0 and 1, or refuse it."""
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(f"`confidence` should be between 0 and 1, not {confidence!r}")
     return confidence
 
 
 def chance_in_words(confidence: float) -> str:
-    """Begin a sentence about what holds with a probability.
+    """Return the beginning of a sentence about a probability.
 
     >>> chance_in_words(0.95)
     'with 95 %'

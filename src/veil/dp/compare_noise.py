@@ -1,4 +1,4 @@
-"""All kinds of noise side by side, before anything is spent: how far off results will be, from public parameters alone."""
+"""Compare the error of all kinds of noise from public parameters alone, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from veil.errors import ParameterError
 
 @dataclass(frozen=True)
 class NoiseFigures:
-    """What one kind of noise does to each number: `interval` is the length of the one around the truth.
+    """Error of one kind of noise for each number: `interval` is the length of the interval around the truth.
 
-    `region` is the size of the smallest region around the truth that holds all numbers together.
+    `region` is the size of the smallest region around the truth that contains all numbers together.
     """
 
     noise: str
@@ -30,8 +30,8 @@ class NoiseFigures:
     region: float
 
     def __str__(self) -> str:
-        shown = (self.variance, self.mean_absolute_error, self.interval, (self.region,))
-        cells = ["; ".join(f"{each:.6g}" for each in figures) for figures in shown]
+        groups = (self.variance, self.mean_absolute_error, self.interval, (self.region,))
+        cells = ["; ".join(f"{each:.6g}" for each in figures) for figures in groups]
         return f"{self.noise}: variance {cells[0]}, mean absolute error {cells[1]}, interval {cells[2]}, region {cells[3]}"
 
 
@@ -66,17 +66,17 @@ def compare_noise(
     [5446.03, 872.45]
     """
     if isinstance(sensitivity, str) or not isinstance(sensitivity, Sequence):
-        return _of_one(sensitivity, epsilon, delta, confidence, whole)
+        return _compare_for_one_number(sensitivity, epsilon, delta, confidence, whole)
     reaches = [positive(each, "sensitivity") for each in sensitivity]
     if not reaches:
         raise ParameterError("`sensitivity` is empty: give one for each number")
     number = len(reaches)
     laplace = Laplace(sum(reaches[1:], reaches[0]), epsilon, whole=whole)
     radius = laplace.scale * _gamma_quantile(number, confidence)
-    made = [_same(laplace, number, confidence, (2 * radius) ** number / math.factorial(number))]
+    figures = [_equal_figures(laplace, number, confidence, (2 * radius) ** number / math.factorial(number))]
     step = StepNoise(reaches, epsilon, whole=whole)
     intervals = tuple(2 * step.half_width(each, confidence) for each in range(number))
-    made.append(
+    figures.append(
         NoiseFigures(
             "step",
             tuple(step.variances),
@@ -89,11 +89,11 @@ def compare_noise(
         gaussian = Gaussian(root_of_squares(reaches), epsilon, delta, numbers=number, whole=False)
         radius = gaussian.sigma * math.sqrt(2 * _gamma_quantile(number / 2, confidence))
         volume = math.pi ** (number / 2) / math.gamma(number / 2 + 1) * radius**number
-        made.append(_same(gaussian, number, confidence, volume))
-    return made
+        figures.append(_equal_figures(gaussian, number, confidence, volume))
+    return figures
 
 
-def _of_one(
+def _compare_for_one_number(
     sensitivity: Readable, epsilon: Readable, delta: Readable | None, confidence: float, whole: bool
 ) -> list[NoiseFigures]:
     kinds: dict[str, Noise] = {"laplace": Laplace(sensitivity, epsilon, whole=whole)}
@@ -105,21 +105,21 @@ def _of_one(
         kinds[f"staircase, best {name}"] = Staircase(sensitivity, epsilon, best=best, whole=whole)
     if delta is not None:
         kinds["gaussian"] = Gaussian(sensitivity, epsilon, delta, whole=whole)
-    made = []
+    figures = []
     for name, noise in kinds.items():
         length = noise.interval_length(confidence)
-        made.append(NoiseFigures(name, (noise.variance,), (noise.mean_absolute_error,), (length,), length))
-    return made
+        figures.append(NoiseFigures(name, (noise.variance,), (noise.mean_absolute_error,), (length,), length))
+    return figures
 
 
-def _same(noise: Noise, number: int, confidence: float, region: float) -> NoiseFigures:
+def _equal_figures(noise: Noise, number: int, confidence: float, region: float) -> NoiseFigures:
     errors = (noise.mean_absolute_error,) * number
     lengths = (noise.interval_length(confidence),) * number
     return NoiseFigures(noise.name, (noise.variance,) * number, errors, lengths, region)
 
 
 def root_of_squares(reaches: Sequence[Symbolic]) -> Fraction:
-    """Return how far apart, in Euclidean distance, vectors are whose components differ by so much; rounded up.
+    """Return the Euclidean norm of a vector of sensitivities, rounded up.
 
     >>> root_of_squares([Symbolic.read(3), Symbolic.read(4)])
     Fraction(5, 1)
@@ -130,7 +130,7 @@ def root_of_squares(reaches: Sequence[Symbolic]) -> Fraction:
 
 
 def _gamma_quantile(shape: float, confidence: float) -> float:
-    """Return where the distribution of a sum of `shape` exponential variables reaches a probability, by bisection."""
+    """Return a quantile of the gamma distribution, by bisection."""
     from flint import arb
 
     low, high = 0.0, 1.0

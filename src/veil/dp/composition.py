@@ -1,22 +1,22 @@
-"""What releases cost together, and whether that is within a budget, whatever made somebody choose the next one.
+"""Adaptive composition: the cost of several releases together, and whether it is within a budget.
 
-Two rules, and a ledger that keeps to one of them is within the budget (e, d):
+A ledger that keeps to one of two rules is within the budget (e, d):
 
 *Sum.* Epsilons add up, and deltas do.
 
-*Order.* A part c of delta is set aside, and with it, before anything is spent, one order a of Rényi divergence (see
-`veil.dp.zcdp`). A release of rho-zCDP has a divergence of at most a * rho, one of epsilon at most epsilon and at most
-a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs, is at most e; deltas are at most
-d - c together.
+*Order.* A part c of delta is set aside, and with it, before anything is spent, one order a of Rényi
+divergence (see `veil.dp.zcdp`). A release of rho-zCDP has a divergence of at most a * rho, one of epsilon at
+most epsilon and at most a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs,
+is at most e; deltas are at most d - c together.
 
-Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order, Feldman and
-Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs that end by the first rule, the loss is at most e but
-for what deltas allow, so they add nothing to the chance of c; the others are as likely to exceed e as if they had
-stopped where the second rule was first broken.
+Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order,
+Feldman and Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs
+that end by the first rule, the loss is at most e up to the deltas, so they add nothing to the chance of c;
+the others are as likely to exceed e as if they had stopped where the second rule was first broken.
 
-Of disjoint parts of the data, a record lies in one. If one record is more or less, the part that costs most counts
-(McSherry 2009). If one is changed, it may leave one part and enter another, so the two that cost most do: the price of a
-part has to hold for a record that leaves or enters it, as for one that is changed within it.
+A record is in one of several disjoint parts. With one record more or less, the most expensive part counts
+(McSherry 2009). A changed record may leave one part and enter another, so the two most expensive count: the
+price of a part has to hold for a record that leaves or enters it, as for one that is changed within it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """What was spent: on what, how much and when; and if it was about a part of the data only, on which.
+    """A release in the ledger: its label, price and time, and the part of the data it is about, if not all.
 
-    `rho` is what a release costs that is counted in zCDP; its epsilon is then 0. What is paid for `alone` has a promise that
-    does not add up with others, and closes the account.
+    `rho` is the price of a release counted in zCDP; its epsilon is then 0. The promise of a release paid for
+    `alone` does not compose with others, and closes the account.
     """
 
     label: str
@@ -97,21 +97,21 @@ class Composition:
             )
 
     def spent(self, entries: Sequence[Entry]) -> Amount:
-        """Return what releases cost together, by the better rule."""
+        """Return the total cost of releases, by the better rule."""
         return min(
             _plus(self._total(entries, rule.cost), Amount(rule.extra, rule.delta))
             for rule in self._rules(entries)
         )
 
     def allows(self, entries: Sequence[Entry]) -> bool:
-        """Whether releases are within the budget, by one of the rules."""
+        """Return whether releases are within the budget, by one of the rules."""
         left = self.remaining(entries)
         return left.epsilon.sign() >= 0 and left.delta >= 0
 
     def remaining(
         self, entries: Sequence[Entry], partition: str | None = None, part: str | None = None
     ) -> Amount:
-        """Return what is left, for all of the data, or for a part of it, which others may have paid for already."""
+        """Return the remaining budget for all of the data, or for a part of a partition."""
         left = []
         for rule in self._rules(entries):
             spent = _plus(self._total(entries, rule.cost), Amount(rule.extra, self.zcdp_delta))
@@ -119,7 +119,7 @@ class Composition:
         return max(left)
 
     def remaining_rho(self, entries: Sequence[Entry]) -> Fraction:
-        """Return the largest rho that may still be spent, or hardly less; 0 if nothing is set aside for it."""
+        """Return the largest rho that may still be spent, rounded down; 0 if nothing is set aside for it."""
         if not self.zcdp_delta:
             return Fraction(0)
         rule = self._rules(entries)[-1]
@@ -131,7 +131,7 @@ class Composition:
         return order_of_budget(self.budget.epsilon, self.zcdp_delta)
 
     def _rules(self, entries: Sequence[Entry]) -> list[_Rule]:
-        """Return the rules that may decide about some releases."""
+        """Return the rules that apply to some releases."""
         rules = []
         if not any(each.rho for each in entries):
             rules.append(_Rule(lambda each: each.epsilon, NOTHING.epsilon, Fraction(0)))
@@ -145,7 +145,7 @@ class Composition:
         return Symbolic(spent)
 
     def _free(self, entries: Sequence[Entry], partition: str | None, part: str | None, cost: _Cost) -> Amount:
-        """Return what a release about a part may cost without adding to the total of its partition."""
+        """Return the price at which a release about a part does not add to the total of its partition."""
         if partition is None:
             return NOTHING
         among = [each for each in entries if each.partition == partition]
@@ -154,7 +154,7 @@ class Composition:
         return _minus(_minus(self._total(among, cost), own), _largest(others, self._parts_of_a_record - 1))
 
     def _total(self, entries: Sequence[Entry], cost: _Cost) -> Amount:
-        """Add up what concerns all records, and for each partition what a record in its parts can cost."""
+        """Add up releases about all records, and for each partition the most that one record costs."""
         total = NOTHING
         for partition in {each.partition for each in entries}:
             sums = _sums([each for each in entries if each.partition == partition], cost)
@@ -163,14 +163,14 @@ class Composition:
 
     @property
     def _parts_of_a_record(self) -> int:
-        """How many parts of a partition neighbours may differ in."""
+        """Number of parts of a partition that neighbours may differ in."""
         return 2 if self.neighbours == "one changed" else 1
 
 
 class _Rule(NamedTuple):
     cost: _Cost
     extra: Symbolic
-    """What is to be paid beside all releases."""
+    """A fixed cost in addition to all releases."""
     delta: Fraction
 
 
@@ -182,7 +182,7 @@ def _largest(sums: Mapping[str | None, Amount], number: int) -> Amount:
 
 
 def _sums(entries: Sequence[Entry], cost: _Cost) -> dict[str | None, Amount]:
-    """Add up what was spent on each part."""
+    """Return the total cost of each part."""
     sums: dict[str | None, Amount] = {}
     for entry in entries:
         sums[entry.part] = _plus(sums.get(entry.part, NOTHING), Amount(cost(entry), entry.delta))

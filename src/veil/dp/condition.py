@@ -1,9 +1,8 @@
-"""Conditions on cells: what "age >= 65" is true of, by the texts of single cells.
+"""Conditions such as "age >= 65", evaluated on the texts of single cells.
 
-What is compared follows from the value that stands in the condition, never from what a column holds. Beside a number, cells are
-read as numbers; beside a moment, as moments; beside true or false, as truth values; beside a text, as texts. A cell that is
-none of that kind is neither true nor false there, as a missing one is. So no cell is an error, and none changes what another
-one is compared as.
+The type of a comparison follows from the value in the condition, never from the column: number, moment, truth
+value or text. A cell that is not of that type is undecided, as a missing one is. So no cell is an error, and
+none changes the type of another.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ class _Column(NamedTuple):
 
 
 class Condition(Query):
-    """A condition on cells; of columns of `numbers`, whatever is no number is missing.
+    """A condition on cells; in columns of `numbers`, cells that are no numbers are missing.
 
     >>> from veil.dp.source import MemorySource
     >>> ages = MemorySource(pa.table({"age": ["70", "eighty", None, "34.50"]})).select(["age"])
-    >>> [Condition(each, ()).mask(ages).tolist() for each in ("age > 34.5", "age = 'eighty'", "age is missing")]
-    [[True, False, False, False], [False, True, False, False], [False, False, True, False]]
+    >>> [Condition(text, ()).mask(ages).tolist() for text in ("age > 34.5", "age is missing")]
+    [[True, False, False, False], [False, False, True, False]]
     """
 
     def __init__(self, text: str, numbers: Collection[str]) -> None:
@@ -46,7 +45,7 @@ class Condition(Query):
         self._numbers = numbers
 
     def mask(self, selected: Selected) -> NDArray[np.bool_]:
-        """Tell of each row whether the condition is true."""
+        """Return a mask of the rows for which the condition is true."""
         try:
             truth = self.condition()(selected)
         except ValueError as error:
@@ -70,7 +69,7 @@ class Condition(Query):
 
 
 def _sides(cells: Cells, value: Token) -> tuple[list[Any], Any]:
-    """Return both sides of a comparison, exactly; None for a cell that is nothing of the kind."""
+    """Return both sides of a comparison, exactly; None for a cell of another type."""
     if value.kind == "number":
         return [None if each is None else Decimal(each) for each in cells.numbers], Decimal(value.text)
     if value.kind == "text":

@@ -1,8 +1,8 @@
-"""Time must not tell: what takes as long as the data make it is rounded up to a multiple of a fixed step.
+"""Protect answers against timing side channels: durations are rounded up to a multiple of a fixed step.
 
-Covered is the time that one answer takes, seen by whoever waits for it, up to the chance that it is just around a multiple
-of the step. Not covered are the load of the machine, memory, the traffic of an engine and its own logs, energy, and what
-happens before the session is there (reading the table).
+Covered is the time that one answer takes, up to the chance that it is just around a multiple of the step. Not
+covered are the load of the machine, memory, energy, the traffic and logs of an engine, and reading the table
+before the session starts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ STEP = 0.25
 
 
 @contextmanager
-def steady(step: float = STEP) -> Iterator[None]:
-    """Let what is done inside take a multiple of a step, also if it fails.
+def pad_time(step: float = STEP) -> Iterator[None]:
+    """Pad the time of a block to a multiple of a step, also if it fails.
 
-    >>> begun = time.monotonic()
-    >>> with steady(0.05):
+    >>> start = time.monotonic()
+    >>> with pad_time(0.05):
     ...     pass
-    >>> time.monotonic() - begun >= 0.05
+    >>> time.monotonic() - start >= 0.05
     True
     """
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
         yield
     finally:
         if step > 0:
-            gone = time.monotonic() - begun
-            time.sleep((int(gone / step) + 1) * step - gone)
+            elapsed = time.monotonic() - start
+            time.sleep((int(elapsed / step) + 1) * step - elapsed)

@@ -1,7 +1,7 @@
-"""What whoever asks declares about columns, before anything is looked at: bounds, keys, and what missing values count as.
+"""Public declarations about columns: bounds, keys, and the treatment of missing values.
 
-All of it is public. Values outside of it are clamped or left out, as declared, and never reported: an error that depends on
-the data would be an answer that nobody has paid for.
+Values outside of them are clamped or left out, as declared, and never reported: an error that depends on the
+data would be an answer without a price.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FINENESS = 20
 
 @dataclass(frozen=True)
 class Bounded:
-    """A column of numbers within bounds, as whole numbers of steps: what a record counts as depends on it alone."""
+    """A column of numbers within bounds, as whole numbers of steps. Each depends on its own record alone."""
 
     name: str
     low: Fraction
@@ -57,7 +57,7 @@ class Bounded:
         return round(self.high / self.step)
 
     def require_missing(self) -> None:
-        """Refuse to guess what a missing value is."""
+        """Refuse a column without a declaration of its missing values."""
         if self.missing is None:
             raise ParameterError(
                 f'say how missing values of {self.name!r} are counted, even if there are none: missing={{"{self.name}": '
@@ -65,27 +65,27 @@ class Bounded:
             )
 
     def read(self, cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the values in steps, and which of them count. What is no number is missing."""
+        """Return the values in steps, and a mask of those that count. Cells without numbers are missing."""
         values = np.array([np.nan if each is None else float(each) for each in cells.numbers])
-        lacking = np.isnan(values)
-        counts = np.ones(len(values), np.bool_)
+        missing_mask = np.isnan(values)
+        counted_mask = np.ones(len(values), np.bool_)
         if self.missing == "leave out":
-            counts &= ~lacking
+            counted_mask &= ~missing_mask
         if self.outside == "leave out":
-            counts &= lacking | ((values >= float(self.low)) & (values <= float(self.high)))
+            counted_mask &= missing_mask | ((values >= float(self.low)) & (values <= float(self.high)))
         replacement = float(self.low) if isinstance(self.missing, str | None) else float(self.missing)
-        within = np.clip(np.where(lacking, replacement, values), float(self.low), float(self.high))
+        within = np.clip(np.where(missing_mask, replacement, values), float(self.low), float(self.high))
         steps = np.clip(np.rint(within / float(self.step)).astype(np.int64), self.lowest, self.highest)
-        return steps[cells.codes], counts[cells.codes]
+        return steps[cells.codes], counted_mask[cells.codes]
 
 
 @dataclass(frozen=True)
 class Declared:
-    """All that is declared."""
+    """All declarations of a session."""
 
     neighbours: Neighbours
     unit: Unit
-    """Whose rows there are: answers hide all that one person has."""
+    """The owners of rows: answers hide all rows of one person."""
     bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     keys: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     missing: Mapping[str, Any] = field(default_factory=dict)
@@ -102,19 +102,19 @@ class Declared:
 
     def bounded(self, name: str) -> Bounded:
         """Return the bounds of a column."""
-        given = self.bounds.get(name)
-        if given is None:
+        ends = self.bounds.get(name)
+        if ends is None:
             raise ParameterError(
                 f'column {name!r} has no bounds: say which range its values are in, bounds={{"{name}": (0, 100)}}, '
                 "based on public knowledge, not on the data"
             )
         try:
-            low, high = (exact_value(each, "bounds") for each in given)
+            low, high = (exact_value(each, "bounds") for each in ends)
         except (TypeError, ValueError):
-            raise ParameterError(f"the bounds of {name!r} should be two numbers, not {given!r}") from None
+            raise ParameterError(f"the bounds of {name!r} should be two numbers, not {ends!r}") from None
         if low >= high:
             raise ParameterError(
-                f"the bounds of {name!r} should be a lower and a higher number, not {given[0]!r} and {given[1]!r}"
+                f"the bounds of {name!r} should be a lower and a higher number, not {ends[0]!r} and {ends[1]!r}"
             )
         missing = self.missing.get(name)
         if missing is not None and missing != "leave out":
@@ -139,21 +139,21 @@ class Declared:
         return lists[0] if len(lists) == 1 else list(itertools.product(*lists))
 
     def cell_of(self, selected: Selected, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the cell of each row; -1 for what is no key."""
+        """Return the cell of each row; -1 for values that are no keys."""
         cell = np.zeros(selected.rows, np.int64)
         inside = np.ones(selected.rows, np.bool_)
         for name in names:
             places = {key_text(key): place for place, key in enumerate(self.keys[name])}
             cells = selected.cells[name]
-            found = np.array([places.get(text, -1) for text in cells.texts], np.int64)[cells.codes]
-            inside &= found >= 0
-            cell = cell * len(places) + found
+            key_codes = np.array([places.get(text, -1) for text in cells.texts], np.int64)[cells.codes]
+            inside &= key_codes >= 0
+            cell = cell * len(places) + key_codes
         cell[~inside] = -1
         return cell
 
 
 def key_text(key: Any) -> str | None:
-    """Spell a key as cells are, in plain form; None is a missing value.
+    """Return the text of a key in the plain form of cells; None is a missing value.
 
     >>> key_text(1.0), key_text("1.0"), key_text("f"), key_text(True), key_text(None)
     ('1', '1', 'f', 'true', None)

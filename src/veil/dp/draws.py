@@ -1,9 +1,9 @@
-"""Exact draws from distributions whose probabilities are real numbers: no rounding, and nothing that a double lacks.
+"""Exact draws from distributions whose probabilities are real numbers, without rounding.
 
-A whole number that is at least j with the probability tail(j) is drawn by reading a number U between 0 and 1 digit by
-digit, and taking the largest j with U < tail(j). Tails are computed in ball arithmetic, as precisely as it takes; where
-the digits known so far leave open on which side of a tail U lies, more of them are drawn. So the result has exactly the
-distribution that the proof speaks of, whatever e^-epsilon is.
+A whole number that is at least j with the probability tail(j) is drawn by reading a number U between 0 and 1
+digit by digit, and taking the largest j with U < tail(j). Tails are computed in ball arithmetic, as precisely
+as it takes; where the digits drawn so far leave open on which side of a tail U lies, more are drawn. So the
+result has exactly the distribution of the proof, for every epsilon.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORD = 64
 
 
 def checked_randomness(randomness: object) -> Randomness:
-    """Return the operating system's randomness, or what a test has asked for by its name."""
+    """Return the operating system's randomness, or that of a test."""
     if randomness is None:
         return Randomness()
     if not isinstance(randomness, Randomness):
@@ -39,7 +39,7 @@ def checked_randomness(randomness: object) -> Randomness:
 def draw_at_least(tail: Tail, randomness: Randomness, guess: Callable[[float], float] | None = None) -> int:
     """Draw a whole number, not below 0, that is at least j with the probability tail(j).
 
-    `guess` says where a number U would be, in doubles: it saves time, and changes nothing.
+    `guess` is the result for a given U in doubles: a start that saves time and does not change the result.
 
     >>> from veil.base.exact import ball
     >>> [draw_at_least(lambda j: ball(2) ** -j, Randomness.for_testing(seed)) for seed in range(8)]
@@ -63,11 +63,11 @@ def draw_at_least(tail: Tail, randomness: Randomness, guess: Callable[[float], f
 
 
 def draw_region(chances: Callable[[], Sequence[arb]], randomness: Randomness) -> int:
-    """Draw a place in a list of probabilities, given at the working precision, that add up to 1.
+    """Draw a place in a list of probabilities, at the working precision, that add up to 1.
 
     >>> from veil.base.exact import ball
-    >>> counts = [draw_region(lambda: [ball("1/3"), ball("2/3")], Randomness.for_testing(seed)) for seed in range(9)]
-    >>> sum(counts)
+    >>> chances = lambda: [ball("1/3"), ball("2/3")]
+    >>> sum(draw_region(chances, Randomness.for_testing(seed)) for seed in range(9))
     6
     """
     number, last = Digits(randomness), len(chances()) - 1
@@ -90,11 +90,11 @@ def draw_below(bound: int, randomness: Randomness) -> int:
     words = -(-bound.bit_length() // _WORD)
     spare = _WORD * words - bound.bit_length()
     while True:
-        drawn = 0
+        number = 0
         for word in randomness.bits(words):
-            drawn = drawn << _WORD | int(word)
-        if (drawn := drawn >> spare) < bound:
-            return drawn
+            number = number << _WORD | int(word)
+        if (number := number >> spare) < bound:
+            return number
 
 
 class Digits:
@@ -102,26 +102,26 @@ class Digits:
 
     def __init__(self, randomness: Randomness) -> None:
         self._randomness = randomness
-        self._digits, self._known = int(randomness.bits(1)[0]), _WORD
+        self._digits, self._bits = int(randomness.bits(1)[0]), _WORD
 
     @property
     def rounded(self) -> float:
         """The number as a double, above 0 and below 1."""
-        return min((self._digits + 0.5) * 2.0**-self._known, 1 - 2.0**-53)
+        return min((self._digits + 0.5) * 2.0**-self._bits, 1 - 2.0**-53)
 
     def is_below(self, tail: Tail, place: int) -> bool:
-        """Tell whether the number is below tail(place); equality has the probability 0."""
+        """Return whether the number is below tail(place); equality has the probability 0."""
         from flint import arb, ctx, fmpz
 
         while True:
-            with TURN, ctx.workprec(self._known + _WORD):
-                low = arb(fmpz(self._digits)) * arb(2) ** -self._known
-                high = arb(fmpz(self._digits + 1)) * arb(2) ** -self._known
+            with TURN, ctx.workprec(self._bits + _WORD):
+                low = arb(fmpz(self._digits)) * arb(2) ** -self._bits
+                high = arb(fmpz(self._digits + 1)) * arb(2) ** -self._bits
                 bound = tail(place)
                 if high <= bound:
                     return True
                 if low >= bound:
                     return False
-            for word in self._randomness.bits(self._known // _WORD):  # as many again
+            for word in self._randomness.bits(self._bits // _WORD):  # as many again
                 self._digits = self._digits << _WORD | int(word)
-            self._known *= 2
+            self._bits *= 2

@@ -4,9 +4,9 @@ Noise N(0, s^2) on a number of sensitivity D is (epsilon, delta)-differentially 
 
     Phi(D / 2s - epsilon s / D) - e^epsilon Phi(-D / 2s - epsilon s / D) <= delta
 
-(Balle and Wang 2018, theorem 8), and D^2 / 2s^2-zCDP (Bun and Steinke 2016). Values are rounded to a grid, and so is
-the noise: as the sum of both is what the real mechanism, on the rounded value, would give after rounding, that keeps its
-promise for the sensitivity on the grid. The rounded noise is j steps or more, up or down, with the probability
+(Balle and Wang 2018, theorem 8), and D^2 / 2s^2-zCDP (Bun and Steinke 2016). Values are rounded to a grid,
+and so is the noise: their sum is the rounded result of the real mechanism on the rounded value, and private
+for the sensitivity on the grid. The rounded noise is j steps or more, up or down, with the probability
 erfc((j - 1/2) / (s sqrt 2)), which ball arithmetic computes as precisely as a draw needs it.
 """
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from flint import arb
 
 _ACCURACY = 2.0**-44
-"""The standard deviation is above the least one by no more than this part of it."""
+"""Largest relative excess of the standard deviation over the least one."""
 
 
 class Gaussian(Noise):
-    """Gaussian noise: (epsilon, delta)-differentially private, or, for `rho` in their place, rho-zCDP.
+    """Gaussian noise: (epsilon, delta)-differentially private, or, with `rho` in their place, rho-zCDP.
 
-    For several numbers at once, the sensitivity is that in Euclidean distance, and each gets noise of its own.
+    For several numbers at once, the sensitivity is the Euclidean distance, and each gets independent noise.
 
     >>> round(Gaussian(1, 1, "1e-6").sigma, 4)  # by way of zCDP 4.53
     4.2247
@@ -66,7 +66,7 @@ class Gaussian(Noise):
         """The standard deviation in steps of the grid, as a rational number."""
 
     def _reach(self, numbers: int) -> Fraction:
-        """Return the sensitivity on the grid: rounding moves each of several numbers by half a step on either side."""
+        """Return the sensitivity on the grid: rounding moves each number by half a step on either side."""
         high = enclosure(lambda bits: self.sensitivity.ball())[1] / self.grid.step
         return high if self.grid.is_exact else high + Fraction(math.isqrt(numbers - 1) + 1)
 
@@ -94,10 +94,10 @@ class Gaussian(Noise):
 
 @functools.lru_cache(maxsize=256)
 def least_factor(epsilon: Symbolic, delta: Fraction) -> Fraction:
-    """Return the standard deviation for a sensitivity of 1, rounded up: bisection, each step decided in balls.
+    """Return the least standard deviation for a sensitivity of 1, rounded up: bisection, decided in balls.
 
-    >>> factor = least_factor(Symbolic.read(1), Fraction(1, 10**6))
-    >>> keeps(factor, Symbolic.read(1), Fraction(1, 10**6)), keeps(factor * Fraction("0.999999"), Symbolic.read(1), Fraction(1, 10**6))
+    >>> budget = (Symbolic.read(1), Fraction(1, 10**6))
+    >>> keeps(least_factor(*budget), *budget), keeps(least_factor(*budget) * Fraction("0.999999"), *budget)
     (True, False)
     """
     low, high = Fraction(0), Fraction(1)
@@ -113,7 +113,7 @@ def least_factor(epsilon: Symbolic, delta: Fraction) -> Fraction:
 
 
 def keeps(factor: Fraction, epsilon: Symbolic, delta: Fraction) -> bool:
-    """Tell whether noise of a standard deviation, for a sensitivity of 1, is (epsilon, delta)-private; False in doubt."""
+    """Return whether a standard deviation is (epsilon, delta)-private at sensitivity 1; False in doubt."""
 
     def excess(bits: int) -> arb:
         rate, root = epsilon.ball(), ball(2).sqrt()

@@ -1,4 +1,4 @@
-"""Sums of q^i P(i) over all whole numbers i >= 0, for a polynomial P: the weights of steps that fall by q = e^-epsilon."""
+"""Sums of q^i P(i) over all whole numbers i >= 0, for a polynomial P and q = e^-epsilon."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Numbers on a grid, so that what leaves is a whole number of steps, drawn exactly.
+"""Numbers on a grid, so that results are whole numbers of steps, drawn exactly.
 
-Noise that is computed in doubles gives values away: of all doubles, some can be a result for one value and not for its
-neighbour (Mironov 2012). Here values are rounded to multiples of 2^-g, noise is a whole number of steps of that size
-from a distribution on all whole numbers, and their sum is exact. The argument, for a mechanism on whole numbers that is
-private for shifts by at most s steps:
+Noise that is computed in doubles gives values away: some doubles can be a result for one value and not for
+its neighbour (Mironov 2012). Here values are rounded to multiples of 2^-g, noise is a whole number of steps
+of that size from a distribution on all whole numbers, and their sum is exact. The argument, for a mechanism
+on whole numbers that is private for shifts by at most s steps:
 
-- values that are at most D apart are, after rounding to the nearest step, at most D/step + 1 steps apart, and as that is
-  a whole number, at most s = floor(D/step) + 1. The sensitivity grows by one step, and no more;
+- values that are at most D apart are, after rounding to the nearest step, at most D/step + 1 steps apart, and
+  as that is a whole number, at most s = floor(D/step) + 1. The sensitivity grows by one step, and no more;
 - every whole number is a possible result for each of them, so the sets of possible results are the same;
 - probabilities are those of the proof, since draws are exact (`veil.dp.draws`);
-- turning the result into a double sees nothing but the result.
+- turning the result into a double is post-processing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Grid:
         return cls(Fraction(2) ** -int(exponent))
 
     def reach(self, sensitivity: Symbolic) -> int:
-        """Return how many steps values can be apart that differ by at most a sensitivity, rounded up."""
+        """Return the sensitivity in steps, rounded up."""
         high = (
             enclosure(lambda bits: sensitivity.ball())[1] if sensitivity.logarithms else sensitivity.rational
         )
@@ -73,14 +73,14 @@ class Grid:
         return int(high)
 
     def nearest(self, value: Any) -> int:
-        """Return how many steps a value is, rounded to the nearest, without an error before that."""
+        """Return a value in steps, rounded to the nearest; the division before is exact."""
         number = exact_value(value)
         if self.is_exact and number.denominator != 1:
             raise ParameterError(f"`value` should be a whole number, not {value!r}")
         return round(number / self.step)
 
     def value(self, steps: int) -> float | int:
-        """Return the number that so many steps make."""
+        """Return the number that is so many steps."""
         return steps if self.is_exact else float(steps * self.step)
 
 

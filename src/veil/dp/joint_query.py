@@ -1,9 +1,9 @@
-"""Several questions for one price: how much one person changes all their answers together is declared, and kept.
+"""Several questions for one price, under a declared joint sensitivity.
 
-Laplace noise of the scale s / epsilon in every answer hides answers that one person changes by s in all (in L1 distance).
-What each question can change is known, so that it is added up: a question that would make it more than s is refused, and so
-are all that follow. Groups that exclude each other are one histogram, whose numbers a person changes together by no more
-than one of them alone.
+Laplace noise of the scale s / epsilon in every answer hides a person who changes all answers together by at
+most s (in L1 distance). The sensitivities of the questions are added up; a question that would exceed s is
+refused, and so are all that follow. Groups that exclude each other are one histogram, whose numbers a person
+changes together by no more than one of them alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from veil.errors import BudgetError
 
 
 class Joint:
-    """Counts, histograms and sums that were paid for together."""
+    """Counts, histograms and sums paid for together."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Joint:
         self._declared, self._price, self._ask = declared, price, ask
 
     def count(self, where: str | None = None) -> Answer:
-        """Ask how many records there are, or of how many a condition is true."""
+        """Ask for the number of records, or of those that fulfil a condition."""
         question = count(self._declared, where, self._price, "geometric", math.ceil(self._reach))
         return self._use(Fraction(self._declared.unit.rows), question)
 
@@ -57,7 +57,7 @@ class Joint:
         return self._use(sum_reach(self._declared, bounded, where) * bounded.step, question)
 
     def _use(self, alone: Fraction, question: Question) -> Answer:
-        """Ask a question if one person changes all answers by no more than was declared."""
+        """Ask a question unless the joint sensitivity would be exceeded."""
         if self._refused:
             raise BudgetError(f"{self._refused!r} was refused, so all further joint questions are refused")
         if alone > self._left:

@@ -1,12 +1,12 @@
-"""Random choices and random noise: the parts that differentially private methods are put together from.
+"""Random choices and random noise: the building blocks of differentially private methods.
 
 `ExponentialChoice` draws from a changing set of candidates, better ones more often, with exactly the
-probabilities that the proof speaks of. It is made here because the selection of OpenDP adds noise to every
-candidate anew, takes scores that are machine numbers, and needs about two milliseconds for two thousand of
-them; this one takes exact fractions and some thirty microseconds.
+probabilities of the proof. The selection of OpenDP adds noise to every candidate anew, takes scores that are
+machine numbers, and needs about two milliseconds for two thousand of them; this one takes exact fractions and
+some thirty microseconds.
 
-`laplace` and `geometric` are OpenDP's, which samples without rounding errors. It is imported when used. `gaussian` is
-`veil.dp.gaussian`, whose standard deviation is the least one.
+`laplace` and `geometric` are OpenDP's, which samples without rounding errors. It is imported when used.
+`gaussian` is `veil.dp.gaussian`, whose standard deviation is the least one.
 
 All randomness is the operating system's.
 """
@@ -34,10 +34,10 @@ _LARGEST_WEIGHT = 2.0**900
 """A weight is at most this, so that sums of them stay far from overflow."""
 
 _LEAST_TOTAL = 2.0**-500
-"""If all weights together are less, they are measured against another one."""
+"""If the sum of all weights is less, they are computed again relative to another candidate."""
 
 _LEAST_WEIGHT = 2.0**-1000
-"""Less than this counts as nothing, in the first look at a draw."""
+"""Smaller weights count as 0 in doubles."""
 
 
 class ExponentialChoice(Generic[Candidate]):
@@ -84,7 +84,7 @@ class ExponentialChoice(Generic[Candidate]):
         self._scores: list[Fraction] = []
         self._places: dict[Candidate, int] = {}
         self._weights = np.zeros(64)
-        self._weighed = 0  # so many of the weights are known
+        self._weighed = 0  # number of weights computed so far
         self._reference = Fraction(0)  # weight 1
 
     def __len__(self) -> int:
@@ -141,23 +141,23 @@ class ExponentialChoice(Generic[Candidate]):
     # --- weights --------------------------------------------------------------------------------------
 
     def _weigh(self) -> None:
-        """Calculate the weights that are not known yet."""
-        known, n = self._weighed, len(self._candidates)
-        if known == n:
+        """Compute the missing weights."""
+        first, n = self._weighed, len(self._candidates)
+        if first == n:
             return
         if n > self._weights.size:
             self._weights = np.concatenate([self._weights, np.zeros(max(n, self._weights.size))])
-        if known == 0:
+        if first == 0:
             self._reference = max(self._scores)
-        found = self._weights_as_doubles(self._scores[known:])
-        if found is None:
+        weights = self._weights_as_doubles(self._scores[first:])
+        if weights is None:
             self._weigh_anew()
         else:
-            self._weights[known:n] = found
+            self._weights[first:n] = weights
             self._weighed = n
 
     def _weigh_anew(self) -> None:
-        """Give the best candidate of now the weight 1."""
+        """Compute all weights again, with 1 for the best candidate."""
         self._weighed = 0
         self._weigh()
 
@@ -167,10 +167,10 @@ class ExponentialChoice(Generic[Candidate]):
 
         for bits in (128, 512, 4096):
             with TURN, ctx.workprec(bits):
-                found = self._balls(scores)
-                if any(weight.rel_accuracy_bits() < 56 for weight in found):
+                balls = self._balls(scores)
+                if any(weight.rel_accuracy_bits() < 56 for weight in balls):
                     continue
-                rounded = [float(weight) for weight in found]  # the middle, to nearest
+                rounded = [float(weight) for weight in balls]  # the middle, to nearest
             if max(rounded) > _LARGEST_WEIGHT:
                 return None
             return [weight if weight >= _LEAST_WEIGHT else 0.0 for weight in rounded]
@@ -189,15 +189,15 @@ class ExponentialChoice(Generic[Candidate]):
         """Return the place that U points to, given its first 64 digits; draw more until it is certain."""
         from flint import ctx
 
-        known = 64
+        bits = 64
         while True:
-            for word in self._randomness.bits(known // 64):  # as many again
+            for word in self._randomness.bits(bits // 64):  # as many again
                 digits = digits << 64 | int(word)
-            known *= 2
-            with TURN, ctx.workprec(known + 64):
+            bits *= 2
+            with TURN, ctx.workprec(bits + 64):
                 weights = self._balls(self._scores)
                 total = sum(weights[1:], weights[0])
-                low, high = (total * ball(Fraction(edge, 1 << known)) for edge in (digits, digits + 1))
+                low, high = (total * ball(Fraction(edge, 1 << bits)) for edge in (digits, digits + 1))
                 passed = 0 * total
                 for place, weight in enumerate(weights):
                     begins = place == 0 or passed <= low
@@ -231,7 +231,7 @@ def laplace(
 ) -> float:
     """Return a number with Laplace noise: epsilon-differentially private (Dwork et al. 2006).
 
-    `sensitivity` is what one record can change about the number.
+    `sensitivity` is the largest change of the number by one record.
 
     >>> -100 < laplace(42.0, sensitivity=1, epsilon=1) < 200
     True
@@ -243,7 +243,7 @@ def laplace(
 def geometric(
     value: int, sensitivity: int, epsilon: Readable, *, randomness: Randomness | None = None
 ) -> int:
-    """Return a whole number with geometric noise, up or down: epsilon-differentially private (Ghosh et al. 2012).
+    """Return a whole number with two-sided geometric noise: epsilon-private (Ghosh et al. 2012).
 
     >>> -100 < geometric(42, sensitivity=1, epsilon=1) < 200
     True
@@ -272,7 +272,7 @@ def gaussian(
 
 @functools.lru_cache(maxsize=64)
 def _laplace(kind: str, sensitivity: Symbolic, epsilon: Symbolic) -> Any:
-    """Make the mechanism with the least scale that OpenDP itself certifies for the budget."""
+    """Return the measurement with the least scale that OpenDP itself certifies for the budget."""
     metrics, domains, measurements = _opendp()
     reach = _up(sensitivity) if kind == "f64" else int(sensitivity.rational)
     domain = domains.atom_domain(T=kind, nan=False) if kind == "f64" else domains.atom_domain(T=kind)
@@ -280,11 +280,11 @@ def _laplace(kind: str, sensitivity: Symbolic, epsilon: Symbolic) -> Any:
     if not 1e-290 < least < 1e290:
         raise ParameterError(f"noise of scale {sensitivity} / {epsilon} is beyond what a double can hold")
     for digits in range(52, 0, -1):  # usually one of the first: OpenDP rounds up what it certifies
-        made = measurements.make_laplace(
+        measurement = measurements.make_laplace(
             domain, metrics.absolute_distance(T=kind), scale=least * (1 + 2.0**-digits)
         )
-        if Symbolic(Fraction(made.map(reach))) <= epsilon:
-            return made
+        if Symbolic(Fraction(measurement.map(reach))) <= epsilon:
+            return measurement
     raise ParameterError(f"OpenDP has no Laplace noise for sensitivity {sensitivity} and epsilon {epsilon}")
 
 

@@ -1,11 +1,10 @@
-"""Who is a neighbour: the two tables that must be hard to tell apart, and what a promise about one relation says of the other.
+"""The two relations between neighbouring tables, and the price of a promise under the other one.
 
 "one more or less": one table has a record that the other lacks (unbounded; what SafePub promises).
 "one changed": both have the same number of records, which is public, and differ in one of them (bounded).
 
-Changing a record is leaving it out and adding another, so that a promise of the first kind is one of the second for
-twice the price. Nothing follows the other way: what is exact about the number of records keeps every promise of the
-second kind and none of the first.
+Changing a record means removing it and adding another, so a promise of the first kind is one of the second at
+twice the price. The converse fails: the exact number of records is private by the second, not by the first.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ RELATIONS: tuple[Neighbours, ...] = get_args(Neighbours)
 
 
 def check_neighbours(value: object) -> Neighbours:
-    """Return a relation if it is one.
+    """Return a value that is a relation, or refuse it.
 
     >>> check_neighbours("one changed")
     'one changed'
     """
-    for each in RELATIONS:
-        if value == each:
-            return each
+    for relation in RELATIONS:
+        if value == relation:
+            return relation
     hint = did_you_mean(str(value), RELATIONS) if value is not None else ""
     raise ParameterError(
         f'`neighbours` should be "one more or less" or "one changed", not {value!r}.{hint} The first hides '
@@ -38,19 +37,19 @@ def check_neighbours(value: object) -> Neighbours:
 
 
 def convert_price(
-    epsilon: Symbolic, delta: Fraction, rho: Fraction, *, held: Neighbours, wanted: Neighbours
+    epsilon: Symbolic, delta: Fraction, rho: Fraction, *, promise: Neighbours, budget: Neighbours
 ) -> tuple[Symbolic, Fraction, Fraction]:
-    """Return what a promise under one relation costs under another, rounded up where it is not rational.
+    """Return the price of a promise under the relation of a budget, rounded up where it is not rational.
 
-    Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta, and
-    P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
+    Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
+    and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
-    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1, 100), Fraction(0), held="one more or less", wanted="one changed")
-    (Symbolic('2*ln(3)'), Fraction(1, 25), Fraction(0, 1))
+    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1), Fraction(0), promise=RELATIONS[0], budget=RELATIONS[1])
+    (Symbolic('2*ln(3)'), Fraction(4, 1), Fraction(0, 1))
     """
-    if held == wanted:
+    if promise == budget:
         return epsilon, delta, rho
-    if held == "one changed":
+    if promise == "one changed":
         raise PlanError(
             'a promise for neighbours="one changed" says nothing about tables with one record more or less, and cannot '
             'be charged to such a budget. Promise "one more or less", or keep a budget for "one changed"'
@@ -59,6 +58,6 @@ def convert_price(
 
 
 def exponential_at_most(number: Symbolic) -> Fraction:
-    """Return e to a number, exactly where that is rational and otherwise a little more."""
+    """Return e to the power of a number: exactly where that is rational, otherwise rounded up."""
     exact = number.exponential()
     return exact if exact is not None else enclosure(lambda bits: number.ball().exp())[1]

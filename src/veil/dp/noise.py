@@ -1,7 +1,7 @@
-"""Noise for one number: what all kinds have in common, and Laplace noise on a grid.
+"""Noise for one number: the base of all kinds, and Laplace noise on a grid.
 
-Every kind is a distribution on whole numbers of grid steps, symmetric around 0, and is told by its tail alone: the
-probability that the noise is j steps or more, up or down. See `veil.dp.grid` for why, and `veil.dp.draws` for how.
+Every kind is a symmetric distribution on whole numbers of grid steps, defined by its tail: the probability of
+j steps or more, up or down. See `veil.dp.grid` for why, and `veil.dp.draws` for how.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Noise(ABC):
     Parameters
     ----------
     sensitivity
-        How much a neighbour can change the number: a number, or a text such as "ln(2)".
+        The largest change of the number between neighbours: a number, or a text such as "ln(2)".
     whole
         Whether values are whole numbers. Otherwise they are rounded to a grid.
     grid
@@ -49,7 +49,7 @@ class Noise(ABC):
 
     @abstractmethod
     def guess(self, chance: float) -> float:
-        """Return about how many steps the noise exceeds with a probability."""
+        """Return roughly the number of steps that the noise exceeds with a probability."""
 
     @property
     @abstractmethod
@@ -72,7 +72,7 @@ class Noise(ABC):
         return self.grid.value(self.grid.nearest(value) + self.draw(randomness))
 
     def half_width(self, confidence: float = 0.95) -> float:
-        """Return how far a result is from the truth at most, with a given probability."""
+        """Return the largest error of a result with a given probability."""
         if not 0 < confidence < 1:
             raise ParameterError(f"`confidence` should be between 0 and 1, not {confidence!r}")
         outside = 1 - Fraction(str(confidence))
@@ -80,7 +80,7 @@ class Noise(ABC):
         def is_enough(steps: int) -> bool:
             from flint import ctx
 
-            with TURN, ctx.workprec(192):  # it is a figure to be shown: what cannot be told apart is equal
+            with TURN, ctx.workprec(192):  # a figure for display: indistinguishable numbers are equal
                 return bool(self.tail(steps + 1) < ball(outside + Fraction(1, 2**128)))
 
         low, high = -1, max(1, math.ceil(self.guess(float(outside))))
@@ -93,20 +93,20 @@ class Noise(ABC):
         return float(high * self.grid.step + (0 if self.grid.is_exact else self.grid.step / 2))
 
     def interval_length(self, confidence: float = 0.95) -> float:
-        """Return the length of the interval around the truth that holds a result with a given probability.
+        """Return the length of the interval around the truth that contains a result with a given probability.
 
-        It is that of the density, where the grid stands for one.
+        Where the grid approximates a density, it is that of the density.
         """
         return 2 * self.half_width(confidence)
 
 
 class PureNoise(Noise):
-    """Noise for one number that is paid in epsilon alone.
+    """Noise for one number that is epsilon-differentially private.
 
     Parameters
     ----------
     epsilon
-        What it costs: a number, or a text such as "ln(2)".
+        Its price: a number, or a text such as "ln(2)".
     """
 
     def __init__(
@@ -119,15 +119,15 @@ class PureNoise(Noise):
     ) -> None:
         super().__init__(sensitivity, whole=whole, grid=grid)
         self.steps = self.grid.reach(self.sensitivity)
-        """How far apart, on the grid, two values may be that it hides."""
+        """The largest hidden distance of two values on the grid."""
         self.epsilon = positive(epsilon)
 
 
 class Laplace(PureNoise):
     """Laplace noise: epsilon-differentially private (Dwork et al. 2006).
 
-    On steps of the grid, P(i) is proportional to e^(-epsilon |i| / s): a shift by s steps changes it by e^epsilon. For
-    whole numbers it is the geometric mechanism (Ghosh et al. 2012).
+    On steps of the grid, P(i) is proportional to e^(-epsilon |i| / s): a shift by s steps changes it by
+    e^epsilon. For whole numbers it is the geometric mechanism (Ghosh et al. 2012).
 
     >>> noise = Laplace(1, 1)
     >>> noise.variance, round(noise.half_width(0.95), 4), -50 < noise.add(3.5) < 60
@@ -138,7 +138,7 @@ class Laplace(PureNoise):
 
     @property
     def rate(self) -> Symbolic:
-        """What a step costs in epsilon."""
+        """The price of a step in epsilon."""
         return self.epsilon / self.steps
 
     def tail(self, steps: int) -> arb:
@@ -151,7 +151,7 @@ class Laplace(PureNoise):
 
     @property
     def scale(self) -> float:
-        """The scale of the density that the grid stands for."""
+        """The scale of the density that the grid approximates."""
         return float(self.sensitivity) / float(self.epsilon)
 
     @property

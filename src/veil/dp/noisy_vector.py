@@ -1,4 +1,4 @@
-"""Noise for all numbers of one answer, on whole numbers: what the noise that a question names is, for a price."""
+"""Noise for all numbers of one answer, on whole numbers, by the name of the noise and a price."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from veil.errors import ParameterError, did_you_mean
 NoiseName = Literal["laplace", "geometric", "gaussian", "staircase", "step"]
 
 
-class Adding(ABC):
+class VectorNoise(ABC):
     """Noise for the numbers of an answer."""
 
     name: str
@@ -30,22 +30,22 @@ class Adding(ABC):
 
     @abstractmethod
     def half_width(self, number: int, confidence: float) -> float:
-        """Return how far one of the numbers is from the truth at most, with a given probability."""
+        """Return the largest error of one number with a given probability."""
 
 
 def noise_for(
     noise: str, sensitivities: Sequence[int], together: int, price: Price, records: int = 1
-) -> Adding:
-    """Return the noise of a name, for whole numbers that one record changes, at most so many of them together.
+) -> VectorNoise:
+    """Return noise by its name, for whole numbers of which one record changes at most `together`.
 
-    Independent noise has to share the price among those that change together; Gaussian noise grows with the root of
-    their number, as their distance does; step noise hides all at once.
+    Independent noise shares the price among the numbers that change together; Gaussian noise grows with the
+    root of their number, as their distance does; step noise hides all at once.
 
-    A person may have several `records`, n say. If all numbers change together anyway, each changes by n times as much. If
-    not, the n records may change n times as many, or the same ones n times: n prices of one record, one after the other,
-    cover both (for the staircase, too, whose loss is a share of the price for every sensitivity that is gone). Distances of
-    n records add up to at most n times that of one, by the triangle inequality, which is all that Gaussian noise asks for;
-    and no number changes by more than n times its sensitivity, which is all that step noise asks for.
+    A person may have n = `records`. If all numbers change together anyway, each changes by n times as much.
+    If not, the records may change n times as many, or the same ones n times: n prices of one record, one
+    after the other, cover both (also for the staircase, which pays a share of the price for each sensitivity
+    passed). The distance of n records is at most n times that of one, by the triangle inequality, as Gaussian
+    noise requires; no number changes by more than n times its sensitivity, as step noise requires.
 
     >>> noise_for("geometric", [1, 1, 1], 2, Price.read(1)).half_width(0, 0.95)
     6.0
@@ -70,8 +70,8 @@ def noise_for(
         sensitivities, records = [each * records for each in sensitivities], 1
     share = price.epsilon / (together * records)
     kind = Staircase if noise == "staircase" else Laplace
-    made = {each: kind(each, share, whole=True) for each in set(sensitivities)}
-    return _Each([made[each] for each in sensitivities], noise)
+    noises = {each: kind(each, share, whole=True) for each in set(sensitivities)}
+    return _Each([noises[each] for each in sensitivities], noise)
 
 
 def _gaussian(sensitivity: int, together: int, price: Price) -> Gaussian:
@@ -81,7 +81,7 @@ def _gaussian(sensitivity: int, together: int, price: Price) -> Gaussian:
     return Gaussian(Symbolic(reach), price.epsilon, price.delta, whole=True)
 
 
-class _Each(Adding):
+class _Each(VectorNoise):
     """Independent noise for each number."""
 
     def __init__(self, noises: Sequence[Noise], name: str) -> None:
@@ -94,8 +94,8 @@ class _Each(Adding):
         return self._noises[number].half_width(confidence)
 
 
-class _Together(Adding):
-    """Step noise for all of them."""
+class _Together(VectorNoise):
+    """Step noise for all numbers at once."""
 
     name = "step"
 

@@ -1,4 +1,4 @@
-r"""From a budget to what is done with the data: the sampling probability and the smallest class.
+r"""The sampling probability and the smallest class size that follow from a budget.
 
 Each record is drawn with probability β; drawn records are generalized by a scheme that does not depend on
 them, and classes with fewer than k records are suppressed. Claims and proofs, with f(j; n, β) for the chance
@@ -21,21 +21,21 @@ that j of n records are drawn and γ = 1 - (1 - β) e^-ε:
    only these terms matter.
 
 3. *The minimal k is 1 + the last t with A_t > δ* (1 if there is none). By 2, k will do exactly if every A_t
-   with t ≥ k is at most δ. There is a last one, as A_t ≤ exp(-n_t K) for the positive
-   K = γ ln(γ/β) + (1 - γ) ln((1 - γ)/(1 - β)) (Chernoff; Hoeffding 1963). This bound is sharper than
-   c_n = exp(-n (γ ln(γ/β) - (γ - β))) of the paper, as ln x ≥ 1 - 1/x. So the search goes down from the first
-   t where the bound is at most δ, and every t on the way is decided, as A_t does not fall steadily. No smaller
-   k fulfils the theorem, and a larger one is not needed: those of ARX lie one or two above.
+   with t ≥ k is at most δ. There is a last one, as A_t ≤ exp(-n_t K) for the positive K = γ ln(γ/β) + (1 - γ)
+   ln((1 - γ)/(1 - β)) (Chernoff; Hoeffding 1963). This bound is sharper than c_n = exp(-n (γ ln(γ/β) - (γ -
+   β))) of the paper, as ln x ≥ 1 - 1/x. So the search goes down from the first t where the bound is at most
+   δ, and every t on the way is decided, as A_t does not fall steadily. No smaller k fulfils the theorem, and
+   a larger one is not needed: those of ARX lie one or two above.
 
-4. *A table that is a random sample itself may be drawn less from, or not at all.* Let every person of a population have
-   come into the table with probability α, independently of all others, and let Veil draw each record of the table with
-   probability β/α. Then a person's record is among the drawn ones with probability α · β/α = β, independently of all
-   others: the two samples are one with rate β, and 1 to 3 hold for neighbouring populations, as long as the scheme
-   depends on neither sample. So with α ≤ 1 - e^-ε nothing needs to be drawn, β is α, and k is the least for it; with a
-   larger α, β is as without a sample. This needs a scheme that was fixed without looking at the table, since a search
-   looks at the very sample that is to protect (the second gap in `veil.dp.walk`); and it holds for one release alone.
-   Two releases share the coins that were tossed for the table, so that their budgets do not add up: a record that is
-   alone in its class is left out of a fine release, and seen in the difference to a coarse one.
+4. *A table that is a random sample itself may be sampled less, or not at all.* Let every person of a
+   population have come into the table with probability α, independently, and let Veil draw each record of the
+   table with probability β/α. Then a person's record is drawn with probability α · β/α = β, independently:
+   the two samples are one with rate β, and 1 to 3 hold for neighbouring populations, as long as the scheme
+   depends on neither sample. So with α ≤ 1 - e^-ε no sampling is needed, β is α, and k is the least for it;
+   with a larger α, β is as without a sample. This needs a scheme fixed without looking at the table, since a
+   search looks at the very sample that protects (the second gap in `veil.dp.walk`); and it holds for one
+   release alone. Two releases share the coins tossed for the table, so their budgets do not add up: a record
+   that is alone in its class is left out of a fine release, and visible in the difference to a coarse one.
 
 β is a rational number, so that it can be drawn with exactly: 1 - e^-ε where that is rational (ε = ln 2: one
 half), and otherwise 1 - e^-ε rounded down to 64 binary digits, which 1 allows. Everything above then holds
@@ -68,7 +68,7 @@ _DIGITS = 64
 
 @dataclass(frozen=True)
 class Parameters:
-    """What (epsilon, delta)-differential privacy by sampling and k-anonymity asks for; made by `parameters`.
+    """Requirements of (epsilon, delta)-privacy by sampling and k-anonymity, computed by `parameters`.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Parameters:
     delta : Fraction
         Largest chance allowed that the bound e^epsilon is exceeded.
     beta : Fraction
-        Probability with which each person's record is drawn, by whoever draws.
+        Probability with which each person's record is drawn, by one sample or by both together.
     k : int
         Size of the smallest class that may be published.
     acquired : Fraction
@@ -126,7 +126,7 @@ def parameters(epsilon: Readable, delta: Readable, acquired: Readable = 1) -> Pa
     delta : number or str
         Between 0 and 1; 1e-4 or less, and below one over the number of records, is usual.
     acquired : number or str
-        Probability with which each person came into the table, if that is a random sample: see 4 at the top of the module.
+        Probability with which each person came into the table, if that is a random sample: see 4 above.
 
     >>> parameters(1, 1e-6).k, parameters("ln(2)", 1e-6).k
     (74, 66)
@@ -184,8 +184,8 @@ def smoothness(k: int, beta: Readable, epsilons: Iterable[Readable]) -> list[flo
     Sampling and suppression with the same k and beta keep all of these promises at once, and the chance falls
     as epsilon grows: the larger an excess, the less likely it is (Bild, Kuhn and Prasser 2018, Theorem 11).
 
-    >>> chosen = parameters(1, 1e-6)
-    >>> [f"{each:.2}" for each in smoothness(chosen.k, chosen.beta, [1, 1.5, 2])]
+    >>> safepub = parameters(1, 1e-6)
+    >>> [f"{each:.2}" for each in smoothness(safepub.k, safepub.beta, [1, 1.5, 2])]
     ['9e-07', '1.6e-09', '1.5e-11']
     """
     return [delta_of(k, beta, each) for each in epsilons]
@@ -237,7 +237,7 @@ class _Operator:
         return lambda bits: _tail(t, n, self.beta, bits)
 
     def keeps(self, t: int, delta: Fraction) -> bool:
-        """Tell whether A_t <= delta; what stays open is not kept."""
+        """Return whether A_t <= delta; a comparison that stays open counts as no."""
         n = self.largest_class(t)
 
         def equal() -> bool:
@@ -276,10 +276,10 @@ class _Operator:
         terms = [self.tail(t) for t in range(k, max(k + 1, self.safe_from(first)))]
 
         def largest(bits: int) -> arb:
-            found = terms[0](bits)
+            maximum = terms[0](bits)
             for term in terms[1:]:
-                found = found.max(term(bits))
-            return found
+                maximum = maximum.max(term(bits))
+            return maximum
 
         return largest
 

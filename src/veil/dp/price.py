@@ -1,4 +1,4 @@
-"""What a question costs: epsilon, epsilon and delta, or rho."""
+"""The price of a question: epsilon, epsilon and delta, or rho."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Price:
     def read(
         cls, epsilon: Readable | None = None, *, delta: Readable = 0, rho: Readable | None = None
     ) -> Price:
-        """Read what a caller is willing to pay."""
+        """Read a price from the parameters of a question."""
         if rho is None:
             return cls(*amount(positive(epsilon), delta))
         if epsilon is not None or delta != 0:

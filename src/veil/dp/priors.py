@@ -1,7 +1,7 @@
-"""What somebody who asks expects to hear: a prior over the possible answers, and how far apart these are.
+"""Priors over the possible answers to a question, and the distances between answers.
 
-A prior is a finite list of points with exact weights. One over an interval is cut into cells, each with its middle as
-point: what is drawn is then exact, and cannot be told from rounding. A prior must not come from the secret data.
+A prior is a finite list of points with exact weights. One over an interval is cut into cells, each with its
+middle as point, so that draws are exact and free of rounding. A prior must not come from the secret data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from veil.dp.grid import exact_value
 from veil.errors import ParameterError
 
 Distance = Literal["absolute", "nominal", "ordinal"] | Callable[[Any, Any], float]
-"""How far two answers are apart: |x - y|, 0 or 1, the difference of their places, or what a function says."""
+"""Distance of two answers: |x - y|, 0 or 1, the difference of their places, or the value of a function."""
 
 _FINENESS = 2**52
 _CELLS = 4096
@@ -28,7 +28,7 @@ _MOST_CELLS = 2**20
 
 @dataclass(frozen=True)
 class Prior:
-    """Points that an answer may be, with whole-numbered weights, and their distances. See `table`, `uniform`, `cut`."""
+    """Possible answers with whole-numbered weights, and their distances. See `table`, `uniform`, `cut`."""
 
     points: tuple[Hashable, ...]
     weights: tuple[int, ...] = field(repr=False)
@@ -36,7 +36,7 @@ class Prior:
 
     @classmethod
     def table(cls, chances: Mapping[Any, Any], distance: Distance = "nominal") -> Prior:
-        """Return a prior from probabilities, which add up to exactly one. What has 0 is never an answer.
+        """Return a prior from probabilities, which add up to exactly one. Points with 0 are never an answer.
 
         >>> Prior.table({"yes": 0.01, "no": 0.99}).weights
         (1, 99)
@@ -57,7 +57,7 @@ class Prior:
 
     @classmethod
     def uniform(cls, *range_or_points: Any, cells: int = _CELLS) -> Prior:
-        """Return the prior that expects nothing: over an interval, given by its ends, or over some answers.
+        """Return a uniform prior over an interval, given by its ends, or over some answers.
 
         >>> Prior.uniform(["a", "b"]).points, len(Prior.uniform(0, 1).points)
         (('a', 'b'), 4096)
@@ -72,7 +72,7 @@ class Prior:
 
     @classmethod
     def cut(cls, distribution: Any, low: float, high: float, *, cells: int = _CELLS) -> Prior:
-        """Return a distribution with a `cdf`, such as those of scipy.stats, on a bounded range, cut into cells.
+        """Return a prior from a distribution with a `cdf`, such as those of scipy.stats, on a bounded range.
 
         >>> from statistics import NormalDist
         >>> round(sum(Prior.cut(NormalDist(50, 10), 0, 100).weights) / 2**52, 6)
@@ -112,9 +112,9 @@ class Prior:
 
 
 class Rings:
-    """The possible answers around a truth: those at one distance are one ring, and share one factor.
+    """The possible answers around a truth: those at the same distance are one ring, and share one factor.
 
-    If nothing is known of the truth, all of them are one ring.
+    Without a truth, all of them are one ring.
     """
 
     def __init__(self, prior: Prior, truth: Any) -> None:
@@ -130,18 +130,18 @@ class Rings:
         """Weights up to the beginning of each ring, and that of all."""
 
     def point_at(self, weight: int) -> Hashable:
-        """Return the point in which a weight, counted from the nearest point on, lies."""
+        """Return the point at a cumulative weight, counted from the nearest point on."""
         return self.points[bisect_right(self.reached, weight) - 1]
 
 
 def _chance(point: Any, chance: Any) -> Fraction:
     try:
-        made = decimal_fraction(chance)
+        probability = decimal_fraction(chance)
     except (ValueError, OverflowError, TypeError):
         raise ParameterError(f"the prior of {point!r} should be a probability, not {chance!r}") from None
-    if made < 0:
+    if probability < 0:
         raise ParameterError(f"the prior of {point!r} should be at least 0, not {chance!r}")
-    return made
+    return probability
 
 
 def _short(number: Fraction) -> str:

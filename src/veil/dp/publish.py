@@ -1,4 +1,4 @@
-"""SafePub carried out: a table and a plan become a private outcome. `veil.dp.safepub` says what is proved of it."""
+"""Carry out SafePub: a table and a plan become a private outcome. The proof is in `veil.dp.safepub`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from veil.tables.cells import Cells
 
 
 class Drawable(Protocol):
-    """A source whose rows an engine holds, which draws the sample itself."""
+    """A source in an engine, which draws the sample itself."""
 
     def draw(self, probability: Fraction, randomness: Randomness) -> Source:
         """Return a random sample of the rows, condensed to the same columns."""
@@ -45,10 +45,10 @@ class Drawable(Protocol):
 
 def safepub_of(plan: Plan) -> SafePub | None:
     """Return the plan's SafePub model, if it has one, after checking that plan and model fit together."""
-    found = [model for model in plan.models if isinstance(model, SafePub)]
-    if not found:
+    safepubs = [model for model in plan.models if isinstance(model, SafePub)]
+    if not safepubs:
         return None
-    if len(found) > 1:
+    if len(safepubs) > 1:
         raise PlanError(
             "a plan can have only one SafePub model: two releases need two plans, and spend two budgets"
         )
@@ -77,21 +77,21 @@ def safepub_of(plan: Plan) -> SafePub | None:
             f"column {name!r} is microaggregated: SafePub proves nothing about means of exact values. Give it a "
             "hierarchy instead"
         )
-    if found[0].generalization is None:
-        _refuse_limits(plan, found[0].steps)
-    if found[0].rows_per_person is not None and plan.person_column is None:
+    if safepubs[0].generalization is None:
+        _refuse_limits(plan, safepubs[0].steps)
+    if safepubs[0].rows_per_person is not None and plan.person_column is None:
         raise PlanError(
             "`rows_per_person` of SafePub is for people with several rows: name the column that tells people "
             "apart in ",
             Say("person"),
         )
-    return found[0]
+    return safepubs[0]
 
 
 def _refuse_limits(plan: Plan, steps: int) -> None:
-    """Refuse to end a search early: the proof needs steps whose number is fixed beforehand, each with its budget.
+    """Refuse limits that end a search early: the proof needs a fixed number of steps, each with its budget.
 
-    How far a search gets until a time is over depends on the data, and its result would tell of them.
+    How far a search gets within a time depends on the data, so its result would leak information about them.
     """
     reasons = {
         "time_limit": "how far it gets in a given time depends on the data, and would tell of them",
@@ -114,21 +114,21 @@ def publish(
     randomness: Randomness | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Outcome:
-    """Make what a plan with a SafePub model asks for.
+    """Return the outcome of a plan with a SafePub model.
 
-    The plan's suppression limit does not apply, and suppressed rows always go: see `veil.dp.safepub`. The search cannot
-    be ended early by limits, whose result would not be private.
+    The plan's suppression limit does not apply, and suppressed rows are always dropped: see
+    `veil.dp.safepub`. Limits cannot end the search early, as the result would not be private.
 
     Parameters
     ----------
     accountant
-        The account that epsilon and delta are taken from, before anything is drawn.
+        The account that epsilon and delta are charged to, before anything is drawn.
     randomness
         By default the operating system's. `Randomness.for_testing(seed)` marks the release as not private.
     cancel
-        Asked before each transformation that is looked at; True gives everything up, and nothing is released. What was
-        taken from the account stays taken. It is for people who have changed their mind: whoever cancels by the clock
-        and tries again until a run is quick enough lets the time choose, which depends on the data.
+        Called before each transformation is scored; True ends the run, and nothing is released. Spent budget
+        stays spent. Do not cancel by the clock: repeating until a run is quick enough lets its time, which
+        depends on the data, influence the choice.
 
     >>> import pyarrow as pa
     >>> from veil import hierarchies as h
@@ -164,10 +164,10 @@ def publish(
         protects = f" of people by {plan.person_column!r}, each with all rows"
         people = Cells.of(source.table[plan.person_column], source.format)
         rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(people, None, chance)
-        # The frame and the file hold all rows: from here on, it is a table of its own.
+        # The frame and the file have all rows: from here on, this is a separate table.
         source = replace(source, table=source.table.take(pa.array(rows)), is_cells=True)
         plan = replace(plan, person=None)
-    asked = plan.quasi_identifiers
+    builders = plan.quasi_identifiers
     plan = replace(
         plan,
         quasi_identifiers={name: _public(each, name) for name, each in plan.quasi_identifiers.items()},
@@ -177,7 +177,7 @@ def publish(
     )
     hierarchies = plan.quasi_identifiers
     source = in_domain(source, hierarchies)
-    # Whether there are k records, or any, is nobody's business: where there are fewer, the release is empty.
+    # Whether there are k records, or any, must not be revealed: with fewer, the release is empty.
     whole = prepare(
         source.table,
         replace(plan, models=(KAnonymity(1),)),
@@ -185,8 +185,8 @@ def publish(
         source.columns,
         may_be_empty=True,
     )
-    # Hierarchies are as they were asked for, so that a recipe can name their files.
-    whole = replace(whole, plan=replace(plan, quasi_identifiers=asked))
+    # The plan keeps the builders of its hierarchies, so that a recipe can name their files.
+    whole = replace(whole, plan=replace(plan, quasi_identifiers=builders))
     mechanism = Mechanism(
         model, whole.encoding, whole.codes, whole.minimum, whole.maximum, plan.quality, records=source.records,
         smallest=max(each.minimal_class_size(whole.sample) for each in plan.models), whole=whole.sample,
@@ -213,7 +213,7 @@ def publish(
 
 
 def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
-    """Return some rows as a table of its own."""
+    """Return some rows as a separate table."""
     codes = tuple(column[rows] for column in whole.codes)
     attributes = tuple(replace(each, codes=each.codes[rows]) for each in whole.sample.attributes)
     squares = whole.plan.quality.needs_squares
@@ -223,7 +223,7 @@ def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
 
 
 def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
-    """Return the rows that an engine has drawn, condensed, as a table of its own."""
+    """Return the condensed rows that an engine has drawn as a separate table."""
     pairs = zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
     codes = [encode(source.table[name], hierarchy, name, source.weights)[1] for name, hierarchy in pairs]
     squares = whole.plan.quality.needs_squares
@@ -232,11 +232,11 @@ def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
 
 
 class Mechanism:
-    """SafePub on coded rows: all that is random, and nothing about frames and files.
+    """SafePub on coded rows: all random steps, without frames and files.
 
-    `records` is their number, if rows stand for several. `smallest` is the size below which classes are suppressed: k, unless another model asks for more. `whole` are all
-    rows, collapsed, where they have been already. `final_share` is the part of the search's budget for its last
-    choice.
+    `records` is their number, if rows are weighted. Classes below `smallest` are suppressed: k, unless
+    another model requires more. `whole` is the sample of all rows, if it exists already. `final_share` is the
+    part of the search's budget for its last choice.
     """
 
     def __init__(
@@ -266,13 +266,13 @@ class Mechanism:
         if self.fixed is None:
             retention = RetentionScore.below(self.smallest)
             if model.final == "private":
-                # Around the size of which, on average, enough records are drawn.
+                # Around the class size of which, on average, `smallest` records are drawn.
                 size = -(-self.smallest // self.beta)
                 retention = RetentionScore(int(size) // 2, int(size) // 2 + int(size))
             self.function = score_function(quality, encoding, retention)
 
     def run(self, randomness: Randomness) -> tuple[NDArray[np.int64], Levels, Walk | None]:
-        """Return the rows that are drawn, in random order, the scheme, and how it was found."""
+        """Return the drawn rows in random order, the scheme, and the walk that led to it."""
         if self.fixed is None and self.model.final == "as_published":
             rows = draw_sample(self.records, self.beta, randomness)
             walk = published_search(
@@ -281,11 +281,11 @@ class Mechanism:
                 epsilon=self.budgets.search, steps=self.model.steps, randomness=randomness,
             )  # fmt: skip
             return rows, walk.chosen, walk
-        levels, found = self.choose(randomness)
-        return draw_sample(self.records, self.beta, randomness), levels, found
+        levels, trace = self.choose(randomness)
+        return draw_sample(self.records, self.beta, randomness), levels, trace
 
     def choose(self, randomness: Randomness) -> tuple[Levels, Walk | None]:
-        """Return the scheme, and how it was found, without looking at what is drawn."""
+        """Return the scheme and the walk that led to it, independently of the sample."""
         if self.fixed is not None:
             return self.fixed, None
         if self.model.final == "as_published":
@@ -301,9 +301,9 @@ class Mechanism:
         return walk.chosen, walk
 
     def _scores(self, sample: Sample) -> Scores:
-        """Return what scores the schemes of a sample, and asks before each whether to go on.
+        """Return a function that scores the schemes of a sample, and calls `cancel` before each.
 
-        Who cancels gets nothing, not even the best so far: that is what keeps the choice private.
+        A cancelled run returns nothing, not even the best scheme so far, so that the choice stays private.
         """
         scorer = Scorer(sample, self.function, self.minimum)
 
@@ -342,29 +342,29 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class PrivateChoice(Choice):
-    """A scheme that was chosen privately: by which model, with the `delta` that was used, and where the search went."""
+    """A scheme that was chosen privately, with its model and the walk of the search."""
 
     model: SafePub | None = None
     walk: Walk | None = None
 
 
 def _outcome(
-    source: Source, drawn: Prepared, levels: Levels, model: SafePub, walk: Walk | None, private: bool
+    source: Source, prepared: Prepared, levels: Levels, model: SafePub, walk: Walk | None, private: bool
 ) -> Outcome:
-    """Apply the scheme to what was drawn."""
-    evaluator = Evaluator(drawn.sample, drawn.plan.models, drawn.plan.quality, 1.0)
-    evaluation, _ = evaluator.evaluate(levels, drawn.sample.table, score=True)
-    space = Space(drawn.minimum, drawn.maximum, evaluator.allowed, {levels: evaluation})
-    found = Choice(levels, BestNode(evaluation, space, proven=False), evaluator)
-    made = generalize(source, drawn, found, shuffle=False)  # the rows were drawn in a random order
+    """Apply the scheme to the sample."""
+    evaluator = Evaluator(prepared.sample, prepared.plan.models, prepared.plan.quality, 1.0)
+    evaluation, _ = evaluator.evaluate(levels, prepared.sample.table, score=True)
+    space = Space(prepared.minimum, prepared.maximum, evaluator.allowed, {levels: evaluation})
+    scheme = Choice(levels, BestNode(evaluation, space, proven=False), evaluator)
+    outcome = generalize(source, prepared, scheme, shuffle=False)  # the rows were drawn in a random order
     statement = model.statement()
     if not private:
         statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
-    assert isinstance(made.story, Choice)
-    table = made.table if made.is_condensed else _built_anew(made.table)
-    choice = {each.name: getattr(made.story, each.name) for each in fields(Choice)}
+    assert isinstance(outcome.story, Choice)
+    table = outcome.table if outcome.is_condensed else _rebuild(outcome.table)
+    choice = {each.name: getattr(outcome.story, each.name) for each in fields(Choice)}
     return replace(
-        made,
+        outcome,
         table=table,
         story=PrivateChoice(**choice, model=model, walk=walk),
         statement=statement,
@@ -372,8 +372,8 @@ def _outcome(
     )
 
 
-def _built_anew(table: pa.Table) -> pa.Table:
-    """Return a table of text whose memory follows from its cells: not from how many rows were left out on the way."""
+def _rebuild(table: pa.Table) -> pa.Table:
+    """Return a table of text whose memory layout depends on its cells only, not on rows left out."""
     columns = {}
     for name in table.column_names:
         coded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
@@ -383,26 +383,25 @@ def _built_anew(table: pa.Table) -> pa.Table:
 
 def _public(builder: Any, name: str) -> Hierarchy:
     """Return a hierarchy that does not depend on the data, or refuse."""
-    listed = isinstance(builder, Hierarchy | File | Table) or (
+    is_public = isinstance(builder, Hierarchy | File | Table) or (
         isinstance(builder, Categories) and builder.other is None
     )
-    if not listed:
+    if not is_public:
         raise PlanError(
             f"the hierarchy of column {name!r} is made from the data ({builder}), and would reveal which "
             "values occur. With SafePub, list all possible values yourself, or build the hierarchy over "
             "all of them: for example "
             f"h.intervals(5, 10).build(pa.array(range(120)), [1] * 120, {name!r})"
         )
-    made: Hierarchy = builder.build(pa.array([], pa.string()), np.empty(0, np.int64), name)
-    # Whether there are any, or others that it does not list, must not be seen.
-    return made.with_missing()
+    hierarchy: Hierarchy = builder.build(pa.array([], pa.string()), np.empty(0, np.int64), name)
+    # Whether missing or unlisted values occur must not be visible.
+    return hierarchy.with_missing()
 
 
 def _refuse_column(name: str) -> NoReturn:
     raise PlanError(
         f"column {name!r} would be published unchanged, without protection. With SafePub, every published "
-        "column is a "
-        "quasi-identifier with a hierarchy; ",
+        "column is a quasi-identifier with a hierarchy; ",
         Say("maximum_levels"),
         " 0 keeps its values. Or drop it (",
         Say("others", "drop"),

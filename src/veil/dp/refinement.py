@@ -1,22 +1,22 @@
-"""Knowledge refinement: the answer is one draw from what somebody expected, reweighted towards the truth.
+"""Knowledge refinement: the answer is one draw from a prior, reweighted towards the truth.
 
-(Soria-Comas 2013, chapter 5.) Answers near the truth get more likely by a factor u, those far from it less likely by a
-factor d, and the border lies where probabilities still add up to one: the share p = (1 - d) / (u - d) of the prior that
-is nearest gets u, the rest d; a ring of equal distances that the border runs through gets what is between. (The thesis
+(Soria-Comas 2013, chapter 5.) Answers near the truth get more likely by a factor u, those far from it less
+likely by a factor d, and the border keeps the sum of probabilities: the nearest share p = (1 - d) / (u - d)
+of the prior gets u, the rest d; a ring of equal distances on the border gets a factor in between. (The thesis
 prints p and 1 - p swapped.) No sensitivity is needed, and an answer of prior 0 is never given.
 
-*Individual* questions depend on one person; of nobody, the answer is a draw from the prior. u = e^epsilon and d = e^-epsilon
-keep that within the factor e^epsilon of any answer about somebody: epsilon for "one more or less". Two truths may be twice
-as far apart, so that it is 2 epsilon for "one changed".
+*Individual* questions depend on one person; without that person, the answer is a draw from the prior. u =
+e^epsilon and d = e^-epsilon keep it within the factor e^epsilon of any answer with that person: epsilon for
+"one more or less". Two truths may be twice as far apart, so it is 2 epsilon for "one changed".
 
-*Statistical* questions keep all truths within u / d = e^epsilon of each other, which is epsilon for either relation.
+*Statistical* questions keep all truths within u / d = e^epsilon of each other: epsilon for either relation.
 
-*With a delta* a point mass a is added at the truth (or what is nearest to it), and r taken from the farthest tail. Against the
-prior, no answer gains more than e^epsilon and a; and as P(S) - P(S|truth) e^epsilon <= e^epsilon r, none loses more than
-e^epsilon and e^epsilon r. So individual questions need a <= delta and r <= delta e^-epsilon. Between two truths both count:
-a + e^epsilon r <= delta. The border is at p = (1 - d - a + r) / (u - d); there is no mass below zero, so less is moved where
-the tail has less. The sketch of the thesis, a = r = delta or delta / 2, is not (epsilon, delta)-private: with epsilon = ln 2 and
-delta = 1/5 it is 2/5, or 3/10. It is there under `as_published`.
+*With a delta* a point mass a is added at the truth (or the nearest answer), and r removed from the farthest
+tail. Against the prior, no answer gains more than e^epsilon and a; as P(S) - P(S|truth) e^epsilon <=
+e^epsilon r, none loses more than e^epsilon and e^epsilon r. So individual questions need a <= delta and r <=
+delta e^-epsilon, and two truths a + e^epsilon r <= delta. The border is at p = (1 - d - a + r) / (u - d);
+less is moved where the tail has less. The sketch of the thesis, a = r = delta or delta / 2, is not (epsilon,
+delta)-private: with epsilon = ln 2 and delta = 1/5 it is 2/5, or 3/10. It is available as `as_published`.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ About = Literal["individual", "statistical"]
 
 @dataclass(frozen=True, init=False)
 class Refinement:
-    """A way to answer one question: reweights a prior towards the truth, and draws.
+    """A mechanism for one question, which draws from a prior reweighted towards the truth.
 
     Parameters
     ----------
     prior
-        What is expected, by somebody who does not know the data.
+        The expected answers, without knowledge of the data.
     epsilon, delta
         The price.
     about
         "individual" if the question is about one person, else "statistical".
     up
-        The factor u of statistical questions, from 1 to e^epsilon; by default e^(epsilon/2). More sharpens what is near
-        the truth, less thins out what is far from it.
+        The factor u of statistical questions, from 1 to e^epsilon; by default e^(epsilon/2). A larger one
+        favours answers near the truth, a smaller one disfavours those far from it.
     as_published
-        Move mass as the thesis sketches it for a delta, which costs more than it says.
+        Move mass as the thesis sketches it for a delta, which costs more than claimed there.
 
     >>> question = Refinement(Prior.table({"sick": 0.01, "well": 0.99}), 1, about="individual")
     >>> {point: round(chance, 6) for point, chance in question.probabilities("sick").items()}
@@ -111,12 +111,12 @@ class Refinement:
         if self.about == "statistical" or neighbours == "one more or less":
             return Amount(self.epsilon, self.delta)
         price = convert_price(
-            self.epsilon, self.delta, Fraction(0), held="one more or less", wanted=neighbours
+            self.epsilon, self.delta, Fraction(0), promise="one more or less", budget=neighbours
         )
         return Amount(*price[:2])
 
     def answer(self, truth: Any, randomness: Randomness | None = None) -> Hashable:
-        """Draw the answer. A truth of None stands for nobody: the prior itself."""
+        """Draw the answer; from the prior itself if the truth is None."""
         source = checked_randomness(randomness)
         rings = Rings(self.prior, truth)
         regions = self._regions(rings)
@@ -124,20 +124,20 @@ class Refinement:
         return rings.point_at(start + draw_below(end - start, source))
 
     def probabilities(self, truth: Any) -> dict[Hashable, float]:
-        """Return how likely each answer is, for whoever knows the truth already: this is not to be published."""
+        """Return the probability of each answer given the truth. It must not be published."""
         rings = Rings(self.prior, truth)
-        made: dict[Hashable, Fraction] = dict.fromkeys(rings.points, Fraction(0))
+        chances: dict[Hashable, Fraction] = dict.fromkeys(rings.points, Fraction(0))
         regions = self._regions(rings)
         for number, (start, end) in enumerate(regions):
             chance = _middle(lambda bits, at=number: self._chances(rings, regions)[at])
             for place, point in enumerate(rings.points):
                 inside = min(rings.reached[place + 1], end) - max(rings.reached[place], start)
                 if inside > 0:
-                    made[point] += chance * Fraction(inside, end - start)
-        return {point: float(each) for point, each in made.items()}
+                    chances[point] += chance * Fraction(inside, end - start)
+        return {point: float(each) for point, each in chances.items()}
 
     def nearest_share(self) -> tuple[float, float]:
-        """Return which share of the prior, from the truth on, is made likelier, and how likely it is then.
+        """Return the share of the prior, from the truth on, that gets likelier, and its probability then.
 
         >>> Refinement(Prior.uniform(0, 1), "ln(2)", about="individual").nearest_share()
         (0.3333333333333333, 0.6666666666666666)
@@ -157,7 +157,7 @@ class Refinement:
         return ball(self.up), ball(self.up) * (-self.epsilon).ball().exp()
 
     def _most_moved(self) -> Fraction:
-        """Return what is added at the truth: as much as delta allows and the tail has."""
+        """Return the mass added at the truth: as much as delta allows and the tail has."""
         part = self.delta if self.about == "individual" else self.delta / 2
 
         def most(bits: int) -> arb:
@@ -171,16 +171,16 @@ class Refinement:
     def _shape(self) -> _Shape:
         up, down = self._factors()
         added = ball(self._moved)
-        taken = added if self.as_published else added * (-self.epsilon).ball().exp()
-        return _Shape(up, down, added, (1 - down - added + taken) / (up - down), 1 - taken / down)
+        removal = added if self.as_published else added * (-self.epsilon).ball().exp()
+        return _Shape(up, down, added, (1 - down - added + removal) / (up - down), 1 - removal / down)
 
     def _regions(self, rings: Rings) -> list[_Region]:
         """Return parts of the answers, given by their weights from near to far.
 
-        On the scale of the prior, from 0 at the truth to 1, answers up to the border get u, those up to the cut d, and
-        what is beyond nothing. A ring that one of these runs through gets what its parts get together.
+        On the scale of the prior, from 0 at the truth to 1, answers up to the border get u, those up to the
+        cut d, and those beyond nothing. A ring on an edge gets the sum of its parts.
         """
-        if len(rings.ends) == 2:  # one ring: nothing to tell apart
+        if len(rings.ends) == 2:  # one ring
             return [_Region(0, rings.ends[1])]
         first, second = (_ring_of(rings, self, edge) for edge in ("border", "cut"))
         ends = rings.ends
@@ -196,12 +196,12 @@ class Refinement:
         shape, total = self._shape(), self.prior.total
         starts = [ball(Fraction(each.start, total)) for each in regions]
         ends = [ball(Fraction(each.end, total)) for each in regions]
-        made = [shape.added, shape.up * ends[1]]
+        near = [shape.added, shape.up * ends[1]]
         if len(regions) == 3:
             inner = shape.up * (shape.border - starts[2]) + shape.down * (shape.cut - shape.border)
-            return [*made, inner]
+            return [*near, inner]
         inner = shape.up * (shape.border - starts[2]) + shape.down * (ends[2] - shape.border)
-        return [*made, inner, shape.down * (ends[3] - starts[3]), shape.down * (shape.cut - starts[4])]
+        return [*near, inner, shape.down * (ends[3] - starts[3]), shape.down * (shape.cut - starts[4])]
 
 
 class _Region(NamedTuple):
@@ -223,7 +223,7 @@ def _middle(number: Callable[..., arb]) -> Fraction:
 
 
 def _ring_of(rings: Rings, question: Refinement, edge: Literal["border", "cut"]) -> int:
-    """Return the ring that an edge runs through; of one between two rings, either: what they get is the same."""
+    """Return the ring that an edge runs through; between two rings either one, with equal results."""
     from flint import ctx
 
     low, high = 0, len(rings.ends) - 2

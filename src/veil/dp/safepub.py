@@ -15,41 +15,39 @@ Prasser 2018).
    B.1, for mechanisms that see the results of earlier ones). With a fixed scheme the whole budget goes to
    the second step.
 
-The proof speaks of a multiset of generalized records. So the release is exactly that: rows come in random
-order and without an index, those not drawn and those left out are not there at all, not even as blank rows,
-and no column is published that is not generalized along with the others.
+The proof is about a multiset of generalized records, and the release is exactly that: rows come in random
+order and without an index, rows that were not drawn or were left out are absent, not even blank, and no
+column is published that is not generalized along with the others.
 
 *What is assumed to be public*, and therefore must not be made from the data: names of the columns; the
 hierarchies with all values that are possible, whether they occur or not (builders that look at the data are
-refused); bounds on levels; the plan with its budgets; the kind of frame, and what was said of the format of a
-file. All that can be seen of the published table follows from these and from its cells: columns are text,
-in the spelling of the hierarchies, whatever types the input has (`veil.dp.domain`).
+refused); bounds on levels; the plan with its budgets; the kind of frame, and the declared format of a file.
+All visible properties of the published table follow from these and from its cells: columns are text, in the
+spelling of the hierarchies, independently of the types of the input (`veil.dp.domain`).
 
-*No record is refused.* Whatever stands in a cell, it is read as a value of the domain, by itself: one that the hierarchy does
-not list is a missing value, which is part of every domain here. A table without records has an empty release. Whose rows
-there are is declared, and no cell is looked at to question it. So whether a run ends in a release follows from what is
-declared.
+*No record is refused.* Every cell is read as a value of the domain, by itself: one that the hierarchy does
+not list is a missing value, which is part of every domain here. A table without records has an empty release.
+Owners are declared, and never questioned. So declarations decide whether a run ends in a release.
 
-*What is not covered.* The numbers that a release has beside its table in Python (records, suppressed records, scores, risks),
-which are exact, the time that a run takes, and the account: they are for the owner of the data. The terminal, logs, report and
-certificate leave them out.
+*What is not covered.* The exact numbers that a release has in Python beside its table (records, suppressed
+records, scores, risks), the time that a run takes, and the account: they are for the data holder. The
+terminal, logs, report and certificate leave them out.
 
-*A table that is a random sample itself.* Where every person came into the table with a known probability, by a
-draw of its own, and nobody knows who did, `acquisition_sampling` declares it. The promise is then one to the whole
-population that was drawn from, k is smaller and often nothing has to be drawn any more (4 in `veil.dp.parameters`).
-Nobody can check such a declaration on the table: it is repeated in statement, certificate and report. It needs a fixed
-scheme, and such a release is the only one that may be made from the table: an account is closed by it.
+*A table that is a random sample itself.* Where every person came into the table with a known probability,
+drawn independently, and the members are secret, `acquisition_sampling` declares it. The promise is then one
+to the whole population, k is smaller and often no further sampling is needed (4 in `veil.dp.parameters`). The
+table cannot confirm the declaration: it is repeated in statement, certificate and report. It needs a fixed
+scheme, and such a release must be the only one from the table: it closes the account.
 
-*People with several rows.* If the plan says which column tells people apart, the promise is one to people: neighbouring
-tables differ by all rows of one person. At most C rows of each person take part (`rows_per_person`), drawn at random from
-theirs before anything else is done, each person's by themselves. So of two neighbours, what takes part differs by at most C
-rows, the draws of all others being the same ones. With C = 1 everything above holds as it stands. With a larger C, what
-follows is run with ε/C and δ · (e^(ε/C) - 1) / (e^ε - 1), rounded down, for each row: C rows one after the other then cost
-ε and δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) · (e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma
-2.2). Rows beyond the cap are lost, which costs less than it seems, as the budget of each row shrinks with C.
+*People with several rows.* If the plan names a column of persons, neighbouring tables differ by all rows of
+one person. At most C rows of each person take part (`rows_per_person`), drawn first and independently for
+each person. So the participating rows of two neighbours differ by at most C, all other draws being equal.
+With C = 1 everything above holds unchanged. With a larger C, each row gets ε/C and δ · (e^(ε/C) - 1) / (e^ε -
+1), rounded down: C rows one after the other then cost ε and δ · (1 + e^(ε/C) + ... + e^(ε (C - 1)/C)) ·
+(e^(ε/C) - 1)/(e^ε - 1) = δ together (group privacy; Vadhan 2017, Lemma 2.2). Rows beyond the cap are lost,
+which costs less than it seems, as the budget of each row shrinks with C.
 
-`final="as_published"` searches as the paper prints it, which is not proven to be private; see
-`veil.dp.walk`.
+`final="as_published"` searches as in the paper, which is not proven to be private; see `veil.dp.walk`.
 """
 
 from __future__ import annotations
@@ -78,11 +76,11 @@ if TYPE_CHECKING:
     from flint import arb
 
 SEARCH_SHARE = Fraction(1, 10)
-"""Part of the budget that the search gets if nothing else is said: the paper's 0.1 of 1."""
+"""Default part of the budget for the search: the paper's 0.1 of 1."""
 
 
 def _plain(value: Any) -> Any:
-    """Keep what was written in a form that a recipe can hold."""
+    """Return a value in a form that a recipe can hold."""
     readable = value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
     return value if readable else str(value)
 
@@ -91,7 +89,7 @@ Amount = Annotated[int | float | str, BeforeValidator(_plain)]
 
 
 class Budgets(NamedTuple):
-    """How a budget is split."""
+    """The parts of a budget."""
 
     search: Symbolic
     anonymization: Symbolic
@@ -102,18 +100,18 @@ class Budgets(NamedTuple):
 class SafePub(PrivacyModel):
     """(ε, δ)-differential privacy with true records: a random sample, generalized, without classes below k.
 
-    Whoever sees the release learns at most a factor of e^ε about whether any one record was in the table, but for
-    a chance of δ. The sampling probability and k follow from ε and δ; the transformation is found by a private search that
-    spends a part of ε, or is given as `generalization`. Bild, Kuhn and Prasser (2018), with the two gaps of their proof
-    closed: see the text of this module.
+    A recipient learns at most a factor of e^ε about whether any one record was in the table, except with
+    probability δ. The sampling probability and k follow from ε and δ; the transformation is found by a
+    private search that spends a part of ε, or is given as `generalization`. Bild, Kuhn and Prasser (2018),
+    with the two gaps of their proof closed: see the text of this module.
 
-    `final="as_published"` searches as the paper prints it, for comparison. This is NOT PROVEN to be private.
+    `final="as_published"` searches as in the paper, for comparison. This is NOT PROVEN to be private.
 
     >>> SafePub(1.0, 1e-5).parameters().k
     58
     >>> print(SafePub("ln(2)", 1e-6, generalization={"age": 2}).statement())
-    With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among at
-    least 65 others that look the same. ...
+    With a probability of at least 50.0 % your record is not in the data at all; if it is, it is hidden among
+    at least 65 others that look the same. ...
     """
 
     epsilon: Annotated[Amount, Field(description='budget: a number, or a text such as "ln(2)"; 1 is usual')]
@@ -172,7 +170,7 @@ class SafePub(PrivacyModel):
     )
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """At most `rows_per_person` of each person's rows take part, and neighbouring tables differ by a person."""
+        """Return a reason against `all_rows`: at most `rows_per_person` rows of a person take part anyway."""
         return "what somebody knows of a person changes nothing here: leave `knows` out" if all_rows else None
 
     def __post_init__(self) -> None:
@@ -203,11 +201,11 @@ class SafePub(PrivacyModel):
                 f"not {self.search_epsilon}"
             )
 
-    def _check_acquisition(self, given: int | float | str) -> None:
-        rate = Symbolic.read(given, "acquisition_sampling")
+    def _check_acquisition(self, probability: int | float | str) -> None:
+        rate = Symbolic.read(probability, "acquisition_sampling")
         if rate.logarithms or not 0 < rate.rational < 1:
             raise ParameterError(
-                f"`acquisition_sampling` of SafePub should be above 0 and below 1, not {given}"
+                f"`acquisition_sampling` of SafePub should be above 0 and below 1, not {probability}"
             )
         if self.generalization is None:
             raise ParameterError(
@@ -235,7 +233,7 @@ class SafePub(PrivacyModel):
         return Budgets(search, epsilon - search, Symbolic.read(self.delta).rational)
 
     def row_budgets(self) -> Budgets:
-        """Return the parts of the budget that one row may cost: all of it, unless several rows of a person take part."""
+        """Return the parts of the budget for one row: all of it, unless a person has several."""
         whole, rows = self.budgets(), self.rows_per_person or 1
         if rows == 1:
             return whole
@@ -253,19 +251,16 @@ class SafePub(PrivacyModel):
         return parameters(budgets.anonymization, budgets.delta, acquired)
 
     def statement(self) -> str:
-        """Return the promise in plain words.
-
-        It speaks to a person whose record, or whose rows, are in the table.
-        """
-        budgets, chosen = self.budgets(), self.parameters()
+        """Return the promise in plain words, addressed to a person in the table."""
+        budgets, parameters = self.budgets(), self.parameters()
         rows = self.rows_per_person
-        absent = math.floor((1 - chosen.beta) ** (rows or 1) * 1000) / 10
+        absent = math.floor((1 - parameters.beta) ** (rows or 1) * 1000) / 10
         yours, without = "your record is not", "your record"
         if rows is not None:
             yours, without = "none of your rows is", "you and all of your rows"
         text = (
             f"With a probability of at least {absent:.1f} % {yours} in the data at all; if it is, it is "
-            f"hidden among at least {chosen.k - 1} others that look the same. Whatever somebody concludes from the data "
+            f"hidden among at least {parameters.k - 1} others that look the same. Whatever somebody concludes from the data "
             f"would hardly be different without {without}: no result becomes more than {_factor(self.epsilon)} times "
             f"as likely or unlikely, except with a probability of {_chance(budgets.delta)} "
             f"((ε, δ)-differential privacy with ε = {Symbolic.read(self.epsilon)}, δ = {_chance(budgets.delta)}"
@@ -295,9 +290,9 @@ class SafePub(PrivacyModel):
         return self.parameters().k
 
     def verify(self, published: Published) -> Finding:
-        """Check what can be checked on a table: no class is too small, and rows without information are not few.
+        """Check the sizes of classes and of the blank rows.
 
-        Differential privacy is a property of how the table was made.
+        Differential privacy itself is a property of the mechanism, not of the table.
         """
         k = self.parameters().k
         sizes = [
@@ -315,25 +310,25 @@ class SafePub(PrivacyModel):
 def draw_sample(records: int, beta: Fraction, randomness: Randomness) -> NDArray[np.int64]:
     """Draw each of some records with probability `beta`, exactly; return their numbers in random order.
 
-    64 random bits are compared with the first 64 binary digits of beta. Where they are equal, which is rare, the next
-    64 decide.
+    64 random bits are compared with the first 64 binary digits of beta. Where they are equal, which is rare,
+    the next 64 decide.
 
     >>> draw_sample(5, Fraction(1, 3), Randomness.for_testing(1)).tolist()
     [2, 4]
     """
-    drawn = np.full(records, beta == 1)
-    open_ = np.arange(0 if beta == 1 else records)
-    while open_.size:
+    drawn_mask = np.full(records, beta == 1)
+    undecided = np.arange(0 if beta == 1 else records)
+    while undecided.size:
         digits, beta = divmod(beta * 2**64, 1)
-        bits = randomness.bits(open_.size)
-        drawn[open_] = bits < np.uint64(digits)
-        open_ = open_[bits == np.uint64(digits)] if beta else open_[:0]
-    numbers = np.flatnonzero(drawn)
+        bits = randomness.bits(undecided.size)
+        drawn_mask[undecided] = bits < np.uint64(digits)
+        undecided = undecided[bits == np.uint64(digits)] if beta else undecided[:0]
+    numbers = np.flatnonzero(drawn_mask)
     return numbers[randomness.permutation(numbers.size)]
 
 
 def _chance(delta: Fraction) -> str:
-    """Write a small probability in full, as long as it can be read.
+    """Return the text of a small probability, without an exponent as long as it is readable.
 
     >>> _chance(Fraction(1, 10**6)), _chance(Fraction(1, 10**12))
     ('0.000001', '1e-12')

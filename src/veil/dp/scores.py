@@ -1,22 +1,22 @@
-"""Score functions: how good a generalization scheme is, and how much of that is up to a single record.
+"""Score functions of generalization schemes, and bounds on the influence of a single record.
 
-A scheme g makes classes of a table of n records. What the release keeps of a class of c records is its
-weight w(c): 0 up to `low` records, all c from `high` records on, and in between a straight line from 0 to
-`high`. With low = k - 1 and high = k this is suppression below k, as in Bild, Kuhn and Prasser (2018).
-There, the k-th record of a class brings k records back at once, and the noise of the search has to hide
-that. A release keeps a class with some probability that grows with its size, because records are drawn at
-random; a slope instead of a step says the same, and no record changes a weight by more than the *steepness*
-L = high / (high - low).
+A scheme g divides a table of n records into classes. A class of c records has the weight w(c), the records
+that the release keeps of it: 0 up to `low` records, all c from `high` records on, and in between a straight
+line from 0 to `high`. With low = k - 1 and high = k this is suppression below k, as in Bild, Kuhn and
+Prasser (2018). There, the k-th record of a class brings k records back at once, and the noise of the search
+has to hide that. A release keeps a class with some probability that grows with its size, because records are
+drawn at random; a slope models this as well as a step, and no record changes a weight by more than the
+*steepness* L = high / (high - low).
 
-Scores are larger for better schemes. A record that is added changes the score of a scheme by at least
-`least` and by at most `most`, whatever the table and the scheme, and drawing a scheme with probability
+Scores are larger for better schemes. An added record changes the score of a scheme by at least
+`least` and by at most `most`, for every table and scheme, and drawing a scheme with probability
 proportional to exp(ε score / (most - least)) is ε-differentially private: the weight of a scheme changes by
 a factor of exp(ε x) with x between least / (most - least) and most / (most - least), the sum of all weights
 too, and the quotient of both by a factor between e^-ε and e^ε (McSherry and Talwar 2007; Durfee and Rogers
 2019). The difference most - least, the *spread*, is never more than twice the sensitivity max(|least|,
 |most|), and half of that for most of these scores.
 
-Let d be what a record that is added to a class of c records adds to its weight: d = 0 or 1 <= d <= L, as
+Let d be the increase of the weight of a class of c records by another record: d = 0 or 1 <= d <= L, as
 the line is at least as steep as the diagonal it ends on, and w(c) <= c. With m attributes:
 
 * *Granularity*: the sum over classes of w(c) * (m - the shares of the domain that its labels cover). One
@@ -67,7 +67,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RetentionScore:
-    """What is kept of a class: nothing up to `low` records, everything from `high` on, and a line in between.
+    """The weight of a class: nothing up to `low` records, everything from `high` on, and a line in between.
 
     >>> [str(RetentionScore(2, 4).weight(size)) for size in range(6)]
     ['0', '0', '0', '2', '4', '5']
@@ -87,7 +87,7 @@ class RetentionScore:
 
     @property
     def width(self) -> int:
-        """Number of sizes from nothing to everything."""
+        """Number of sizes from no weight to full weight."""
         return self.high - self.low
 
     @property
@@ -96,7 +96,7 @@ class RetentionScore:
         return Fraction(self.high, self.width)
 
     def weight(self, size: int) -> Fraction:
-        """Return what is kept of a class of so many records."""
+        """Return the weight of a class of so many records."""
         return Fraction(int(self.scale(np.array([size], np.int64))[0]), self.width)
 
     def scale(self, sizes: Integers) -> Integers:
@@ -106,12 +106,12 @@ class RetentionScore:
         return out
 
 
-class Kept(NamedTuple):
-    """What is kept of the classes of one scheme. Weights are whole numbers, times `Retention.width`."""
+class WeightedClasses(NamedTuple):
+    """The classes of one scheme with a weight above 0; weights are times `RetentionScore.width`."""
 
     levels: Levels
     records: int
-    classes: Integers
+    places: Integers
     sizes: Integers
     weights: Integers
     table: ClassTable
@@ -120,8 +120,7 @@ class Kept(NamedTuple):
 class ScoreFunction:
     """Base of all score functions.
 
-    A record that is added changes every score by at least `least` and by at most `most`; the text at the top of
-    the module proves it.
+    An added record changes every score by at least `least` and by at most `most`; the module has the proof.
     """
 
     least: Fraction
@@ -136,7 +135,7 @@ class ScoreFunction:
 
     @property
     def spread(self) -> Fraction:
-        """The difference of the two."""
+        """The difference of `most` and `least`."""
         return self.most - self.least
 
     @staticmethod
@@ -145,33 +144,33 @@ class ScoreFunction:
         raise NotImplementedError
 
     def score(self, table: ClassTable) -> Fraction:
-        """Return the score of the scheme whose classes these are."""
+        """Return the score of the scheme with these classes."""
         weights = self.retention.scale(table.count)
-        classes = np.flatnonzero(weights)
-        if not classes.size:
+        places = np.flatnonzero(weights)
+        if not places.size:
             return Fraction(0)
-        sizes, records = table.count[classes], int(table.count.sum())
-        return self._score(Kept(table.levels, records, classes, sizes, weights[classes], table))
+        sizes, records = table.count[places], int(table.count.sum())
+        return self._score(WeightedClasses(table.levels, records, places, sizes, weights[places], table))
 
-    def _score(self, kept: Kept) -> Fraction:
+    def _score(self, classes: WeightedClasses) -> Fraction:
         raise NotImplementedError
 
     def _shows(self, levels: Levels) -> list[bool]:
-        """Tell for each attribute whether it shows more than one label."""
+        """Return for each attribute whether it has more than one label."""
         return [bool(self.encoding.cardinalities[j, level] > 1) for j, level in enumerate(levels)]
 
-    def _by_label(self, kept: Kept) -> list[Integers]:
+    def _by_label(self, classes: WeightedClasses) -> list[Integers]:
         """Return, for each attribute, the weight of each of its labels."""
         encoding, values = self.encoding, self._values
-        keys = tuple(word[kept.classes] for word in kept.table.keys)
-        levels, all_ = np.array(kept.levels), np.ones(kept.classes.size, np.uint8)
+        keys = tuple(word[classes.places] for word in classes.table.keys)
+        levels, all_mask = np.array(classes.levels), np.ones(classes.places.size, np.uint8)
         starts = encoding.value_starts
-        kernels.value_counts(keys, kept.weights, all_, 1, encoding.layout, levels, starts, values)
-        return [values[starts[j, level] : starts[j, level + 1]] for j, level in enumerate(kept.levels)]
+        kernels.value_counts(keys, classes.weights, all_mask, 1, encoding.layout, levels, starts, values)
+        return [values[starts[j, level] : starts[j, level + 1]] for j, level in enumerate(classes.levels)]
 
 
 class Granularity(ScoreFunction):
-    """How little of its domain each cell covers, for the quality model `Loss`."""
+    """Share of its domain that each cell does not cover, for the quality model `Loss`."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
@@ -188,19 +187,19 @@ class Granularity(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return Fraction(max(1, k - 1) * attributes)
 
-    def _score(self, kept: Kept) -> Fraction:
-        all_ = kept.records * self.retention.width
+    def _score(self, classes: WeightedClasses) -> Fraction:
+        most = classes.records * self.retention.width
         total = sum(
-            factor * _dot(weights, outside[level], all_ * self.unit)
+            factor * _dot(weights, outside[level], most * self.unit)
             for weights, outside, level, factor in zip(
-                self._by_label(kept), self.outside, kept.levels, self.factors, strict=True
+                self._by_label(classes), self.outside, classes.levels, self.factors, strict=True
             )
         )
         return Fraction(total, self.unit * self.retention.width)
 
 
 class Intensity(ScoreFunction):
-    """How far below the top of its hierarchy each cell stays, for the quality model `Precision`."""
+    """Distance of each cell from the top of its hierarchy, for the quality model `Precision`."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
@@ -210,16 +209,16 @@ class Intensity(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return Granularity.published(k, attributes)
 
-    def _score(self, kept: Kept) -> Fraction:
+    def _score(self, classes: WeightedClasses) -> Fraction:
         below = sum(
             1 - Fraction(level, max(1, height))
-            for level, height in zip(kept.levels, self.encoding.heights, strict=True)
+            for level, height in zip(classes.levels, self.encoding.heights, strict=True)
         )
-        return below * Fraction(int(kept.weights.sum()), self.retention.width)
+        return below * Fraction(int(classes.weights.sum()), self.retention.width)
 
 
 class DiscernibilityScore(ScoreFunction):
-    """How small the classes are, for the quality model of the same name."""
+    """Smallness of the classes, for the quality model of the same name."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
@@ -229,13 +228,13 @@ class DiscernibilityScore(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return Fraction(5) if k == 1 else Fraction(k * k, k - 1) + 1
 
-    def _score(self, kept: Kept) -> Fraction:
-        all_ = kept.records * self.retention.width
-        return Fraction(_dot(kept.weights, kept.records - kept.sizes, all_ * kept.records), all_)
+    def _score(self, classes: WeightedClasses) -> Fraction:
+        most = classes.records * self.retention.width
+        return Fraction(_dot(classes.weights, classes.records - classes.sizes, most * classes.records), most)
 
 
 class Entropy(ScoreFunction):
-    """How diverse the labels of each attribute are, for the quality model `NonUniformEntropy`."""
+    """Diversity of the labels of each attribute, for the quality model `NonUniformEntropy`."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
@@ -246,18 +245,18 @@ class Entropy(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return DiscernibilityScore.published(k, attributes) * attributes
 
-    def _score(self, kept: Kept) -> Fraction:
-        all_ = kept.records * self.retention.width
+    def _score(self, classes: WeightedClasses) -> Fraction:
+        most = classes.records * self.retention.width
         total = sum(
-            _dot(weights, all_ - weights, all_ * all_)
-            for weights, shows in zip(self._by_label(kept), self._shows(kept.levels), strict=True)
+            _dot(weights, most - weights, most * most)
+            for weights, shows in zip(self._by_label(classes), self._shows(classes.levels), strict=True)
             if shows
         )
-        return Fraction(total, all_ * self.retention.width)
+        return Fraction(total, most * self.retention.width)
 
 
 class GroupSize(ScoreFunction):
-    """How many classes there are, for the quality model `AverageClassSize`."""
+    """Number of classes, for the quality model `AverageClassSize`."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore) -> None:
         super().__init__(encoding, retention)
@@ -267,15 +266,15 @@ class GroupSize(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return Fraction(1)
 
-    def _score(self, kept: Kept) -> Fraction:
-        if not any(self._shows(kept.levels)):
+    def _score(self, classes: WeightedClasses) -> Fraction:
+        if not any(self._shows(classes.levels)):
             return Fraction(0)
         low, width = self.retention.low, self.retention.width
-        return Fraction(int(np.minimum(kept.sizes - low, width).sum()), width)
+        return Fraction(int(np.minimum(classes.sizes - low, width).sum()), width)
 
 
 class ClassificationScore(ScoreFunction):
-    """How many records a vote among those that look alike gets right, for the quality model of the same name."""
+    """Records that a majority vote within classes predicts, for the quality model of the same name."""
 
     def __init__(self, encoding: Encoding, retention: RetentionScore, responses: Sequence[str]) -> None:
         super().__init__(encoding, retention)
@@ -286,38 +285,38 @@ class ClassificationScore(ScoreFunction):
     def published(k: int, attributes: int) -> Fraction:
         return Fraction(k)
 
-    def _score(self, kept: Kept) -> Fraction:
-        shows, total = self._shows(kept.levels), Fraction(0)
+    def _score(self, classes: WeightedClasses) -> Fraction:
+        shows, total = self._shows(classes.levels), Fraction(0)
         for j in self.responses:
             if any(shows[:j] + shows[j + 1 :]):
-                left = 1 - Fraction(kept.levels[j], max(1, self.encoding.heights[j]))
-                total += left * self._votes(kept, j)
+                left = 1 - Fraction(classes.levels[j], max(1, self.encoding.heights[j]))
+                total += left * self._votes(classes, j)
         return total / (len(self.responses) * self.retention.width)
 
-    def _votes(self, kept: Kept, response: int) -> int:
+    def _votes(self, classes: WeightedClasses, response: int) -> int:
         """Add up the largest weight among the classes that differ in the response alone."""
         encoding = self.encoding
         word, shift, mask = encoding.layout[response].tolist()
         others = np.uint64(~(mask << shift) % 2**64)
         keys = tuple(
-            each[kept.classes] & others if w == word else each[kept.classes]
-            for w, each in enumerate(kept.table.keys)
+            each[classes.places] & others if w == word else each[classes.places]
+            for w, each in enumerate(classes.table.keys)
         )
-        number = kept.classes.size
+        number = classes.places.size
         groups = np.empty(number, np.int32)
-        levels = np.array(kept.levels)
+        levels = np.array(classes.levels)
         count = kernels.group(
-            keys, (kept.weights,), levels, levels, encoding.layout, encoding.offsets, encoding.changes,
+            keys, (classes.weights,), levels, levels, encoding.layout, encoding.offsets, encoding.changes,
             encoding.cardinalities, np.empty(max(2, 4 * number), np.int32),
             tuple(np.empty(number + 1, np.uint64) for _ in keys), (np.empty(number, np.int64),), groups,
         )  # fmt: skip
-        return int(_sum_of_largest(groups, kept.weights, count))
+        return int(_sum_of_largest(groups, classes.weights, count))
 
 
 def score_function(
     quality: qualities.QualityModel, encoding: Encoding, retention: RetentionScore
 ) -> ScoreFunction:
-    """Return the score function that stands for a quality model.
+    """Return the score function of a quality model.
 
     >>> from veil.hierarchies import Hierarchy
     >>> sex = Encoding(["sex"], [Hierarchy.from_rows([["f", "*"], ["m", "*"]])])
@@ -333,15 +332,15 @@ def score_function(
                     f"published.{did_you_mean(name, encoding.names)}"
                 )
         return ClassificationScore(encoding, retention, quality.responses)
-    made = _BY_QUALITY.get(type(quality))
-    if made is None:
-        known = sorted([each.__name__ for each in _BY_QUALITY] + ["Classification"])
+    score_class = _BY_QUALITY.get(type(quality))
+    if score_class is None:
+        names = sorted([each.__name__ for each in _BY_QUALITY] + ["Classification"])
         raise PlanError(
             f"SafePub has no score function for {quality}: one person's influence on it is not bounded. "
-            f"Choose from: {', '.join(known)}"
+            f"Choose from: {', '.join(names)}"
         )
     _require_plain(quality, type(quality)())
-    return made(encoding, retention)
+    return score_class(encoding, retention)
 
 
 _BY_QUALITY: dict[type[qualities.QualityModel], type[ScoreFunction]] = {
@@ -359,7 +358,7 @@ def _require_plain(quality: qualities.QualityModel, plain: qualities.QualityMode
 
 
 def _dot(left: Integers, right: Integers, most: int) -> int:
-    """Return the exact sum of products of whole numbers, which is known to be at most `most`."""
+    """Return the exact sum of products of whole numbers, which is at most `most`."""
     if most >= 2**63:
         return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
     return int(np.dot(left, right))

@@ -1,4 +1,4 @@
-"""Questions to a table under a budget: each is paid for before the table is looked at, and answered with noise."""
+"""Questions to a table under a budget: each is charged before the table is read, and answered with noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.answers import Answer, CostEstimate
-from veil.dp.constant_time import STEP, steady
+from veil.dp.constant_time import STEP, pad_time
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
 from veil.dp.joint_query import Joint
@@ -21,7 +21,7 @@ from veil.dp.questions.individual import record
 from veil.dp.questions.quantiles import quantiles
 from veil.dp.questions.question import Noise, Question
 from veil.dp.questions.totals import mean_of, sum_of
-from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, check_names, hold
+from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
@@ -31,13 +31,13 @@ Result = TypeVar("Result", Answer, CostEstimate)
 
 
 class Asking(ABC, Generic[Result]):
-    """The questions that can be asked; what becomes of them is up to the session, or to its preview."""
+    """The possible questions; a session answers them, its preview estimates their costs."""
 
     def __init__(self, declared: Declared) -> None:
         self._declared = declared
 
     @abstractmethod
-    def _settle(self, question: Question) -> Result: ...
+    def _handle(self, question: Question) -> Result: ...
 
     def count(
         self,
@@ -48,9 +48,9 @@ class Asking(ABC, Generic[Result]):
         rho: Readable | None = None,
         noise: Noise = "geometric",
     ) -> Result:
-        """Ask how many records there are, or of how many a condition such as "age >= 65" is true."""
+        """Ask for the number of records, or of those that fulfil a condition such as "age >= 65"."""
         price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._settle(count(self._declared, where, price, noise))
+        return self._handle(count(self._declared, where, price, noise))
 
     def histogram(
         self,
@@ -64,7 +64,7 @@ class Asking(ABC, Generic[Result]):
     ) -> Result:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
         price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._settle(histogram(self._declared, by, where, price, noise))
+        return self._handle(histogram(self._declared, by, where, price, noise))
 
     def sum(
         self,
@@ -78,7 +78,7 @@ class Asking(ABC, Generic[Result]):
     ) -> Result:
         """Ask for the sum of a column."""
         price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._settle(sum_of(self._declared, column, where, price, noise))
+        return self._handle(sum_of(self._declared, column, where, price, noise))
 
     def mean(
         self,
@@ -92,7 +92,7 @@ class Asking(ABC, Generic[Result]):
     ) -> Result:
         """Ask for the mean of a column."""
         price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._settle(mean_of(self._declared, column, where, price, noise))
+        return self._handle(mean_of(self._declared, column, where, price, noise))
 
     def quantiles(
         self,
@@ -104,7 +104,7 @@ class Asking(ABC, Generic[Result]):
         candidates: int | None = None,
     ) -> Result:
         """Ask for the values that given shares of the records do not exceed, such as 0.5 for the median."""
-        return self._settle(quantiles(self._declared, column, shares, where, Price.read(epsilon), candidates))
+        return self._handle(quantiles(self._declared, column, shares, where, Price.read(epsilon), candidates))
 
     def record(
         self,
@@ -115,12 +115,12 @@ class Asking(ABC, Generic[Result]):
         delta: Readable = 0,
         noise: Prior | None = None,
     ) -> Result:
-        """Ask what one person has in a column, given a prior; by default all keys or all numbers within bounds alike.
+        """Ask for one person's value in a column, given a prior; by default uniform over keys or bounds.
 
-        `who` is that person's value in the column that tells people apart, and `rows_per_person` has to be 1.
+        `who` is that person's value in the column of people, and `rows_per_person` has to be 1.
         """
         price = Price.read(epsilon, delta=delta)
-        return self._settle(record(self._declared, who, column, price, noise))
+        return self._handle(record(self._declared, who, column, price, noise))
 
 
 class Session(Asking[Answer]):
@@ -129,28 +129,28 @@ class Session(Asking[Answer]):
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow frame, a file, or a table that an engine holds, as for `veil.anonymize`.
+        A pandas, polars or pyarrow frame, a file, or a table in an engine, as for `veil.anonymize`.
     accountant
-        The budget that answers are paid from.
+        The account that answers are charged to.
     neighbours
-        What answers hide of a person: "one more or less", or "one changed" if the number of people is public.
+        The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
-        Whose rows there are: None if every row is a different person; or the column that tells people apart, and how many
-        rows one of them has at most, which is known without the data. Of whoever has more, so many are drawn, once a session,
-        and every answer hides all that one person has. Values that differ in blanks, case or Unicode form only are one person,
-        unless "COLUMN=as written" says otherwise. A row without a value in that column is left out. Nothing is said
-        about any of it: a refusal because people repeat would tell of them. See `veil.dp.unit`.
+        The owners of rows: None if every row is a different person; or the column that identifies people, and
+        the largest public number of rows of one person. Of more rows, so many are drawn, once a session, and
+        every answer hides all rows of a person. Values that differ in blanks, case or Unicode form only are
+        one person, except with "COLUMN=as written". A row without a value there is left out. None of this is
+        reported, as a refusal because people repeat would reveal them. See `veil.dp.unit`.
     bounds, keys
-        For each column that is added up or counted, between which numbers its values lie, or which values it has: what is
-        known without the data. A bound of "half more than the largest value" is data. Cells are read by their text alone
-        (see `veil.tables.cells`): in a column with bounds, what is no number is missing.
+        The range or the values of each column that is added up or counted, from public knowledge: a bound of
+        "half more than the largest value" is data. Cells are read by their text alone (see
+        `veil.tables.cells`): in a column with bounds, cells that are no numbers are missing.
     missing
-        For each column of numbers, what a missing value counts as: a number, or "leave out".
+        For each column of numbers, the number for missing values, or "leave out".
     outside
-        What becomes of values outside of bounds: "clamp", or "leave out". Nothing is said about it. Values that are no key
-        are not counted.
+        Treatment of values outside of bounds: "clamp", or "leave out"; it is not reported. Values that are no
+        key are not counted.
     steady
-        Whether each answer takes a multiple of a quarter of a second, so that its time tells nothing.
+        Whether each answer takes a multiple of a quarter of a second, against timing side channels.
     randomness
         For tests: `Randomness.for_testing(seed)`.
 
@@ -189,55 +189,55 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._held: QuestionSource = hold(source, neighbours, unit)
-        if isinstance(self._held, MemorySource) and self._held.source is not None:
-            accountant.check_data(self._held.source)
+        self._source: QuestionSource = as_source(source, neighbours, unit)
+        if isinstance(self._source, MemorySource) and self._source.source is not None:
+            accountant.check_data(self._source.source)
         person_column = [] if unit.person is None else [unit.person]
-        check_names(self._held, [*(bounds or {}), *(keys or {}), *(missing or {}), *person_column])
+        check_names(self._source, [*(bounds or {}), *(keys or {}), *(missing or {}), *person_column])
         self._steady = steady
         self._randomness = checked_randomness(randomness)
-        self._people = TruncatedOwners(self._held, unit, self._randomness)
+        self._people = TruncatedOwners(self._source, unit, self._randomness)
         self.is_private = self._randomness.is_private
         self._refused = ""
 
     @property
     def preview(self) -> Asking[CostEstimate]:
-        """The same questions, of which nothing is spent: mechanism, price and how close answers would be."""
+        """The same questions without spending: mechanism, price and accuracy of each answer."""
         return _Preview(self._declared, self.accountant)
 
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
-        """Pay once for several counts, histograms and sums that one person changes together by at most a sensitivity.
+        """Pay once for several counts, histograms and sums with a joint sensitivity to one person.
 
-        Each gets Laplace noise of the scale sensitivity / epsilon (protocol 1 of the thesis). What questions can change is
-        added up, in L1 distance; one that exceeds the sensitivity is refused, and so are all that follow.
+        Each gets Laplace noise of scale sensitivity / epsilon (protocol 1 of the thesis). L1 sensitivities of
+        questions add up; one that exceeds the joint one is refused, and so are all that follow.
         """
         price = Price.read(epsilon)
 
         def ask(question: Question) -> Answer:
-            return self._answer(question, paid=price)
+            return self._answer(question, joint_price=price)
 
         joint = Joint(self._declared, sensitivity, price, ask)
         self._pay(f"questions of joint sensitivity {sensitivity}", price, self._declared.neighbours)
         return joint
 
-    def _settle(self, question: Question) -> Answer:
+    def _handle(self, question: Question) -> Answer:
         return self._answer(question)
 
     def _check(self, question: Question) -> None:
-        """Refuse what cannot be answered, from what is public: the names of columns, and declarations."""
+        """Refuse invalid questions by public facts alone: the names of columns, and declarations."""
         question.check()
-        check_names(self._held, question.reads)
+        check_names(self._source, question.reads)
 
-    def _answer(self, question: Question, paid: Price | None = None) -> Answer:
-        with steady(STEP if self._steady else 0):
+    def _answer(self, question: Question, joint_price: Price | None = None) -> Answer:
+        with pad_time(STEP if self._steady else 0):
             self._check(question)
-            spent = paid or self._pay(question.label, question.price, question.promise)
+            spent = joint_price or self._pay(question.label, question.price, question.promise)
             selected = self._people.select(question.reads)
             value, interval = question.respond(selected, question.choose(selected), self._randomness)
         return Answer(question.label, value, spent, question.mechanism, interval)
 
     def _pay(self, label: str, price: Price, promise: Neighbours) -> Price:
-        """Pay before the table is looked at."""
+        """Charge the account, before the table is read."""
         if self._refused:
             raise BudgetError(f"{self._refused!r} was refused, so this session refuses all further questions")
         try:
@@ -251,20 +251,20 @@ class Session(Asking[Answer]):
 
 
 class _Preview(Asking[CostEstimate]):
-    """What questions would cost."""
+    """Estimates of the costs of questions."""
 
     def __init__(self, declared: Declared, accountant: Accountant) -> None:
         super().__init__(declared)
         self._accountant = accountant
 
-    def _settle(self, question: Question) -> CostEstimate:
+    def _handle(self, question: Question) -> CostEstimate:
         price = question.price
         cost = convert_price(
             price.epsilon,
             price.delta,
             price.rho,
-            held=question.promise,
-            wanted=self._accountant.neighbours,
+            promise=question.promise,
+            budget=self._accountant.neighbours,
         )
         return CostEstimate(question.label, question.mechanism, Price(*cost), question.accuracy)
 

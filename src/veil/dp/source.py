@@ -1,6 +1,6 @@
-"""Where the rows are that questions are about: in memory, or with an engine that counts its combinations of cells.
+"""Sources of rows for questions: a table in memory, or an engine that counts its combinations of cells.
 
-What is handed over are texts of cells (`veil.tables.cells`): behind this boundary no column has a type.
+Both return the texts of cells (`veil.tables.cells`): behind this boundary no column has a type.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Selected:
     rows: int
     weights: NDArray[np.int64] | None = None
 
-    def count(self, chosen: NDArray[np.bool_]) -> int:
+    def count(self, row_mask: NDArray[np.bool_]) -> int:
         """Count the records of some rows."""
-        return int(chosen.sum() if self.weights is None else self.weights[chosen].sum())
+        return int(row_mask.sum() if self.weights is None else self.weights[row_mask].sum())
 
     def take(self, rows: NDArray[np.int64], weights: NDArray[np.int64] | None) -> Selected:
         """Return some rows."""
@@ -43,7 +43,7 @@ class Selected:
 
 @runtime_checkable
 class QuestionSource(Protocol):
-    """A table that questions are asked of."""
+    """A table that can be queried."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -59,10 +59,10 @@ class MemorySource:
 
     table: pa.Table = field(repr=False)
     source: Source | None = field(default=None, repr=False)
-    """Where it comes from: the account may be that of another table."""
+    """Its origin, since the account may be that of another table."""
     format: Format | None = None
-    """How texts of files are to be read."""
-    _known: dict[str, Cells] = field(default_factory=dict, repr=False)
+    """How to read the texts of files."""
+    _cells: dict[str, Cells] = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> Sequence[str]:
@@ -70,42 +70,42 @@ class MemorySource:
 
     def select(self, names: Sequence[str]) -> Selected:
         for name in names:
-            if name not in self._known:
+            if name not in self._cells:
                 column = self.table[name]
                 canonical_text(pa.nulls(0, column.type), column=name)  # refuses types that have no text form
-                self._known[name] = Cells.of(column, self.format)
-        return Selected({name: self._known[name] for name in names}, self.table.num_rows)
+                self._cells[name] = Cells.of(column, self.format)
+        return Selected({name: self._cells[name] for name in names}, self.table.num_rows)
 
 
 class TruncatedOwners:
     """The records of a table that take part: at most so many of each person.
 
-    They are drawn once, so that all questions are about the same ones; of a table that an engine holds, once for each set of
-    columns, as combinations of other cells are other rows.
+    They are drawn once, so that all questions are about the same records; from an engine, once for each set
+    of columns, as combinations of other cells are other rows.
     """
 
-    def __init__(self, held: QuestionSource, unit: Unit, randomness: Randomness) -> None:
-        self._held, self._unit, self._randomness = held, unit, randomness
-        self._drawn: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
+    def __init__(self, source: QuestionSource, unit: Unit, randomness: Randomness) -> None:
+        self._source, self._unit, self._randomness = source, unit, randomness
+        self._draws: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64] | None]] = {}
 
     def select(self, names: Sequence[str]) -> Selected:
         """Return some columns of the records that take part."""
         person = self._unit.person
         if person is None:
-            return self._held.select(names)
-        selected = self._held.select(list(dict.fromkeys([*names, person])))
+            return self._source.select(names)
+        selected = self._source.select(list(dict.fromkeys([*names, person])))
         columns = () if selected.weights is None else tuple(names)
-        if columns not in self._drawn:
-            self._drawn[columns] = self._unit.draw(selected.cells[person], selected.weights, self._randomness)
-        return selected.take(*self._drawn[columns])
+        if columns not in self._draws:
+            self._draws[columns] = self._unit.draw(selected.cells[person], selected.weights, self._randomness)
+        return selected.take(*self._draws[columns])
 
 
-def hold(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
-    """Return a table to ask questions of: a frame, a file, or whatever an engine holds.
+def as_source(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
+    """Return a frame, a file or a table of an engine as a table that can be queried.
 
-    Engines know of this room, not the other way round: what they hold is asked for by `TABLE_OF_ENGINE`. Lines of a file that
-    are no records are left out, as if nobody were there; where the number of records is public they are records without a
-    cell, as a line that is changed has to stay one.
+    Engines import this room, not the other way round: `TABLE_OF_ENGINE` returns their tables. Lines of a file
+    that are no records are left out; where the number of records is public they are records without a cell,
+    as a line that is changed remains a line.
     """
     if not isinstance(source, QuestionSource | Source):
         source = TABLE_OF_ENGINE(source) or read_cells(source)
@@ -120,12 +120,12 @@ def hold(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
             'changed" needs a CSV or Parquet file, or a column that tells people apart in ',
             Say("person"),
         )
-    several = source.kind == "file" and source.path is None  # which only their place tells from others
+    several = source.kind == "file" and source.path is None  # tables that only their path identifies
     return MemorySource(cells.table, None if several else source, cells.format)
 
 
-def check_names(held: QuestionSource, names: Sequence[str]) -> None:
-    """Refuse columns that are not there."""
+def check_names(source: QuestionSource, names: Sequence[str]) -> None:
+    """Refuse names of missing columns."""
     for name in names:
-        if name not in held.names:
-            raise InputError(f"there is no column {name!r}.{did_you_mean(name, held.names)}")
+        if name not in source.names:
+            raise InputError(f"there is no column {name!r}.{did_you_mean(name, source.names)}")

@@ -1,12 +1,12 @@
-"""Staircase noise: the least noise that hides a number, where least may mean several things.
+"""Staircase noise: optimal noise for one number, by variance, absolute error or interval.
 
-All symmetric noises that no other one beats have a density that falls in steps (Soria-Comas 2013, theorems 1 and 2; Geng and
-Viswanath 2014). With q = e^-epsilon and D the sensitivity, it is M on |x| < d and M q^(i+1) on
-d + iD <= |x| < d + (i+1)D, for some d from 0 to D, and M = 1 / (2 (d + D q / (1 - q))). That is, it is uniform on
-±(d + iD), for an i that is drawn with weights q^i (d + iD). A shift by at most D crosses at most one step, of q.
+All optimal symmetric noises have a density that falls in steps (Soria-Comas 2013, theorems 1 and 2; Geng and
+Viswanath 2014). With q = e^-epsilon and D the sensitivity, it is M on |x| < d and M q^(i+1) on d + iD <= |x|
+< d + (i+1)D, for some d from 0 to D, and M = 1 / (2 (d + D q / (1 - q))). That is, it is uniform on ±(d +
+iD), for an i that is drawn with weights q^i (d + iD). A shift by at most D crosses at most one step, of q.
 
-On whole numbers the probability is M on |i| < r and M q^j, j = floor((|i| - r) / D) + 1, beyond, for some r from 1 to D,
-and M = 1 / (2r - 1 + 2D q / (1 - q)). For D = 1 that is the geometric mechanism.
+On whole numbers the probability is M on |i| < r and M q^j, j = floor((|i| - r) / D) + 1, beyond, for some r
+from 1 to D, and M = 1 / (2r - 1 + 2D q / (1 - q)). For D = 1 that is the geometric mechanism.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 Best = str | float
 _BEST = ("variance", "absolute error", "like Laplace")
 _ALL_TRIED = 256
-"""Up to so many steps, every core is tried; beyond, those next to the best one of the density."""
+"""Up to so many steps, every core is tried; beyond, only those next to the optimum of the density."""
 
 
 class Staircase(PureNoise):
-    """Staircase noise: epsilon-differentially private, with the least variance, error or interval, as asked.
+    """Staircase noise: epsilon-differentially private, with the least variance, error or interval.
 
     Parameters
     ----------
     sensitivity, epsilon, whole, grid
         As for `Laplace`.
     best
-        What is to be least: "variance", "absolute error", or the length of the interval that holds a result with a
-        confidence such as 0.95. "like Laplace" has the height of Laplace noise at 0, and is nowhere worse.
+        The figure to minimize: "variance", "absolute error", or the length of the interval with a confidence
+        such as 0.95. "like Laplace" has the height of Laplace noise at 0, and is nowhere worse.
     d
         The half-width of the first step, in place of `best`; on whole numbers, r.
 
@@ -125,7 +125,7 @@ class Staircase(PureNoise):
         return float(falling_sum(weighted, q, rest) / falling_sum([2 * n + 1 for n in ends[:2]], q, rest))
 
     def _badness(self, core: int) -> float:
-        """Return what is to be least."""
+        """Return the figure to minimize."""
         if self.best == "absolute error":
             return self._moment(core, lambda n: n * (n + 1) / (2 * n + 1))
         if isinstance(self.best, float):
@@ -134,13 +134,13 @@ class Staircase(PureNoise):
 
 
 def variance_of(d: float, sensitivity: float, q: float, rest: float) -> float:
-    """Return the variance of the density with a first step of half-width d: of a uniform one on ±b, it is b^2 / 3."""
+    """Return the variance of the density with a first half-width d; a uniform one on ±b has b^2 / 3."""
     ends = [d + i * sensitivity for i in range(4)]
     return float(falling_sum([b**3 / 3 for b in ends], q, rest) / falling_sum(ends[:2], q, rest))
 
 
 def absolute_error_of(d: float, sensitivity: float, q: float, rest: float) -> float:
-    """Return the mean absolute value of the density: of a uniform one on ±b, it is b / 2."""
+    """Return the mean absolute value of the density; a uniform one on ±b has b / 2."""
     ends = [d + i * sensitivity for i in range(3)]
     return float(falling_sum([b**2 / 2 for b in ends], q, rest) / falling_sum(ends[:2], q, rest))
 
@@ -156,9 +156,9 @@ def _half_length(d: float, sensitivity: float, q: float, rest: float, outside: f
 
 
 def _best_d(sensitivity: float, q: float, rest: float, best: Best) -> float:
-    """Return the half-width of the first step that is best, by the closed forms.
+    """Return the optimal half-width of the first step, by the closed forms.
 
-    The interval's length is linear in d as long as it ends in the same step, so that its least value is where that
+    The interval's length is linear in d as long as it ends in the same step, so its minimum is where that
     changes, or at an end.
     """
     rate = -math.log1p(-rest) if rest < 1 else math.inf

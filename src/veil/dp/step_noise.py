@@ -1,12 +1,12 @@
-"""Step noise: noise for several numbers at once, each of which a neighbour changes by at most so much.
+"""Step noise: noise for several numbers at once, each with its own sensitivity.
 
-With q = e^-epsilon, an i is drawn with weights q^i times the product of z_j + i s_j, and then every component j, uniform
-on ±(z_j + i s_j) (Soria-Comas 2013, theorem 3, for boxes). Its density at x is proportional to q to the number of the first
-box that x lies in, and a shift by at most s_j in each component j goes at most one box farther: so epsilon is for all
-components together. They depend on each other: one is far off where the others are.
+With q = e^-epsilon, an i is drawn with weights q^i times the product of z_j + i s_j, and then every component
+j, uniform on ±(z_j + i s_j) (Soria-Comas 2013, theorem 3, for boxes). The density at x is proportional to
+q^b, b the first box that contains x, and a shift by at most s_j in each component j goes at most one box
+farther: epsilon is for all components together. Components are dependent: one is far off where others are.
 
-Laplace noise has to be scaled to the sum of all s_j. Step noise is smaller where these differ, and so is the region that
-holds all results together.
+Laplace noise has to be scaled to the sum of all s_j. Step noise is smaller where these differ, and so is the
+region that contains all results together.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class StepNoise:
     Parameters
     ----------
     sensitivities
-        How much a neighbour can change each component; all of them may change at once.
+        The largest change of each component between neighbours; all of them may change at once.
     epsilon
         The price of the whole vector.
     core
-        The half-widths z of the first box, at most the sensitivities; by default those of least variance, all in the
-        same proportion to the sensitivities.
+        The half-widths z of the first box, at most the sensitivities; by default those of least variance, all
+        in the same proportion to the sensitivities.
     whole, grid
         As for `Laplace`.
 
@@ -77,8 +77,8 @@ class StepNoise:
             min(max(1, round(exact_value(z) / each.step)), steps)
             for z, each, steps in zip(self.core, self._grids, self._steps, strict=True)
         ]
-        # Whole numbers up to n are as many as the interval ±(n + 1/2) is long: box by box, figures are those of
-        # such intervals, but for what uniform whole numbers vary less.
+        # There are as many whole numbers up to ±n as the interval ±(n + 1/2) is long: figures are those of
+        # such intervals, corrected for the smaller variance of uniform whole numbers.
         self._lack = 1 if whole else 0
         if whole:
             self.core = [float(each) for each in self._core]
@@ -97,8 +97,8 @@ class StepNoise:
                 f"`values` should be {len(self.core)} numbers, one for each sensitivity, not {len(values)}"
             )
         nearest = [grid.nearest(value) for grid, value in zip(self._grids, values, strict=True)]
-        drawn = zip(self._grids, nearest, self.draw(randomness), strict=True)
-        return [grid.value(value + noise) for grid, value, noise in drawn]
+        triples = zip(self._grids, nearest, self.draw(randomness), strict=True)
+        return [grid.value(value + noise) for grid, value, noise in triples]
 
     @property
     def variances(self) -> list[float]:
@@ -119,9 +119,9 @@ class StepNoise:
         return 1 / (rest * float(falling_sum(self._volumes(len(self.core) + 1), q, rest)))
 
     def region(self, confidence: float = 0.95) -> float:
-        """Return the volume of the smallest region around the truth that holds the result with a given probability.
+        """Return the volume of the smallest region around the truth with a given probability.
 
-        The density falls from box to box: it is some boxes, and a part of the next one.
+        As the density falls from box to box, it consists of some boxes and a part of the next one.
         """
         q, _ = fall_of(self.epsilon)
         inside, volume, box = 0.0, 0.0, 0
@@ -134,7 +134,7 @@ class StepNoise:
             inside, volume, box = inside + mass, larger, box + 1
 
     def half_width(self, component: int, confidence: float = 0.95) -> float:
-        """Return how far a component is from the truth at most, with a given probability."""
+        """Return the largest error of a component with a given probability."""
         low, high = 0.0, self._ends(1)[component]
         while self._beyond(component, high) > 1 - confidence:
             low, high = high, 2 * high
@@ -192,7 +192,7 @@ class StepNoise:
     def _least_variance(self) -> list[float]:
         """Return the first box of least variance among those in proportion to the sensitivities.
 
-        The variance is s_j^2 times the same function of the proportion, which has one least value from 0 to 1.
+        The variance is s_j^2 times the same function of the proportion, which has one minimum from 0 to 1.
         """
         q, rest = fall_of(self.epsilon)
         numbers = len(self.sensitivities)

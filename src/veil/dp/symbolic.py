@@ -1,9 +1,9 @@
-"""Privacy budgets as exact numbers, and what real numbers are known to lie between.
+"""Privacy budgets as exact numbers, and rational enclosures of real numbers.
 
-A budget is often a logarithm: e^-ln(2) is one half, and no double is ln(2). `Symbolic` keeps what was
-written, adds and compares it without rounding, and knows whether its exponential is a rational number.
+A budget is often a logarithm: e^-ln(2) is one half, and no double is ln(2). `Symbolic` keeps the number as
+written, adds and compares without rounding, and decides whether its exponential is a rational number.
 
-The decisions themselves are those of `veil.base.exact`: right, or on the safe side.
+Comparisons are those of `veil.base.exact`: right, or on the safe side.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 Readable = Union[int, float, str, Decimal, Fraction, "Symbolic"]
-"""What a budget may be given as."""
+"""Types that a budget can be read from."""
 
 
 @functools.total_ordering
@@ -51,8 +51,8 @@ class Symbolic:
     def read(cls, value: Readable, name: str = "epsilon") -> Symbolic:
         """Read a number, or a text with numbers, ``+ - * /``, parentheses and ``ln``.
 
-        A double is the decimal that it prints as. `name` is the parameter that an error speaks of. What is further from 1
-        than doubles can say, or has more digits than can be printed, is refused.
+        A double is the decimal that it prints as. `name` is the parameter that errors name. Numbers beyond
+        the range of doubles, or with more digits than can be printed, are refused.
         """
         if isinstance(value, Symbolic):
             return value
@@ -77,8 +77,8 @@ class Symbolic:
         parts = dict(self.logarithms)
         for prime, exponent in other.logarithms:
             parts[prime] = parts.get(prime, Fraction(0)) + exponent
-        kept = tuple(sorted((prime, exponent) for prime, exponent in parts.items() if exponent))
-        return Symbolic(self.rational + other.rational, kept)
+        logarithms = tuple(sorted((prime, exponent) for prime, exponent in parts.items() if exponent))
+        return Symbolic(self.rational + other.rational, logarithms)
 
     def __mul__(self, factor: int | Fraction) -> Symbolic:
         if factor == 0:
@@ -105,10 +105,10 @@ class Symbolic:
         """Return -1, 0 or 1."""
         if not self.logarithms:
             return (self.rational > 0) - (self.rational < 0)
-        found = sign(lambda bits: self.ball())
-        if found is None:  # never zero here, see above: only numbers made to be this close get so far
+        direction = sign(lambda bits: self.ball())
+        if direction is None:  # never zero here, see above: only numbers made to be this close get so far
             raise ParameterError(f"{self} is too close to 0 to be distinguished from it")
-        return found
+        return direction
 
     def ball(self) -> arb:
         """Return a ball around the number, at the working precision."""
@@ -129,9 +129,7 @@ class Symbolic:
         if self.rational or any(exponent.denominator > 1 for _, exponent in self.logarithms):
             return None
         if sum(abs(exponent) * prime.bit_length() for prime, exponent in self.logarithms) > 10_000:
-            return (
-                None  # too long to work with: balls have to do, and what they leave open is on the safe side
-            )
+            return None  # too long to work with: balls decide, on the safe side where they stay open
         powers = (Fraction(prime) ** int(exponent) for prime, exponent in self.logarithms)
         return math.prod(powers, start=Fraction(1))
 
@@ -160,7 +158,7 @@ class Symbolic:
 
 
 def enclosure(number: Real, accuracy: int = 60) -> tuple[Fraction, Fraction]:
-    """Return two rationals that a real number lies between, equal to so many bits if the number is not 0.
+    """Return a rational lower and upper bound of a real number, equal to so many bits if it is not 0.
 
     >>> low, high = enclosure(lambda bits: ball(2).sqrt())
     >>> low**2 < 2 < high**2, float(low)
@@ -186,7 +184,7 @@ def _is_finite(value: object) -> bool:
 
 
 def brief(value: object) -> str:
-    """Return a value as messages show it: Python does not print whole numbers of thousands of digits."""
+    """Return a value for messages: Python does not print whole numbers of thousands of digits."""
     try:
         return f"{value!r:.100}"
     except ValueError:
@@ -220,7 +218,7 @@ _LONGEST = 1000
 _DEEPEST = 50
 _LARGEST_EXPONENT = 400
 _LARGEST = Fraction(10**300)
-"""Of numbers, and one over it the least that is not 0."""
+"""Largest absolute number, and one over it the least that is not 0."""
 _LARGEST_DENOMINATOR = 10**1000
 _OUT_OF_RANGE = ": numbers go from 1e-300 to 1e300"
 _LARGEST_IN_LOGARITHM = 10**30
@@ -240,18 +238,18 @@ class _Reader:
     def _split(self) -> Iterator[str]:
         place, text = 0, self.text.rstrip()
         while place < len(text):
-            found = _TOKEN.match(text, place)
-            if found is None:
+            match = _TOKEN.match(text, place)
+            if match is None:
                 self.refuse(f": {text[place:].strip()[:20]!r} cannot be read")
-            yield "ln" if found[2] else found[1] or found[3]
-            place = found.end()
+            yield "ln" if match[2] else match[1] or match[3]
+            place = match.end()
 
     def refuse(self, reason: str = "") -> NoReturn:
         _refuse(self.text, self.name, reason)
 
-    def take(self, *wanted: str) -> str | None:
-        """Return the next token and pass over it if it is one of those wanted."""
-        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
+    def take(self, *tokens: str) -> str | None:
+        """Return the next token and advance if it is one of those given; otherwise None."""
+        if self.place < len(self.tokens) and self.tokens[self.place] in tokens:
             self.place += 1
             return self.tokens[self.place - 1]
         return None

@@ -1,15 +1,15 @@
-"""Whose rows they are: what every promise about neighbours is a promise to.
+"""The privacy unit: the owners of rows, to whom promises about neighbours are made.
 
-Neighbouring tables differ by one person. Either every row is a different person, or a column tells people apart and nobody has
-more than so many rows, which is declared from public knowledge: that no patient is seen more than 20 times, say. Nothing
-looks at a cell to question it, as a refusal would be an answer about whoever has more rows.
+Neighbouring tables differ by one person. Either every row is a different person, or a column identifies
+people and each has at most so many rows, a bound declared from public knowledge: no patient is seen more than
+20 times. No cell is read to question the bound, as a refusal would reveal that a person has more rows.
 
-The bound is enforced: at most so many rows of each person take part, drawn from theirs, everybody's by themselves. So of two
-tables that differ by a person, what takes part differs by at most so many rows, if all others are drawn alike: the draws of
-others depend neither on that person's rows nor on the order of rows. What is answered from it is as private for people as it
-would be for groups of so many rows. People are told apart by the texts of single cells, up to blanks, case and Unicode form
-unless it is declared that such texts are different people ("patient=as written"); a row whose cell is missing or blank belongs
-to nobody, and takes no part.
+The bound is enforced: at most so many rows of each person take part, drawn independently for each person. So
+the participating rows of two tables that differ by a person differ by at most so many, with equal draws of
+all others, which depend neither on that person's rows nor on the order of rows. Answers are as private for
+people as for groups of so many rows. People are identified by the texts of single cells, up to blanks, case
+and Unicode form unless such texts are declared to be different people ("patient=as written"); a row whose
+cell is missing or blank has no owner, and takes no part.
 """
 
 from __future__ import annotations
@@ -31,16 +31,14 @@ from veil.tables.spelling import fold_texts, read_person
 
 @dataclass(frozen=True)
 class Unit:
-    """Whose rows there are: everybody has one, or up to `rows` that have the same text in a column, `person`.
+    """The owners of rows: one for each row, or for up to `rows` rows with the same text in column `person`.
 
     >>> Unit.declared(None), Unit.declared("patient=as written", 5)
     (Unit(person=None, rows=1), Unit(person='patient=as written', rows=5))
     >>> Unit.declared()
     Traceback (most recent call last):
     ...
-    veil.errors.ParameterError: say whose rows these are, which nothing is looked at to find out: person=None if every row is \
-a different person; or name the column that tells people apart in `person`, and how many rows one of them has at most in \
-`rows_per_person`, based on public knowledge
+    veil.errors.ParameterError: ...person=None if every row is a different person; or name the column ...
     """
 
     person: str | None
@@ -48,7 +46,7 @@ a different person; or name the column that tells people apart in `person`, and 
 
     @classmethod
     def declared(cls, person: Any = ASK, rows_per_person: Any = None) -> Unit:
-        """Read what is declared, and refuse to go on without it."""
+        """Return the declared unit, or refuse a missing declaration."""
         person = read_person(person)
         if person == ASK:
             raise ParameterError(
@@ -82,7 +80,7 @@ a different person; or name the column that tells people apart in `person`, and 
         return cls(person, rows_per_person)
 
     def identify(self, texts: pa.Array) -> pa.Array:
-        """Return what people are known by: one text for all spellings of it, or each text; empty or null for nobody.
+        """Return the identities of people: one text for all spellings, or each text; empty or null for none.
 
         >>> Unit("patient").identify(pa.array(["A17", "a17 ", " "])).to_pylist()
         ['a17', 'a17', '']
@@ -97,29 +95,29 @@ a different person; or name the column that tells people apart in `person`, and 
     def draw(
         self, people: Cells, weights: NDArray[np.int64] | None, randomness: Randomness
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """Draw the rows that take part; where each row stands for several records, also how many of these do.
+        """Draw the rows that take part; with weights, also the number of records of each.
 
         >>> people = Cells.of(pa.chunked_array([["A17", "a17 ", "b", None]]))
         >>> rows, _ = Unit("patient").draw(people, None, Randomness())
         >>> rows.size, 2 in rows, 3 in rows
         (2, True, False)
         """
-        known = self.identify(pa.array(people.texts, pa.string())).to_pylist()
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, known)))}
-        person = np.array([numbers.get(text, -1) for text in known], np.int32)[people.codes]
-        rows = np.flatnonzero(person >= 0)
+        identities = self.identify(pa.array(people.texts, pa.string())).to_pylist()
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, identities)))}
+        owner_codes = np.array([numbers.get(text, -1) for text in identities], np.int32)[people.codes]
+        rows = np.flatnonzero(owner_codes >= 0)
         if weights is None:
-            return rows[draw_rows_of_people(person[rows], self.rows, randomness)], None
+            return rows[draw_rows_of_people(owner_codes[rows], self.rows, randomness)], None
         records = np.repeat(rows, weights[rows])
-        drawn = np.bincount(
-            records[draw_rows_of_people(person[records], self.rows, randomness)], minlength=weights.size
+        counts = np.bincount(
+            records[draw_rows_of_people(owner_codes[records], self.rows, randomness)], minlength=weights.size
         )
-        rows = np.flatnonzero(drawn)
-        return rows, drawn[rows]
+        rows = np.flatnonzero(counts)
+        return rows, counts[rows]
 
 
 def draw_rows_of_people(people: NDArray[np.int32], most: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Draw at most so many rows of each person, each of theirs as likely as the others; return their numbers.
+    """Draw at most `most` rows of each person, uniformly; return their numbers.
 
     >>> draw_rows_of_people(np.array([0, 0, 0, 1], np.int32), 2, Randomness()).size
     3

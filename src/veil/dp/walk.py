@@ -1,4 +1,4 @@
-"""The search for a generalization scheme: a random walk down the lattice, and a random choice of what it saw.
+"""The search for a generalization scheme: a random walk down the lattice, and a choice among its nodes.
 
 The walk is that of Bild, Kuhn and Prasser (2018), Figure 7. It starts at the top, where everything is
 generalized most. In each step the direct predecessors of the pivot become candidates, and the next pivot is
@@ -13,9 +13,9 @@ choice among them is one more exponential mechanism with its own part of the bud
 therefore `epsilon`-differentially private for D.
 
 *When it ends.* The number of steps is fixed beforehand; only a lattice without further candidates ends them
-earlier, and that follows from the pivots. An end by the clock is not covered: how many steps fit into a second
-depends on the class tables that are scored, so that where the walk got would tell of D beyond the budgets.
-Therefore limits are refused, and who cancels gets nothing (`veil.dp.publish`).
+earlier, and that follows from the pivots. An end by the clock is not covered: how many steps fit into a
+second depends on the class tables that are scored, so the length of the walk would reveal more about D than
+the budgets allow. Therefore limits are refused, and a cancelled search returns nothing (`veil.dp.publish`).
 
 *What the paper does instead, and why that is not private* (`published_search`):
 
@@ -28,7 +28,7 @@ Therefore limits are refused, and who cancels gets nothing (`veil.dp.publish`).
    (Theorem 3) is for a scheme that is chosen without looking at the sample. A search that looks prefers
    schemes under which a class happens to have reached k records, the very event whose probability δ bounds.
    So the budgets do not add up as claimed, not even with a private choice at the end: a table of three
-   records and k = 2 exceed δ, whatever the budget of the search.
+   records and k = 2 exceed δ, for any budget of the search.
 
 Both counterexamples are tests (tests/dp/test_walk.py). The remedy for the second is to search the whole
 table, and to draw the sample afterwards, with coins of its own.
@@ -60,16 +60,16 @@ Scores = Callable[[Levels], Fraction]
 
 @dataclass(frozen=True)
 class Walk:
-    """Where a search went.
+    """The course of a search.
 
     Attributes
     ----------
     scores : dict
-        Every scheme that was looked at, with its score. Not private: for the owner of the data only.
+        Every scheme that was scored, with its score. Not private: for the data holder only.
     pivots : tuple
         The schemes that were drawn, in order, from the top on.
     chosen : tuple
-        Levels of the scheme that was chosen.
+        Levels of the scheme that the search returns.
     """
 
     scores: dict[Levels, Fraction]
@@ -93,13 +93,13 @@ def private_search(
     Parameters
     ----------
     score
-        Score of a scheme. All scores of neighbouring tables differ by numbers that are at most `spread` apart.
+        Score of a scheme. Differences of scores between neighbouring tables are at most `spread` apart.
     minimum, maximum
         The least and the most general scheme.
     steps
         Number of pivots to draw; fewer are drawn only where no candidates are left.
     final_share
-        Part of the budget for the choice among all schemes that were looked at.
+        Part of the budget for the choice among all scored schemes.
     """
     step = epsilon * ((1 - final_share) / steps)
     scores, pivots = _walk(score, _choice(step, spread, randomness), minimum, maximum, steps)
@@ -119,7 +119,7 @@ def published_search(
     steps: int,
     randomness: Randomness,
 ) -> Walk:
-    """Search as the paper prints it. Its result is not proven to be private: see the top of the module.
+    """Search as published in the paper. The result is not proven to be private: see the module.
 
     Returns the pivot with the best score, the first one among equals.
     """
@@ -157,11 +157,11 @@ def _predecessors(levels: Levels, minimum: Levels) -> Iterator[Levels]:
 
 
 class Scorer:
-    """Scores of the schemes of a sample, each from the smallest class table at hand that is fine enough.
+    """Scores of the schemes of a sample, each from the smallest class table in memory that is fine enough.
 
-    A walk from the top sees general schemes first, so that tables of earlier schemes are of no use. But the half of
-    the attributes that shrink the table most are seen in few combinations of levels. Their tables, with the other
-    half at its minimum, are kept, and everything is rolled up from them.
+    A walk from the top meets general schemes first, so tables of earlier schemes are of no use. But the half
+    of the attributes that shrink the table most occurs in few combinations of levels. Their tables, with the
+    other half at its minimum, are kept, and everything is rolled up from them.
     """
 
     def __init__(self, sample: Sample, function: ScoreFunction, minimum: Levels) -> None:

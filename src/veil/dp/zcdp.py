@@ -1,12 +1,12 @@
-"""Zero-concentrated differential privacy: what a sum of rho is worth in epsilon and delta, rounded to the safe side.
+"""Zero-concentrated differential privacy: conversion of rho to epsilon and delta, rounded to the safe side.
 
-A mechanism is rho-zCDP if its Rényi divergence of every order a > 1 between neighbours is at most a * rho (Bun and
-Steinke 2016). A divergence of at most D at order a gives (epsilon, delta) with
+A mechanism is rho-zCDP if its Rényi divergence of every order a > 1 between neighbours is at most a * rho
+(Bun and Steinke 2016). A divergence of at most D at order a gives (epsilon, delta) with
 
     epsilon = D + ln(1 / (a * delta)) / (a - 1) + ln(1 - 1 / a)
 
-(Canonne, Kamath and Steinke 2020). Any order is right; the best one is found in doubles, and what it
-gives is computed in ball arithmetic and rounded up.
+(Canonne, Kamath and Steinke 2020). Every order is valid; the best one is found in doubles, and its epsilon is
+computed in ball arithmetic and rounded up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST_ORDER = 2.0**40
 
 
 def epsilon_of_rho(rho: Readable, delta: Readable) -> Fraction:
-    """Return an epsilon, hardly more than the least, with which rho-zCDP is (epsilon, delta)-differentially private.
+    """Return the epsilon, rounded up, with which rho-zCDP is (epsilon, delta)-differentially private.
 
     >>> round(float(epsilon_of_rho("1/64", "1e-9")), 4)  # rho + 2 sqrt(rho ln(1 / delta)) would be 1.1537
     1.0225
@@ -39,7 +39,7 @@ def epsilon_of_rho(rho: Readable, delta: Readable) -> Fraction:
 
 
 def rho_of_epsilon(epsilon: Readable, delta: Readable) -> Fraction:
-    """Return a rho, hardly less than the greatest, that is worth no more than (epsilon, delta).
+    """Return the largest rho, rounded down, such that rho-zCDP is (epsilon, delta)-differentially private.
 
     >>> round(float(rho_of_epsilon(1, "1e-6")), 5)
     0.02436
@@ -54,7 +54,7 @@ def rho_of_epsilon(epsilon: Readable, delta: Readable) -> Fraction:
 def order_of_budget(epsilon: Readable, delta: Readable) -> Fraction:
     """Return the order at which the greatest rho fits into (epsilon, delta).
 
-    It depends on the budget alone: a filter that fixes it beforehand may let later budgets depend on earlier answers.
+    It depends on the budget alone: a filter may fix it beforehand, and later budgets may depend on answers.
     """
     budget, chance = float(Symbolic.read(epsilon, "epsilon")), float(_chance(delta))
     return _best_order(lambda a: (_surcharge(a, chance) - budget) / a)
@@ -62,7 +62,7 @@ def order_of_budget(epsilon: Readable, delta: Readable) -> Fraction:
 
 @functools.lru_cache(maxsize=256)
 def surcharge(order: Fraction, delta: Fraction) -> Fraction:
-    """Return what epsilon exceeds a divergence of some order by, rounded up."""
+    """Return the difference of epsilon and a divergence of some order, rounded up."""
 
     def value(bits: int) -> arb:
         inverse: arb = (1 / (ball(order) * ball(delta))).log()
@@ -72,9 +72,9 @@ def surcharge(order: Fraction, delta: Fraction) -> Fraction:
 
 
 def divergence_of(epsilon: Symbolic, order: Fraction) -> Fraction:
-    """Return the divergence of an order that epsilon-differential privacy keeps to, rounded up.
+    """Return a bound on the divergence of an order under epsilon-differential privacy, rounded up.
 
-    It is at most epsilon, and at most order * epsilon^2 / 2, as it is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016).
+    It is at most epsilon, and order * epsilon^2 / 2, as it is (epsilon^2 / 2)-zCDP (Bun and Steinke 2016).
     """
     high = enclosure(lambda bits: epsilon.ball())[1] if epsilon.logarithms else epsilon.rational
     return min(high, order * high * high / 2)

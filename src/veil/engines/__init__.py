@@ -1,9 +1,9 @@
-"""Past one machine's memory: DuckDB for files, Spark and databases where the data lives, through Ibis.
+"""Tables larger than memory: DuckDB for files, Spark and databases where the data lives, through Ibis.
 
 The search needs only the distinct rows with their counts. An engine collapses the rows to them; the search
 runs on these in memory; the chosen transformation goes back to the engine as an expression and is written
-there. Nothing row-sized passes through this process, except for rows of engines that only store them: those are
-brought over to DuckDB first, a batch at a time.
+there. Not all rows pass through this process, except for engines that only store them: their rows are brought
+over to DuckDB first, a batch at a time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows that show nothing, seen by whoever counts only some of the columns.
+"""Rows that show nothing, for counting only some of the columns.
 
-A row is suppressed if it shows nothing in any column. An engine counts the combinations of the columns that matter, and
-of all others it tells one thing: whether a row that is blank in the first shows something there.
+A row is suppressed if it is blank in all columns. An engine counts the combinations of the relevant columns;
+in the others it only checks whether a row that is blank in the first shows something there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
-    """What a column shows where some rows are hidden: the marker if it is text, and a missing value of its type if not."""
+    """Return a column with hidden rows blank: the marker in text, and a missing value in other types."""
     import ibis
 
     if marker is None or not value.type().is_string():
@@ -28,9 +28,9 @@ def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
 
 
 def with_rest(
-    relation: Relation, seen: Collection[str], others: Collection[str], marker: str | None
+    relation: Relation, columns: Collection[str], others: Collection[str], marker: str | None
 ) -> tuple[Relation, list[str]]:
-    """Add a column that is true where all columns seen are blank and another shows something, and missing elsewhere.
+    """Add a column that is true where the given columns are blank and others are not, and missing elsewhere.
 
     Also return its name; there is none if there are no others.
 
@@ -43,21 +43,21 @@ def with_rest(
     """
     import ibis
 
-    if not others or not seen:
+    if not others or not columns:
         return relation, []
     name = f"{free_prefix(relation.table.columns)}_rest"
-    blank = ~any_shows(relation, seen, marker)
+    blank = ~any_shows(relation, columns, marker)
     rest = ibis.cases((blank & any_shows(relation, others, marker), ibis.literal(True)))
     return dataclasses.replace(relation, table=relation.table.mutate(**{name: rest})), [name]
 
 
 def any_shows(relation: Relation, names: Collection[str], marker: str | None) -> Any:
-    """Tell of each row whether some columns show anything."""
+    """Return an expression that is true where any of some columns shows something."""
     return functools.reduce(operator.or_, [_shows(relation, name, marker) for name in names])
 
 
 def _shows(relation: Relation, name: str, marker: str | None) -> Any:
-    """Tell of each row whether a column shows anything but what suppressed cells show."""
+    """Return an expression that is true where a column shows anything but the marker or a missing value."""
     column = relation.table[name]
     there = ~is_missing(column)
     return there if marker is None or not column.type().is_string() else is_not(column, marker)

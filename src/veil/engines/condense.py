@@ -1,6 +1,6 @@
-"""The condensed table: every combination of cells that occurs, once, with the number of records that have it.
+"""The condensed table: every combination of cells that occurs, once, with its number of records.
 
-That is a `GROUP BY` of the engine. What comes back is as large as the number of combinations, never as the number of
+That is a `GROUP BY` of the engine. Its result grows with the number of combinations, not with the number of
 rows, and everything that Veil decides, it decides on that.
 """
 
@@ -30,16 +30,16 @@ _BATCH = 250_000
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """Combinations of cells of some columns, and how many records have each.
+    """Combinations of cells of some columns, and the number of records of each.
 
     Attributes
     ----------
     table
         One row a combination, columns dictionary-encoded, in an order that does not depend on the engine's.
     weights
-        How many records each row stands for.
+        Number of records of each row.
     engine_values
-        For each column the entries of its dictionary as the engine spells them; `table` has them as Veil sees them.
+        The dictionary of each column as the engine spells it; `table` has it as Veil reads it.
     """
 
     table: pa.Table
@@ -48,17 +48,17 @@ class Condensed:
 
 
 def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
-    """Let the engine count the combinations of some columns; one that tells all texts apart (see `veil.engines.copy`).
+    """Let an engine that distinguishes all texts (see `veil.engines.copy`) count combinations of columns.
 
     >>> import ibis
     >>> from veil.engines import relation_of
     >>> people = ibis.memtable({"sex": ["m", "f", "m"], "age": [30, 30, 30]})
-    >>> found = condense(relation_of(people), ["sex", "age"])
-    >>> found.table.to_pylist(), found.weights.tolist()
+    >>> condensed = condense(relation_of(people), ["sex", "age"])
+    >>> condensed.table.to_pylist(), condensed.weights.tolist()
     ([{'sex': 'f', 'age': 30}, {'sex': 'm', 'age': 30}], [1, 2])
     """
-    # Where single columns are read cheaply, combinations are counted by number. Elsewhere every column asked for would
-    # be one more walk through all rows.
+    # Combinations are counted by number if single columns are read cheaply. Otherwise every column would be
+    # one more pass over all rows.
     counted = _by_number if relation.dialect.counts_by_number else _by_value
     values, codes, weights = counted(relation, columns)
     if not weights.size:
@@ -67,15 +67,15 @@ def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
         empty = {name: each.dictionary_encode() for name, each in values.items()}
         return Condensed(pa.table(empty), weights, values)
     order = _order(codes, [len(values[name]) for name in columns])
-    made = {}
+    cells = {}
     for name in columns:
         indices = pa.array(codes.pop(0)[order])
-        made[name] = pa.DictionaryArray.from_arrays(indices, _as_veil_sees(relation, name, values[name]))
-    return Condensed(pa.table(made), weights[order], values)
+        cells[name] = pa.DictionaryArray.from_arrays(indices, _as_veil_sees(relation, name, values[name]))
+    return Condensed(pa.table(cells), weights[order], values)
 
 
 _Counted = tuple[dict[str, pa.Array], list[NDArray[np.int32]], NDArray[np.int64]]
-"""Values of each column in ascending order, code of each column in each combination, records of each combination."""
+"""Values of each column in ascending order, code of each column in each combination, records of each."""
 
 
 def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
@@ -92,14 +92,14 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
             chunks[name].append(cells.dictionary_encode(null_encoding="encode"))
     values, codes = {}, []
     for name in columns if counts else ():
-        known = chunks.pop(name)
-        values[name], places = _sort_values(pa.chunked_array([each.dictionary for each in known]))
+        encoded = chunks.pop(name)
+        values[name], places = _sort_values(pa.chunked_array([each.dictionary for each in encoded]))
         if pa.types.is_binary(values[name].type):
             relation.dialect.check_lengths(name, values[name])
-        starts = np.cumsum([0, *(len(each.dictionary) for each in known)])
+        starts = np.cumsum([0, *(len(each.dictionary) for each in encoded)])
         codes.append(
             np.concatenate(
-                [places[start + np.array(each.indices)] for each, start in zip(known, starts, strict=False)]
+                [places[start + np.array(each.indices)] for each, start in zip(encoded, starts, strict=False)]
             )
         )
     return values, codes, np.concatenate(counts or [np.empty(0, np.int64)])
@@ -108,10 +108,10 @@ def _by_value(relation: Relation, columns: Sequence[str]) -> _Counted:
 def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     """Number the values of each column first, and group by the numbers, packed into one."""
     values, digits, tag = {}, [], free_prefix(columns)
-    table, told_apart = relation.table.select(list(columns)), keys(relation.table, columns)
+    table, comparable = relation.table.select(list(columns)), keys(relation.table, columns)
     for number, name in enumerate(columns):
         cells = collect(
-            relation.backend, relation.table.select(**{name: told_apart[name]}).distinct()
+            relation.backend, relation.table.select(**{name: comparable[name]}).distinct()
         ).column(0)
         values[name] = _sort_values(
             pa.chunked_array([_plain(each, name) for each in cells.chunks], _kind(cells.type))
@@ -125,16 +125,16 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     packing = Packing(f"{tag}_k", digits)
     table = table.select(**packing.words(table))
     grouped = table.group_by(packing.names).agg(**{f"{tag}_records": table.count()})
-    found: list[list[NDArray[np.int64]]] = [[] for _ in range(len(packing.names) + 1)]
+    chunks: list[list[NDArray[np.int64]]] = [[] for _ in range(len(packing.names) + 1)]
     for batch in relation.batches(grouped, _BATCH):
-        for each, column in zip(found, batch.columns, strict=True):
+        for each, column in zip(chunks, batch.columns, strict=True):
             each.append(np.array(column.cast(pa.int64())))
-    *words, weights = (np.concatenate(each or [np.empty(0, np.int64)]) for each in found)
+    *words, weights = (np.concatenate(each or [np.empty(0, np.int64)]) for each in chunks)
     return values, packing.unpack(words), weights
 
 
 def _as_veil_sees(relation: Relation, name: str, values: pa.Array) -> pa.Array:
-    """Return values of the engine as Veil sees them."""
+    """Return values of the engine as Veil reads them."""
     kind = relation.table.schema()[name]
     if pa.types.is_binary(values.type):
         values = values.cast(pa.string())
@@ -146,7 +146,7 @@ def _as_veil_sees(relation: Relation, name: str, values: pa.Array) -> pa.Array:
 
 
 def _read(texts: pa.Array, kind: Any, name: str) -> pa.Array:
-    """Return values that the engine stores as text as what it says they are."""
+    """Parse values that the engine stores as text."""
     try:
         return parse_texts(texts, kind.to_pyarrow())
     except pa.ArrowException as error:
@@ -162,7 +162,7 @@ def _kind(kind: pa.DataType) -> pa.DataType:
 
 
 def _plain(cells: pa.Array, name: str) -> pa.Array:
-    """Return cells of a type that can be compared, or refuse."""
+    """Return cells of a type that can be compared; refuse others."""
     kind = _kind(cells.type)
     if pa.types.is_nested(kind):
         raise InputError(
@@ -173,18 +173,18 @@ def _plain(cells: pa.Array, name: str) -> pa.Array:
 
 
 def _sort_values(cells: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """Return the different values in ascending order, missing ones last, and where each cell's value is."""
+    """Return the different values in ascending order, missing ones last, and the place of each cell."""
     encoded = pc.dictionary_encode(cells, null_encoding="encode")
-    # Without chunks, Arrow cannot make any of some types, such as dates.
-    found: Any = (
+    # Without chunks, Arrow cannot combine arrays of some types, such as dates.
+    array: Any = (
         encoded.combine_chunks() if encoded.num_chunks else pa.array([], cells.type).dictionary_encode()
     )
-    if isinstance(found, pa.ChunkedArray):
-        found = pa.concat_arrays(found.chunks)
-    order = np.array(pc.array_sort_indices(found.dictionary, null_placement="at_end"), np.int64)
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    order = np.array(pc.array_sort_indices(array.dictionary, null_placement="at_end"), np.int64)
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
-    return found.dictionary.take(pa.array(order)), rank[np.array(found.indices)]
+    return array.dictionary.take(pa.array(order)), rank[np.array(array.indices)]
 
 
 def _order(codes: list[NDArray[np.int32]], sizes: list[int]) -> NDArray[np.int64]:

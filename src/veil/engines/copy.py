@@ -1,12 +1,12 @@
-"""Rows that are brought over to a DuckDB of our own, where texts are compared byte by byte.
+"""Copies of rows in a DuckDB of our own, where texts are compared byte by byte.
 
-SQL Server, and any engine of Ibis that Veil does not know, may take different texts for equal (in case, in accents, in
-blanks at the end), and a privacy decision must not rest on that. So such an engine only hands over its rows and takes
-those of the release; whatever is counted, looked up, drawn or checked, DuckDB does it on the copy.
+SQL Server, and any engine of Ibis that Veil does not know, may take different texts for equal (in case,
+accents or trailing blanks), and a privacy decision must not rest on that. So such an engine only provides its
+rows and stores those of the release; DuckDB does all counting, looking up, sampling and checking on the copy.
 
-The copy is a file in a folder that only this user can open, and gone with the last thing that needs it, or with an
-error or Ctrl-C on the way. Its values are those of the engine, exactly; a column that DuckDB cannot hold exactly is
-refused. Of times with a zone the instant is kept, as with every engine, and shown in UTC.
+The copy is a file in a folder that only this user can open, and removed with the last reference to it, or on
+an error or Ctrl-C. Its values are exactly those of the engine; a column that DuckDB cannot hold exactly is
+refused. Times with a zone keep the instant, as with every engine, and are shown in UTC.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _TABLE = "brought_over"
 _ROWS = 1 << 16
 
 
-def is_brought(relation: Relation) -> bool:
-    """Whether rows have to be brought over before anything is decided about them."""
+def needs_copy(relation: Relation) -> bool:
+    """Whether rows have to be copied before anything is decided about them."""
     copying = relation.dialect.copying
-    asked = relation.settings.bring_over and relation.scan is None
-    return copying == "always" or (copying == "if asked" and asked)
+    is_requested = relation.settings.bring_over and relation.scan is None
+    return copying == "always" or (copying == "if asked" and is_requested)
 
 
 def bring_over(
     relation: Relation, columns: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Relation:
-    """Return a relation whose engine can be relied on: the same, or a copy of all or some columns.
+    """Return a relation on a reliable engine: the same, or a copy of all or some columns.
 
     >>> import ibis
     >>> from veil.engines import relation_of
@@ -58,13 +58,13 @@ def bring_over(
 def copy_rows(
     relation: Relation, columns: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Relation:
-    """Do the same, but leave it to the caller to turn what the engine raises into words without a password."""
-    if not is_brought(relation):
+    """Do the same, but let the caller turn errors of the engine into messages without a password."""
+    if not needs_copy(relation):
         return relation
     if (reason := relation.dialect.why_not_copied) is not None:
         raise InputError(f"{relation.name}: {reason}")
-    wanted = set(relation.table.columns if columns is None else columns)
-    names = [name for name in relation.table.columns if name in wanted]
+    selection = set(relation.table.columns if columns is None else columns)
+    names = [name for name in relation.table.columns if name in selection]
     check_case(relation.name, names, "Rename one in a view, and give that")
     with contextlib.ExitStack() as undo:
         folder = relation.settings.private_folder()
@@ -83,7 +83,7 @@ def copy_rows(
 
 
 def _fill(backend: Any, relation: Relation, names: list[str], progress: Progress, folder: str) -> int:
-    """Copy the rows, a batch at a time; return how many."""
+    """Copy the rows, a batch at a time; return their number."""
     progress.phase(f"bringing rows over from {relation.kind}")
     table, done = relation.table.select(names), 0
     due = int(collect(relation.backend, table.aggregate(rows=table.count()))["rows"][0].as_py())
@@ -107,7 +107,7 @@ def _fill(backend: Any, relation: Relation, names: list[str], progress: Progress
 
 
 def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
-    # In no transaction of its own: until that ended, DuckDB would keep every batch in memory.
+    # Not in a transaction: until its end, DuckDB would keep every batch in memory.
     backend.con.register("veil_batch", rows)
     try:
         backend.raw_sql(f"{statement} SELECT * FROM veil_batch")
@@ -116,14 +116,14 @@ def _insert(backend: Any, rows: pa.Table, statement: str) -> None:
 
 
 def _type_in_duckdb(kind: pa.DataType, name: str, column: str) -> pa.DataType:
-    held = duckdb_kind(kind)
-    if held is None:
+    duckdb_type = duckdb_kind(kind)
+    if duckdb_type is None:
         raise _loss_error(name, column, kind, "values of this type are not brought over")
-    return held
+    return duckdb_type
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
-    """Return a batch in the types that are kept, or refuse what would be changed by that."""
+    """Return a batch in the types of the copy; refuse values that would change."""
     columns = []
     for cells, field in zip(batch.columns, schema, strict=True):
         if isinstance(cells, pa.ExtensionArray):
@@ -138,7 +138,6 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.Table:
 def _loss_error(name: str, column: str, kind: pa.DataType, why: str) -> InputError:
     return InputError(
         f"{name}: column {column!r} has type {kind}, which cannot be brought over exactly ({why}). Leave it "
-        "out of the "
-        "table or let the plan drop it, or use a view that turns it into text, a number or a time in "
-        "microseconds"
+        "out of the table or let the plan drop it, or use a view that turns it into text, a number or a time "
+        "in microseconds"
     )

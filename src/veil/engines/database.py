@@ -1,11 +1,11 @@
-"""Databases by URL: what they are called, how they are opened, and what goes wrong on the way.
+"""Databases by URL: their names, connections and errors.
 
 A password never leaves this module but to the driver. It is taken out of a URL when a `Database` is made, so
-that no representation, recipe, manifest or message can hold it; and what a driver says is repeated only where
-it does not hold the password either.
+that no representation, recipe, manifest or message can hold it; and a driver's message is repeated only if it
+does not hold the password either.
 
-DuckDB, SQLite, PostgreSQL, MariaDB and Spark are tested against the real thing. SQL Server is opened through Ibis in
-the same way, but no test has a server of it; it only stores rows (see `veil.engines.copy`).
+DuckDB, SQLite, PostgreSQL, MariaDB and Spark are tested against the real thing. SQL Server is opened through
+Ibis in the same way, but without a test on a server; it only stores rows (see `veil.engines.copy`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _URL = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(//|#)?")
 class Database:
     """A table of a database, or a place for one.
 
-    The table may also stand in the URL, behind ``#``. A password may stand there as well, with special
-    characters percent-encoded, but is better kept in an environment variable or where the driver looks for it
-    by itself (``PGPASSWORD``, ``~/.pgpass``).
+    The URL may also name the table, behind ``#``. It may hold a password as well, with special characters
+    percent-encoded, but that is better kept in an environment variable or where the driver looks for it by
+    itself (``PGPASSWORD``, ``~/.pgpass``).
 
     >>> Database("postgres://veil:s3cret@db.example.org/clinic#public.patients")
     Database(url='postgres://veil@db.example.org/clinic', table='patients', schema='public')
@@ -70,8 +70,8 @@ class Database:
         return self
 
     def __repr__(self) -> str:
-        given = {name: getattr(self, name) for name in ("url", "table", "schema", "password_variable")}
-        inner = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        fields = {name: getattr(self, name) for name in ("url", "table", "schema", "password_variable")}
+        inner = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value is not None)
         return f"Database({inner})"
 
     def __str__(self) -> str:
@@ -85,19 +85,19 @@ class Database:
 
     @property
     def dialect(self) -> type[Dialect]:
-        """How to deal with this kind of database."""
+        """The dialect of this kind of database."""
         return _dialect(self.url.partition(":")[0])
 
     @property
     def engine(self) -> str:
-        """The name that Ibis has for this kind of database."""
+        """The name of this kind of database in Ibis."""
         return self.dialect.name
 
     @property
     def file(self) -> Path | None:
-        """The file, where databases of this kind are files."""
-        found = self.dialect.file_of(self.url)
-        return None if found is None else usable(found)
+        """The file, if databases of this kind are files."""
+        path = self.dialect.file_of(self.url)
+        return None if path is None else usable(path)
 
     def with_table(self, table: str | None, schema: str | None = None) -> Database:
         """Return another table of the same database, with the same password."""
@@ -107,18 +107,17 @@ class Database:
 
     @property
     def has_password(self) -> bool:
-        """Whether the password stands in the URL that was given."""
+        """Whether the given URL had a password."""
         return bool(self.__dict__["_secrets"])
 
     def secrets(self) -> dict[str, str]:
-        """Return what only the driver may see."""
+        """Return the arguments that only the driver may see."""
         secrets: dict[str, str] = self.__dict__["_secrets"]
         if self.password_variable is None:
             return secrets
         if (password := os.environ.get(self.password_variable)) is None:
             raise InputError(
-                f"{self.url}: the environment variable {self.password_variable} that should hold the "
-                "password "
+                f"{self.url}: the environment variable {self.password_variable} that should hold the password "
                 "is not set. Set it, or leave `password_variable` out if the driver finds the password itself"
             )
         return {**secrets, "password": password}
@@ -130,10 +129,10 @@ def is_url(text: str) -> bool:
     >>> is_url("postgres://localhost/clinic"), is_url("spark:#patients"), is_url("C:/patients.csv")
     (True, True, False)
     """
-    found = _URL.match(text)
-    if found is None or found[2] is not None:
-        return found is not None
-    dialect = dialect_of_scheme(found[1])
+    match = _URL.match(text)
+    if match is None or match[2] is not None:
+        return match is not None
+    dialect = dialect_of_scheme(match[1])
     return dialect is not None and dialect.takes_short_urls
 
 
@@ -143,7 +142,7 @@ def database_of(text: str) -> Database | None:
 
 
 def connect(database: Database, settings: Settings | None = None) -> BaseBackend:
-    """Open a database, or raise an `InputError` that says what is wrong with it."""
+    """Open a database, or raise an `InputError` that explains the fault."""
     import_ibis()
     secrets = database.secrets()
     try:
@@ -159,7 +158,7 @@ def connect(database: Database, settings: Settings | None = None) -> BaseBackend
 
 
 def open_table(backend: BaseBackend, database: Database) -> Table:
-    """Return a table of an open database; an unknown one raises an `InputError` with what there is."""
+    """Return a table of an open database; raise an `InputError` that lists the tables if it is unknown."""
     from ibis.common.exceptions import IbisError, TableNotFound
 
     dialect = dialect_of(backend)
@@ -180,9 +179,8 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
             if database.table in tables:
                 raise
     raise InputError(
-        f"{database.place}: there is no table {database.table!r}"
-        f"{f' in schema {database.schema!r}' if database.schema else ''}."
-        f"{did_you_mean(database.table, sorted(tables)[:20])}"
+        f"{database.place}: there is no table "
+        f"{database.table!r}{f' in schema {database.schema!r}' if database.schema else ''}.{did_you_mean(database.table, sorted(tables)[:20])}"
     )
 
 
@@ -196,17 +194,17 @@ def _take_apart(url: str) -> Parts:
 
 
 def _dialect(scheme: str) -> type[Dialect]:
-    found = dialect_of_scheme(scheme)
-    if found is None:
-        # Of a text that cannot be read, nothing but the scheme is repeated: the rest may hold a password.
+    dialect = dialect_of_scheme(scheme)
+    if dialect is None:
+        # Only the scheme of an unreadable text is repeated: the rest may hold a password.
         raise _unknown(scheme if re.fullmatch(r"[a-z0-9+.-]{1,20}", scheme) else "text")
-    return found
+    return dialect
 
 
-def _unknown(shown: str) -> ValueError:
-    known = schemes()
-    network = shown in ("s3", "gs", "http", "https", "abfs", "hdfs", "ftp")
+def _unknown(scheme: str) -> ValueError:
+    supported = schemes()
+    network = scheme in ("s3", "gs", "http", "https", "abfs", "hdfs", "ftp")
     return ValueError(
-        f"`url` of Database should begin with one of {', '.join(f'{each}://' for each in known)}, not with "
-        f"{shown!r}.{did_you_mean(shown, known) if not network else ' Copy the files to this machine first'}"
+        f"`url` of Database should begin with one of {', '.join(f'{each}://' for each in supported)}, not with "
+        f"{scheme!r}.{did_you_mean(scheme, supported) if not network else ' Copy the files to this machine first'}"
     )

@@ -1,4 +1,4 @@
-"""What engines raise, in Veil's words: what is wrong, the way out, and never a password."""
+"""Errors of engines in Veil's words: the fault, the way out, and never a password."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from veil.engines.database import Database
 
 _STOPPED = re.compile(r"(?m)^(KeyboardInterrupt(: <EMPTY MESSAGE>)?|SystemExit: \d+)\s*\Z")
-"""Ends what DuckDB says when a signal has reached Python code that it was calling."""
+"""Ends DuckDB's message after a signal has reached Python code that it was calling."""
 
 
 @contextlib.contextmanager
 def explain_errors(
     place: Database | str, error: type[VeilError] = InputError, secrets: dict[str, str] | None = None
 ) -> Iterator[None]:
-    """Turn what an engine raises into an `error` that names the place and not the password.
+    """Turn errors of an engine into an `error` that names the place and not the password.
 
     >>> with explain_errors("table patients of duckdb:///clinic.db"):
     ...     import sqlite3
@@ -45,26 +45,26 @@ def explain_errors(
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether this is how DuckDB speaks of Ctrl-C, or of the end that a scheduler asks for."""
+    """Whether an error of DuckDB means Ctrl-C, or the end that a scheduler asks for."""
     if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
         return True
     return isinstance(error, Exception) and is_of_driver(error) and _STOPPED.search(str(error)) is not None
 
 
 def stop_queries(backend: Any) -> None:
-    """Stop what an engine of this process goes on with after Ctrl-C."""
+    """Stop queries that an engine in this process continues after Ctrl-C."""
     dialect_of(backend).stop()
 
 
 def from_driver(error: Exception) -> bool:
-    """Whether an engine raised this, and not a mistake of ours."""
+    """Whether an error comes from an engine, and not from a mistake of ours."""
     return is_of_driver(error) or isinstance(error, OSError)
 
 
 def reason(database: Database, error: Exception, secrets: dict[str, str]) -> str:
-    """Say why a database cannot be opened."""
+    """Return why a database cannot be opened."""
     why = database.dialect.explain(str(error).lower())
-    return why or f"cannot be opened. {_said(error, secrets)}"
+    return why or f"cannot be opened. {_driver_message(error, secrets)}"
 
 
 _ON_DISK = Say("engine", "Settings", temporary=...)
@@ -79,30 +79,30 @@ _STATES = {
 
 def _query_reason(error: Exception, place: str, secrets: dict[str, str]) -> Words:
     state = str(getattr(error, "sqlstate", None) or "")
-    said = str(error).lower()
+    text = str(error).lower()
     if (fault := csv_fault(str(error), place)) is not None:
         return fault
     if state in _STATES:
         return (_STATES[state],)
-    if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", said):
+    if state.startswith(("08", "57P")) or re.search(r"connection .*(closed|lost)|server has gone away", text):
         return ("the connection to the server was lost. Check that it is running, and try again",)
-    if re.search(r"permission (was )?denied|command denied|insufficient_permissions", said):
+    if re.search(r"permission (was )?denied|command denied|insufficient_permissions", text):
         return (_STATES["42501"],)
-    if state == "55P03" or re.search(r"lock wait timeout|(database|table)( \S+)? is locked", said):
+    if state == "55P03" or re.search(r"lock wait timeout|(database|table)( \S+)? is locked", text):
         return (
             "somebody else has locked it. Try again when that session or program has ended its transaction",
         )
-    if "no space left" in said or "disk is full" in said:
+    if "no space left" in text or "disk is full" in text:
         return "the disk is full. Free some space, or name a folder on another disk with ", _ON_DISK
-    if "out of memory" in said:
+    if "out of memory" in text:
         more = Say("engine", "Settings", memory=...)
         return "the engine is out of memory. Give it more with ", more, ", and room in ", _ON_DISK
-    return (_said(error, secrets),)
+    return (_driver_message(error, secrets),)
 
 
-def _said(error: Exception, secrets: dict[str, str]) -> str:
+def _driver_message(error: Exception, secrets: dict[str, str]) -> str:
     lines = str(error).strip().splitlines()
-    spelled = {each for secret in secrets.values() if secret for each in (secret, quote(secret, safe=""))}
-    if not lines or any(secret in str(error) for secret in spelled):
+    spellings = {each for secret in secrets.values() if secret for each in (secret, quote(secret, safe=""))}
+    if not lines or any(secret in str(error) for secret in spellings):
         return f"the engine says: {type(error).__name__}"
     return f"the engine says: {lines[0]}"

@@ -1,4 +1,4 @@
-"""All rows of a table that an engine holds, in memory: for what has to look at whole records."""
+"""All rows of a table on an engine, in memory: for steps that need whole records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veil.tables.source import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched(Source):
-    """Rows in memory, and the table that they were read from."""
+    """Rows in memory, and the relation that they were read from."""
 
     relation: Relation
     marks: Marks = POINT
@@ -27,8 +27,8 @@ def fetch_rows(relation: Relation, progress: Progress, columns: Sequence[str] | 
 
     >>> import ibis
     >>> from veil.engines import relation_of
-    >>> held = ibis.memtable({"items": [["a", "b"], ["a"]]})
-    >>> fetch_rows(relation_of(held), Progress()).table["items"].to_pylist()
+    >>> people = ibis.memtable({"items": [["a", "b"], ["a"]]})
+    >>> fetch_rows(relation_of(people), Progress()).table["items"].to_pylist()
     [['a', 'b'], ['a']]
     """
     progress.phase(f"reading all rows of {relation.name} into memory")

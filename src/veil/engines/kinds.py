@@ -1,16 +1,16 @@
-"""What a value means, the same in memory and on every engine; `docs/engines.md` says it for people.
+"""The meaning of a value, the same in memory and on every engine (for users: `docs/engines.md`).
 
 A column has the type that it has in memory, and its values have the text of `veil.tables.text`:
 
-- A time with a zone is an instant, shown in the zone that its type names. Types of databases name none, whatever the
-  session or the machine is set to: those are shown in UTC.
-- Hours and days of an instant are those that clocks show in that zone, also on the days on which they change; bounds of
-  hierarchies are times on these clocks.
-- Categories are what they stand for, and categories again where they stay as they are.
-- NULL and not-a-number are missing values, and -0.0 is 0.0. An empty text is a value; in a column of numbers, days or
-  truth values of a CSV file it is a missing one.
-- Decimals, whole numbers of any width, days and times keep every digit. A type of which an engine would lose some is
-  refused by its name; values are never rounded.
+- A time with a zone is an instant, shown in the zone of its type. Types of databases have none, independently
+  of the session or the machine: those are shown in UTC.
+- Hours and days of an instant are those of clocks in that zone, also on the days on which they change; bounds
+  of hierarchies are times on these clocks.
+- Categories are their values, and categories again where they are unchanged.
+- NULL and NaN are missing values, and -0.0 is 0.0. An empty text is a value; in a column of numbers, dates or
+  Booleans of a CSV file it is a missing one.
+- Decimals, integers of any width, dates and times keep every digit. A type of which an engine would lose some
+  is refused by its name; values are never rounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNITS = {"s": "TIMESTAMP_S", "ms": "TIMESTAMP_MS", "us": "TIMESTAMP", "ns": "TI
 
 
 def memory_kind(kind: pa.DataType) -> pa.DataType:
-    """Return the type that values have in memory once they are plain: categories are what they stand for.
+    """Return the type of plain values in memory: that of the values, for categories.
 
     >>> memory_kind(pa.dictionary(pa.int32(), pa.large_string()))
     DataType(string)
@@ -42,7 +42,7 @@ def shown_kind(kind: pa.DataType) -> pa.DataType:
 
 
 def restored(kind: pa.DataType, memory: pa.DataType) -> pa.DataType:
-    """Return the type of values in memory if this is how DuckDB holds them; labels and means have types of their own.
+    """Return the type in memory of values that DuckDB holds; labels and means have types of their own.
 
     >>> restored(pa.timestamp("us"), pa.timestamp("ms")), restored(pa.float64(), pa.int64())
     (TimestampType(timestamp[ms]), DataType(double))
@@ -56,9 +56,9 @@ def is_zoned(kind: pa.DataType) -> bool:
 
 
 def duckdb_kind(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type that DuckDB holds values of a type in; None if it would change some of them.
+    """Return the type in which DuckDB holds values of a type; None if it would change some of them.
 
-    Times in nanoseconds with a zone, and times of day, lose digits there; whoever copies them has to check the values.
+    Times in nanoseconds with a zone, and times of day, lose digits there; a copy has to check the values.
 
     >>> duckdb_kind(pa.timestamp("ms", "Europe/Vienna")), duckdb_kind(pa.decimal256(60, 2))
     (TimestampType(timestamp[us, tz=UTC]), None)
@@ -92,7 +92,7 @@ def duckdb_kind(kind: pa.DataType) -> pa.DataType | None:
 
 
 def cast_in_duckdb(column: str, kind: pa.DataType, decimal: str = ".") -> str:
-    """Spell how DuckDB makes values of a type out of the text of a file, in which each is known to be one."""
+    """Return the SQL that makes values of a type out of the text of a file, each of which is valid."""
     if pa.types.is_string(kind):
         return column
     text = f"NULLIF({column}, '')"

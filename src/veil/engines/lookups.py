@@ -1,4 +1,4 @@
-"""Small tables that the driver hands over and the engine joins to its rows: values with labels, classes by number."""
+"""Small tables that the engine joins to its rows: values with labels, classes by number."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     import ibis
 
 _ROOM = 2**62
-"""Number of combinations that one integer tells apart."""
+"""Number of combinations that one integer distinguishes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """What the engine should know about each value of a column.
+    """Values of a column with their payload, for the engine to join.
 
     Attributes
     ----------
     tag
-        Begins the names of everything that is joined.
+        Prefix of the names of everything that is joined.
     values, missing
-        The values as the engine spells them, and which of them are missing values. A quoted empty field of a CSV file may
-        be one to Veil, and is a text to the engine, which is joined like any other.
+        The values as the engine spells them, and which of them are missing values. A quoted empty field of a
+        CSV file may be missing to Veil, but is a text to the engine, which is joined like any other.
     payload
         Labels or numbers, one for each value.
     """
@@ -47,9 +47,9 @@ class Lookup:
         object.__setattr__(self, "missing", self.missing & equals_nothing)
 
     def join_to(self, table: ibis.Table) -> ibis.Table:
-        """Join what is not the same for all values."""
-        known = self._hand_over(_engine_of(table))
-        return table if known is None else table.left_join(known, self._key(table) == known[self.tag])
+        """Join the payload that is not the same for all values."""
+        payload = self._hand_over(_engine_of(table))
+        return table if payload is None else table.left_join(payload, self._key(table) == payload[self.tag])
 
     def _key(self, table: ibis.Table) -> Any:
         column = table[self.column]
@@ -57,23 +57,23 @@ class Lookup:
         return dialect.exact(column) if pa.types.is_binary(self.values.type) else dialect.comparable(column)
 
     def cell(self, table: ibis.Table, name: str) -> Any:
-        """What a row of the joined table has of the payload."""
+        """Return the payload of each row of the joined table."""
         import ibis
 
         payload = self.payload[name]
         kind = "string" if pa.types.is_string(payload.type) else "int64"
-        there = payload.filter(pa.array(~self.missing))
+        present = payload.filter(pa.array(~self.missing))
         if self._is_constant(name):
-            found = ibis.literal(there[0].as_py() if len(there) else None, type=kind)
+            value = ibis.literal(present[0].as_py() if len(present) else None, type=kind)
         else:
-            found = table[f"{self.tag}_{name}"]
+            value = table[f"{self.tag}_{name}"]
         if not self.missing.any():
-            return found
-        # What a missing value becomes is no matter of a join, as nothing equals it.
+            return value
+        # A missing value equals nothing, so no join finds its payload.
         of_missing = payload[int(np.flatnonzero(self.missing)[0])].as_py()
-        if len(there) and self._is_constant(name) and of_missing == there[0].as_py():
-            return found
-        return ibis.ifelse(is_missing(table[self.column]), ibis.literal(of_missing, type=kind), found)
+        if len(present) and self._is_constant(name) and of_missing == present[0].as_py():
+            return value
+        return ibis.ifelse(is_missing(table[self.column]), ibis.literal(of_missing, type=kind), value)
 
     def _is_constant(self, name: str) -> bool:
         return len(pc.unique(self.payload[name].filter(pa.array(~self.missing)))) <= 1
@@ -95,7 +95,7 @@ class Lookup:
 
 
 class Digit(NamedTuple):
-    """A number that rows get from a look-up: the name of its payload, and how many different ones there may be."""
+    """A number that rows get from a look-up: the name of its payload, and the number of different ones."""
 
     lookup: Lookup
     name: str
@@ -103,7 +103,7 @@ class Digit(NamedTuple):
 
 
 class Packing:
-    """Numbers of several look-ups, packed into as few integers as hold every combination of them."""
+    """Numbers of several look-ups, packed into as few integers as hold every combination."""
 
     def __init__(self, tag: str, digits: Sequence[Digit]) -> None:
         self.tag, self.digits = tag, digits
@@ -118,46 +118,46 @@ class Packing:
         self.names = [f"{tag}_{number}" for number in range(word + 1)]
 
     def pack(self, numbers: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int64]]:
-        """Pack numbers that the driver has."""
+        """Pack numbers in memory."""
         words = [np.zeros(numbers[0].size, np.int64) for _ in self.names]
         for (word, stride), each in zip(self.places, numbers, strict=True):
             words[word] += each.astype(np.int64) * stride
         return words
 
     def unpack(self, words: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int32]]:
-        """Return the numbers again."""
+        """Unpack the numbers."""
         return [
             (words[word] // stride % digit.size).astype(np.int32)
             for (word, stride), digit in zip(self.places, self.digits, strict=True)
         ]
 
     def words(self, table: ibis.Table) -> dict[str, Any]:
-        """The integers of each row of a table that the look-ups are joined to."""
+        """Return the integers of each row of a table that the look-ups are joined to."""
         import ibis
 
-        made = {name: ibis.literal(0, type="int64") for name in self.names}
+        integers = {name: ibis.literal(0, type="int64") for name in self.names}
         for (word, stride), digit in zip(self.places, self.digits, strict=True):
             if digit.size > 1:
                 name = self.names[word]
-                made[name] = made[name] + digit.lookup.cell(table, digit.name).cast("int64") * stride
-        return made
+                integers[name] = integers[name] + digit.lookup.cell(table, digit.name).cast("int64") * stride
+        return integers
 
 
 class CombinationLookup:
-    """Combinations of numbers that the engine finds again."""
+    """A list of combinations of numbers, for the engine to join."""
 
     def __init__(
         self, packing: Packing, numbers: Sequence[NDArray[np.int32]], rows: NDArray[np.bool_]
     ) -> None:
         self.packing = packing
-        chosen = np.stack(packing.pack([each[rows] for each in numbers]))
-        self.combinations = np.unique(chosen, axis=1) if chosen.size else chosen
+        packed = np.stack(packing.pack([each[rows] for each in numbers]))
+        self.combinations = np.unique(packed, axis=1) if packed.size else packed
 
     def __len__(self) -> int:
         return int(self.combinations.shape[1])
 
     def join_to(self, table: ibis.Table) -> tuple[ibis.Table, Any]:
-        """Join the list, and return what tells of a row whether its combination is on it."""
+        """Join the list, and return an expression that is true where the combination of a row is on it."""
         import ibis
 
         if not len(self):
@@ -180,14 +180,12 @@ class CombinationLookup:
 
 
 def hand_over(engine: Any, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
-    """Hand a table of the driver over to an engine, to be joined by some of its columns."""
+    """Pass a small table to an engine, to be joined by some of its columns."""
     return dialect_of(engine).hand_over(table, keys)
 
 
 def keys(table: ibis.Table, columns: Sequence[str]) -> dict[str, Any]:
-    """What the engine tells values of each column apart by: the values as they are shown, or their bytes where it takes
-    texts for equal. What is counted as one value must not be shown as two.
-    """
+    """Return the form in which values of each column are compared: as released, or bytes in a collation."""
     dialect, collated = _dialect(table), _collated_columns(table, columns)
     return {
         name: dialect.exact(table[name]) if name in collated else dialect.comparable(table[name])
@@ -196,13 +194,13 @@ def keys(table: ibis.Table, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def key(column: Any) -> Any:
-    """What the engine tells values of one column apart by."""
+    """Return the form in which values of one column are compared."""
     dialect = _dialect(column)
     return dialect.exact(column) if _is_collated(column) else dialect.comparable(column)
 
 
 def is_not(column: Any, text: str) -> Any:
-    """Tell of each row whether a column shows anything but a text."""
+    """Return an expression that is true where a column shows anything but a text."""
     import ibis
 
     if not _is_collated(column):
@@ -216,18 +214,18 @@ def _is_collated(column: Any) -> bool:
 
 
 def _collated_columns(table: ibis.Table, columns: Sequence[str]) -> set[str]:
-    """Columns of which an engine may take different texts for equal. Seldom so, but where it is, classes melt away."""
+    """Return the columns whose different texts an engine may take for equal, which would merge classes."""
     texts = [name for name in columns if table[name].type().is_string()]
     return _dialect(table).collated(table, texts) if texts else set()
 
 
 def is_missing(column: Any) -> Any:
-    """Tell of each row whether a column shows no value; not-a-number is none."""
+    """Return an expression that is true where a column is NULL or NaN."""
     return _dialect(column).missing(column)
 
 
 def as_released(column: Any) -> Any:
-    """The values as they are shown: what was counted as one value must not look like two."""
+    """Return the values as they are released: values counted as one must not look like two."""
     return _dialect(column).as_released(column)
 
 
@@ -240,7 +238,7 @@ def _dialect(column: Any) -> Dialect:
 
 
 def free_prefix(columns: Sequence[str]) -> str:
-    """Return a beginning for names that none of the columns has.
+    """Return a prefix that the name of no column has.
 
     >>> free_prefix(["age", "veil_0"])
     'veil_'

@@ -1,8 +1,8 @@
-"""Disjoint pieces of a table that an engine holds, for showing progress and for going on after a crash.
+"""Disjoint pieces of a table on an engine, to show progress and to continue after a crash.
 
-A piece is described by where its rows lie, not by what they hold: row numbers in a Parquet file, row ids in
-a DuckDB or SQLite table, blocks of a PostgreSQL table. So a piece is found without reading the others, and it
-is the same piece in the next run, as long as nobody has changed the table; `fingerprint` tells.
+A piece is described by the location of its rows, not by their values: row numbers in a Parquet file, row ids
+in a DuckDB or SQLite table, blocks of a PostgreSQL table. So a piece is found without reading the others, and
+it is the same piece in the next run, as long as the table is unchanged; `fingerprint` checks that.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _CSV_BYTES_A_ROW = 50
 
 
 def chunks(relation: Relation, rows: int = 5_000_000) -> list[Chunk]:
-    """Cut a relation into pieces of about `rows` rows; together they are everything, and nothing twice.
+    """Cut a relation into disjoint pieces of about `rows` rows, which together are the whole.
 
-    What is not a table or a set of files itself (a view, a query, a Spark frame) is one piece.
+    A view, a query or a Spark frame, which is no stored table or set of files, is one piece.
 
     >>> import ibis, pyarrow as pa
     >>> from veil.engines.relation import relation_of
@@ -34,16 +34,16 @@ def chunks(relation: Relation, rows: int = 5_000_000) -> list[Chunk]:
     """
     if relation.scan is not None:
         return _of_files(relation, relation.scan, rows)
-    found = relation.dialect.pieces(relation.table, rows)
-    return [Chunk("everything", None, relation.table)] if found is None else found
+    pieces = relation.dialect.pieces(relation.table, rows)
+    return [Chunk("everything", None, relation.table)] if pieces is None else pieces
 
 
 def fingerprint(relation: Relation) -> str | None:
-    """Describe the state of the rows and of where they lie; None if a change could go unnoticed, or nobody finds them again.
+    """Describe the state of the rows and their locations; None if a change could go unnoticed.
 
     Files: name, size, time of change. A DuckDB table: a hash over all values and row ids. A PostgreSQL table:
     its file, its number of rows, and the sum of the transactions that wrote them; each insert, update and
-    delete changes one of these. A SQLite table has nothing of the kind, and a copy is gone with the run that made it.
+    delete changes one of these. A SQLite table has nothing of the kind, and a copy ends with its run.
     """
     if relation.origin is not None:
         return None
@@ -53,7 +53,7 @@ def fingerprint(relation: Relation) -> str | None:
 
 
 def _of_files(relation: Relation, scan: Scan, rows: int) -> list[Chunk]:
-    """Whole files together while they are small, and ranges of row numbers in a Parquet file that is large."""
+    """Return small files in groups, and ranges of row numbers of a large Parquet file."""
     pieces = []
     spans = [Span(name, _rows_of_file(name, scan)) for name in scan.files]
     for group in gather_spans(spans, rows):
@@ -73,7 +73,7 @@ def _of_files(relation: Relation, scan: Scan, rows: int) -> list[Chunk]:
 
 
 def _rows_of_file(name: str, scan: Scan) -> int:
-    """Return how many rows a Parquet file says it has, or a guess from the size of a CSV file."""
+    """Return the number of rows in the metadata of a Parquet file, or a guess from the size of a CSV file."""
     if isinstance(scan.format, Csv):
         return os.path.getsize(name) // _CSV_BYTES_A_ROW
     import pyarrow.parquet as pq

@@ -1,8 +1,8 @@
-"""Questions to tables that an engine holds: it counts combinations of cells, and the rest is as for tables in memory.
+"""Questions to tables on an engine: it counts combinations of cells, and the rest is as for tables in memory.
 
-So answers are the same wherever the rows are, and sums are exact: engines add doubles in an order that changes, and what
-that rounds is no part of any proof. CSV files are always read by Veil, line by line: to DuckDB, one line that it cannot read is
-an error of the file.
+So answers do not depend on where the rows are, and sums are exact: engines add doubles in a varying order,
+and the rounding of that is no part of any proof. CSV files are always read by Veil, line by line: to DuckDB,
+one line that it cannot read is an error of the file.
 """
 
 from __future__ import annotations
@@ -26,54 +26,54 @@ from veil.tables.formats import Csv, Format
 from veil.tables.source import Source, read_cells
 
 
-class EngineTable:
-    """A table of an engine. Combinations that were counted once are kept."""
+class EngineQuestionSource:
+    """A table on an engine, with the combinations counted so far."""
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
-        self._known: dict[tuple[str, ...], Selected] = {}
+        self._counts: dict[tuple[str, ...], Selected] = {}
 
     @property
     def names(self) -> Sequence[str]:
-        """Its columns."""
+        """The columns of the table."""
         return list(self._relation.original.table.columns)
 
     def select(self, names: Sequence[str]) -> Selected:
-        """Return the different combinations of some columns with their numbers."""
+        """Return the different combinations of some columns with their numbers of records."""
         from veil.engines.source import condensed_source  # which needs Ibis
 
-        wanted = tuple(names) or (self.names[0],)
-        if wanted not in self._known:
-            made = condensed_source(self._relation.cell_by_cell(), wanted, may_be_empty=True)
-            assert made.weights is not None
-            cells = {name: Cells.of(made.table[name]) for name in wanted}
-            self._known[wanted] = Selected(cells, made.table.num_rows, made.weights)
-        return self._known[wanted]
+        columns = tuple(names) or (self.names[0],)
+        if columns not in self._counts:
+            source = condensed_source(self._relation.cell_by_cell(), columns, may_be_empty=True)
+            assert source.weights is not None
+            cells = {name: Cells.of(source.table[name]) for name in columns}
+            self._counts[columns] = Selected(cells, source.table.num_rows, source.weights)
+        return self._counts[columns]
 
 
-def hold_relation(
+def question_source(
     source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
 ) -> QuestionSource | Source | None:
-    """Return a table that an engine holds or is to read, or CSV files; None for what belongs into memory."""
+    """Return a table on an engine, or CSV files; None for a table that is read into memory."""
     if csv_files(source, format) is not None:
         return read_cell_by_cell(source, format)
     relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
-    return None if relation is None else EngineTable(relation)
+    return None if relation is None else EngineQuestionSource(relation)
 
 
 def csv_files(source: Any, format: Format | None) -> list[Path] | None:
-    """Return the files of a table that is a CSV file, or a folder or pattern of such; None for anything else."""
+    """Return the files of a table in a CSV file, or a folder or pattern of such; None for anything else."""
     if isinstance(source, Files):
         source, format = source.path, source.format
     if not isinstance(source, str | os.PathLike) or "://" in str(source):
         return None
     files = files_of(str(source))
-    chosen = format if format is not None else format_of_files(files)
-    return files if isinstance(chosen, Csv) else None
+    file_format = format if format is not None else format_of_files(files)
+    return files if isinstance(file_format, Csv) else None
 
 
 def read_cell_by_cell(source: Any, format: Format | None = None) -> Source:
-    """Read a table into memory for a promise over neighbours: also several CSV files, all of them line by line."""
+    """Read a table into memory for a promise over neighbours: one or several CSV files line by line."""
     files = csv_files(source, format)
     if files is None:
         return read_cells(source, format=format)

@@ -1,9 +1,9 @@
 """A random sample of the rows of an engine, drawn with the operating system's randomness.
 
-Engines have random numbers of their own, of which nobody knows how good they are. Here the driver draws a secret key,
-and the engine compares the SHA-256 digest of the key and the number of each row with the probability: to everybody who
-does not know the key, these are fair and independent draws. The key is forgotten afterwards. Rows come in the order of
-their digests, so their places tell nothing either.
+The quality of random numbers of engines is unknown. So a secret key is drawn here, and the engine compares
+the SHA-256 digest of the key and the number of each row with the probability: without the key, these are fair
+and independent draws. The key is forgotten afterwards. Rows come in the order of their digests, so their
+places reveal nothing either.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _BITS = 256
 
 
 def draw_rows(relation: Relation, probability: Fraction, randomness: Randomness) -> Relation:
-    """Draw each row with the given probability, rounded down to a multiple of 2^-256, and keep what is drawn.
+    """Draw each row with the given probability, rounded down to a multiple of 2^-256, and store the sample.
 
-    The rows are a temporary table of the engine, which is gone with its session.
+    The sample is a temporary table of the engine, which ends with its session.
     """
     names, dialect = relation.table.columns, relation.dialect
     table, digest = with_digests(relation.table, dialect, dialect.row_number(), randomness)
     threshold = int(probability * 2**_BITS)
     if threshold < 2**_BITS:
         table = table.filter(table[digest] < f"{threshold:0{_BITS // 4}x}")
-    drawn = dialect.keep(table.order_by(digest).select(names))
+    sample = dialect.keep(table.order_by(digest).select(names))
     return dataclasses.replace(
         relation,
-        table=drawn,
+        table=sample,
         name=f"a random sample of {relation.name}",
         location=Handed(relation.kind),
         scan=None,
@@ -43,5 +43,5 @@ def draw_rows(relation: Relation, probability: Fraction, randomness: Randomness)
 
 
 def store_rows(relation: Relation, table: ibis.Table) -> Relation:
-    """Keep what was made of a sample: as one piece, so that nothing tells how many rows are gone."""
+    """Store rows of a sample, as one piece, so that the pieces do not show how many rows are missing."""
     return dataclasses.replace(relation, table=relation.dialect.keep(table, pieces=1))

@@ -1,4 +1,4 @@
-"""A table that an engine holds: where it is, how to ask for it, and how to give back what was made of it."""
+"""A table on an engine: its location, its rows, and results in the form that the table came in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Engine = Literal["auto", "memory", "duckdb"]
 
 _GROWTH = 8  # a file in memory, with the room to work on it, takes about this many times its size
-_UNPACKED = 4  # and a gzip file as many times that
+_UNPACKED = 4  # times that for a gzip file
 
 
 @declared
@@ -52,7 +52,7 @@ Location = Database | Files | Handed
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A table that an engine holds. Nothing of it is in memory."""
+    """A table on an engine. Nothing of it is in memory."""
 
     table: Table = field(repr=False)
     backend: BaseBackend = field(repr=False)
@@ -62,10 +62,10 @@ class Relation:
     scan: Scan | None = field(default=None, repr=False)
     settings: Settings = field(default=Settings(), repr=False)
     origin: Relation | None = field(default=None, repr=False)
-    """What this is a copy of, if the rows were brought over."""
+    """The relation that this is a copy of, if the rows were brought over."""
 
     note: str | None = field(default=None, repr=False)
-    """What the user should know about how the rows came here."""
+    """Note for the user about how the rows came here."""
 
     @property
     def kind(self) -> str:
@@ -74,22 +74,22 @@ class Relation:
 
     @property
     def dialect(self) -> Dialect:
-        """How to deal with the engine."""
+        """The dialect of the engine."""
         return dialect_of(self.backend)
 
     @property
     def original(self) -> Relation:
-        """The table where it was found: what this is a copy of, or itself."""
+        """The table in its original place: that of a copy, or itself."""
         return self.origin or self
 
     @property
     def marks(self) -> Marks:
-        """How numbers are written in texts of files."""
+        """The marks of numbers in texts of files."""
         format = None if self.scan is None else self.scan.format
         return Marks(format.decimal, format.thousands) if isinstance(format, Csv) else POINT
 
     def cell_by_cell(self) -> Relation:
-        """Return the table with texts of files as they are: a type that is found from all records would tell of one."""
+        """Return the table with texts of files unchanged: a type that follows from all reveals some."""
         if self.scan is not None:
             kinds = {name: kind for name, kind in self.scan.kinds.items() if name not in self.scan.texts}
             scan = replace(self.scan, kinds=kinds)
@@ -112,9 +112,9 @@ class Relation:
         return self.dialect.batches(expression, rows)
 
     def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
-        """Return values of the engine as the rest of Veil sees them: in the type that they have in memory.
+        """Return values of the engine in the type that they have in memory.
 
-        Text stays text: labels stand in columns of every type.
+        Text stays text: columns of every type may have labels.
         """
         chunked = normalize_column(
             values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
@@ -128,8 +128,8 @@ class Relation:
             chunked = _with_few_places(chunked)
         else:
             chunked = chunked.cast(shown_kind(chunked.type))
-        made = chunked.combine_chunks()
-        return made if isinstance(made, pa.Array) else pa.concat_arrays(made.chunks)
+        array = chunked.combine_chunks()
+        return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
     def _check_text(self, column: str, texts: pa.ChunkedArray) -> None:
         in_file = self.scan is not None and column in self.scan.texts
@@ -140,7 +140,7 @@ class Relation:
 
     @contextlib.contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """Turn what the engine raises into an `InputError` that names the table, and no password."""
+        """Turn errors of the engine into an `InputError` that names the table, and no password."""
         hidden = self.location.secrets() if isinstance(self.location, Database) else {}
         try:
             with explain_errors(self.name, secrets=hidden):
@@ -160,12 +160,12 @@ def relation_of(
     settings: Settings | None = None,
     may_be_empty: bool = False,
 ) -> Relation | None:
-    """Return the table that an engine holds or should read; ``None`` for what is best read into memory.
+    """Return the table on an engine, or files for one to read; ``None`` for files best read into memory.
 
     An engine takes Ibis tables, Spark DataFrames, databases (as URL or `Database`), folders and patterns of
     Parquet or CSV files, and single files too large for the memory of this machine, or all of them with
-    ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory. A table without rows is refused, unless it
-    `may_be_empty`.
+    ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory. A table without rows is refused,
+    unless it `may_be_empty`.
     """
     if isinstance(source, Database):
         return _of_database(source, settings, may_be_empty)
@@ -202,9 +202,8 @@ def check_columns(relation: Relation, names: Iterable[str]) -> None:
         )
         if not fits or kind.is_nested():
             raise InputError(
-                f"{relation.name}: column {name!r} has type {kind}, which cannot have a hierarchy and has "
-                "no text form. "
-                "Turn it into text, a number or a date first, for example with a view or "
+                f"{relation.name}: column {name!r} has type {kind}, which cannot have a hierarchy and has no "
+                "text form. Turn it into text, a number or a date first, for example with a view or "
                 f"table.mutate({name}="
                 f'table.{name}.cast("string")), or leave it out of the plan'
             )
@@ -216,12 +215,12 @@ def no_rows(relation: Relation) -> InputError:
 
 
 def _is_unbounded(kind: Any) -> bool:
-    """Whether a column is PostgreSQL's ``numeric``, whose values have any number of places."""
+    """Whether a column is PostgreSQL's ``numeric``, whose values have any number of decimals."""
     return bool(kind.is_decimal() and kind.scale is None)
 
 
 def _with_few_places(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return numbers that came with the many places of their engine with as few as hold them exactly."""
+    """Return numbers that came with the many decimals of their engine with as few as hold them exactly."""
     if not pa.types.is_decimal(values.type):
         return values
     for kind in (pa.int64(), *(pa.decimal128(38, places) for places in range(1, values.type.scale))):
@@ -232,9 +231,9 @@ def _with_few_places(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _of_ibis(table: Table, settings: Settings) -> Relation:
     backend = table._find_backend(use_default=True)
-    named = table.get_name() if hasattr(table.op(), "name") else None
-    name = f"table {named} of {backend.name}" if named else f"an Ibis expression on {backend.name}"
-    location = Handed(str(backend.name), named)
+    table_name = table.get_name() if hasattr(table.op(), "name") else None
+    name = f"table {table_name} of {backend.name}" if table_name else f"an Ibis expression on {backend.name}"
+    location = Handed(str(backend.name), table_name)
     return _check_relation(Relation(table, backend, name, "ibis", location, settings=settings))
 
 
@@ -245,9 +244,9 @@ def _of_database(database: Database, settings: Settings | None, may_be_empty: bo
         Relation(table, backend, str(database), "url", database, settings=settings or Settings())
     )
     with relation.explain_errors():
-        # Also shows whether the rows may be read at all.
-        found = collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))["rows"][0].as_py()
-        if not found and not may_be_empty:
+        # This also fails if the rows may not be read.
+        counts = collect(backend, table.limit(1).aggregate(rows=lambda one: one.count()))
+        if not counts["rows"][0].as_py() and not may_be_empty:
             raise no_rows(relation)
     return relation
 
@@ -264,7 +263,7 @@ def _of_path(
     backend = new_duckdb()
     settings.apply(backend)
     with explain_errors(path):
-        # What may be empty is read for a promise over neighbours, where no type may follow from all cells.
+        # A table that may be empty is read for a promise over neighbours: no type may follow from all cells.
         scan = settle_format(scan, backend, typed=not may_be_empty)
         table = scan.open(backend)
         empty = not collect(backend, table.limit(1)).num_rows
@@ -277,16 +276,16 @@ def _of_path(
 
 
 def _fits(path: Path, format: Format | None) -> bool:
-    """Whether a file is best read into memory; also where it is not there, or not for DuckDB."""
+    """Whether a file is best read into memory; also if it does not exist, or is not for DuckDB."""
     try:
         size = path.stat().st_size
     except OSError:
         return True
     if size * _GROWTH * _UNPACKED < 1 << 28:
         return True
-    chosen = format if format is not None else format_of(path)
+    file_format = format if format is not None else format_of(path)
     growth = _GROWTH * (_UNPACKED if is_gzip(path) else 1)
-    return not isinstance(chosen, Csv | Parquet) or size * growth <= available_memory()
+    return not isinstance(file_format, Csv | Parquet) or size * growth <= available_memory()
 
 
 def _check_relation(relation: Relation) -> Relation:

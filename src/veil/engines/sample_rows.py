@@ -1,4 +1,4 @@
-"""A look at some rows of a table that an engine holds, for a person who decides what its columns mean."""
+"""A sample of rows of a table on an engine, for a person who decides what its columns mean."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     import ibis
 
 SOME = 100_000
-"""Rows that show what a column holds."""
+"""Number of rows that show the contents of a column."""
 
 
 @dataclass(frozen=True, eq=False)
 class Glimpse:
-    """Some rows, and how many there are in all."""
+    """Some rows, and the number of all rows."""
 
     table: pa.Table
     total: int
 
 
 def glimpse(relation: Relation, rows: int = SOME) -> Glimpse:
-    """Read some rows of a table, spread over all of it where the engine can do that.
+    """Read some rows of a table, spread over all of it if the engine can do that.
 
-    They tell what columns hold. What they do not show may still be there: nothing is decided by them alone.
+    They show what columns hold, but not everything: no decision rests on them alone.
 
     >>> import ibis
     >>> from veil.engines import relation_of
-    >>> seen = glimpse(relation_of(ibis.memtable({"age": [30, 41, 52]})), rows=2)
-    >>> seen.table.num_rows <= 2, seen.total
+    >>> sample = glimpse(relation_of(ibis.memtable({"age": [30, 41, 52]})), rows=2)
+    >>> sample.table.num_rows <= 2, sample.total
     (True, 3)
     """
     table = relation.table
@@ -43,11 +43,11 @@ def glimpse(relation: Relation, rows: int = SOME) -> Glimpse:
         total = int(counted["rows"][0].as_py())
         picked = table
         if total > rows:
-            # A little more than is wanted, as chance may give less; the rest is cut off.
+            # A little more than needed, as a random sample may be smaller; the rest is cut off.
             picked = _spread(table, min(1.0, 1.2 * rows / total)).limit(rows)
         with relation.batches(picked) as batches:
-            read = batches.read_all()
-    cells = {name: relation.arrow_view(name, read[name]) for name in read.column_names}
+            sample = batches.read_all()
+    cells = {name: relation.arrow_view(name, sample[name]) for name in sample.column_names}
     return Glimpse(normalize(pa.table(cells)), total)
 
 

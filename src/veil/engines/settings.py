@@ -1,4 +1,4 @@
-"""How much of this machine an engine of our own may use: memory, threads, and where it keeps what it needs."""
+"""The share of this machine that an engine of our own may use: memory, threads and temporary files."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _FOLDER = Reference("a folder", "leave it out")
 class Settings:
     """What DuckDB may take of this machine. Past `memory`, it goes on in files under `temporary`.
 
-    Rows of engines that Veil does not know are brought over to a DuckDB file there; with `bring_over`, those of every
-    database, which then is asked for its rows once and for nothing else.
+    Rows of engines that Veil does not know are brought over to a DuckDB file there; with `bring_over`, those
+    of every database, which then is asked for its rows once and for nothing else.
 
     >>> Settings(memory="2GB").bytes
     2000000000
@@ -66,26 +66,26 @@ class Settings:
     @property
     def bytes(self) -> int:
         """The memory in bytes."""
-        found = _SIZE.match(self.memory or "")
-        if found is None:
+        match = _SIZE.match(self.memory or "")
+        if match is None:
             return available_memory() // 2
-        return int(float(found[1]) * _UNITS[found[2]])
+        return int(float(match[1]) * _UNITS[match[2]])
 
     def apply(self, backend: BaseBackend, folder: Staging | None = None) -> Callable[[], object]:
-        """Set up a DuckDB connection that is ours, with a private folder.
+        """Set up a DuckDB connection of our own, with a private folder.
 
-        The connection is closed and the folder removed when nobody needs it any more, or by what is returned.
+        The returned function closes the connection and removes the folder, as does garbage collection.
         """
         folder = self.private_folder() if folder is None else folder
         end = weakref.finalize(backend, _close, backend.con, folder)
         options: dict[str, Any] = {
             "memory_limit": f"{max(self.bytes, 1 << 26)}B",
             "temp_directory": str(folder.files),
-            # The order of the rows is nobody's business in a release, and keeping it costs memory.
+            # A release does not need the order of the rows, and keeping it costs memory.
             "preserve_insertion_order": False,
-            # What is needed comes with the wheel; nothing is fetched from the network behind the user's back.
+            # Everything needed comes with the wheel; nothing is fetched from the network unasked.
             "autoinstall_known_extensions": False,
-            # Instants are shown in UTC wherever this runs.
+            # Instants are shown in UTC everywhere.
             "TimeZone": "UTC",
         }
         if self.threads is not None:
@@ -94,14 +94,14 @@ class Settings:
             backend.settings[name] = value
         import duckdb  # here as well as behind Ibis
 
-        # Its bar goes to standard output, where JSON and tables go. In a notebook without ipywidgets there is none, and
-        # the setting is refused.
+        # Its bar goes to standard output, like JSON and tables. A notebook without ipywidgets has none, and
+        # refuses the setting.
         with contextlib.suppress(duckdb.InvalidInputException):
             backend.settings["enable_progress_bar"] = False
         return end
 
     def private_folder(self) -> Staging:
-        """Make a folder that only this user can open: rows about people go there. Those of killed runs are removed."""
+        """Make a folder that only this user can open, for rows about people; remove those of killed runs."""
         try:
             return temporary_folder(self.temporary)
         except OSError as error:
@@ -114,13 +114,13 @@ class Settings:
 
 def _close(connection: Any, folder: Staging) -> None:
     with uninterrupted(collecting=True):
-        with contextlib.suppress(Exception):  # somebody may have closed it before
+        with contextlib.suppress(Exception):  # it may be closed already
             connection.close()
         folder.remove()
 
 
 def available_memory() -> int:
-    """Return how many bytes of memory are free on this machine, or in the container it is run in."""
+    """Return how many bytes of memory are free on this machine, or in its container."""
     free = _free_by_linux() or _free_by_windows() or _physical()
     for used, limit in (
         ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.max"),
@@ -133,8 +133,8 @@ def available_memory() -> int:
 
 def _free_by_linux() -> int | None:
     with contextlib.suppress(OSError):
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-        return int(found[1]) * 1024 if found else None
+        match = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        return int(match[1]) * 1024 if match else None
     return None
 
 

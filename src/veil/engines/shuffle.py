@@ -1,12 +1,12 @@
-"""Rows in an order that tells nothing of the one they came in.
+"""Rows in an order that reveals nothing of their original one.
 
-Why nobody can undo it. The driver draws a secret key of 256 bits from the operating system, and the engine sorts by the
-SHA-256 digest of the key and of something that differs from row to row (the number of the row, or an identifier that
-the engine makes up). To whoever does not know the key, digests of different texts are independent fair draws, so every
-order is as likely as any other, however bad the random numbers of the engine are. The key is forgotten afterwards.
+Why the order cannot be undone. A secret key of 256 bits is drawn from the operating system, and the engine
+sorts by the SHA-256 digest of the key and of a value that differs from row to row (the number of the row, or
+an identifier that the engine makes up). Without the key, digests of different texts are independent fair
+draws, so every order is equally likely, however bad its random numbers are. The key is forgotten afterwards.
 
-Rows are sorted after everything else was done to them. A join may hand out rows by the original values that it has
-compared, so an order that was drawn before it could be lost in it.
+Rows are sorted last. A join may return rows by the original values that it has compared, so an order that was
+drawn before it could be lost in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def shuffled(table: ibis.Table) -> ibis.Table:
-    """Return the rows in a random order, by an engine that sorts more than its memory holds on disk.
+    """Return the rows in a random order; the engine sorts on disk what exceeds its memory.
 
     >>> import ibis
     >>> rows = shuffled(ibis.memtable({"age": list(range(1000))})).execute()
@@ -38,7 +38,7 @@ def shuffled(table: ibis.Table) -> ibis.Table:
 def with_digests(
     table: ibis.Table, dialect: Dialect, differing: Any, randomness: Randomness
 ) -> tuple[ibis.Table, str]:
-    """Add the digest of a secret key and of something that differs from row to row; return also the column's name."""
+    """Add the digest of a secret key and of a value that differs from row to row; return its name, too."""
     import ibis
 
     key = "".join(f"{int(word):016x}" for word in randomness.bits(4))

@@ -1,4 +1,4 @@
-"""A table that an engine holds, as the source of a release: condensed for the driver, transformed by the engine."""
+"""A table on an engine as the source of a release: condensed in memory, transformed by the engine."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.base.randomness import Randomness
 from veil.engines.blank import any_shows, with_rest
 from veil.engines.condense import Condensed, condense
-from veil.engines.copy import bring_over, is_brought
+from veil.engines.copy import bring_over, needs_copy
 from veil.engines.database import Database
 from veil.engines.dialects import collect
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.engines.pieces import fingerprint
 from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.shuffle import shuffled
-from veil.engines.transform import Chosen, Transform
-from veil.engines.verify import verify_output
+from veil.engines.transform import SubsetRows, Transform
+from veil.engines.verify import released_columns, verify_output
 from veil.engines.write.writing import write
 from veil.errors import InputError, PlanError
 from veil.models.query import Query
@@ -50,22 +50,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSource(EngineRows):
-    """The condensed table of a relation. Releases made of it are expressions of the engine, and written by it."""
+class CondensedSource(EngineSource):
+    """The condensed table of a relation. The engine makes and writes releases of it."""
 
     relation: Relation
     condensed: Condensed
     is_sample: bool = False
     state: str | None = None
-    """Of the files that were read, to notice if somebody changes them before they are released."""
+    """State of the files that were read, to notice a change before they are released."""
     marks: Marks = POINT
 
-    def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> EngineSource:
+    def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> CondensedSource:
         table = self.table
         for name, spell in spellings.items():
             column = table[name].combine_chunks()
-            made = pa.DictionaryArray.from_arrays(column.indices, spell(column.dictionary))
-            table = table.set_column(table.column_names.index(name), name, made)
+            encoded = pa.DictionaryArray.from_arrays(column.indices, spell(column.dictionary))
+            table = table.set_column(table.column_names.index(name), name, encoded)
         return replace(self, table=table, condensed=replace(self.condensed, table=table))
 
     _flags: dict[int, tuple[Outcome, str | None]] = field(
@@ -82,11 +82,11 @@ class EngineSource(EngineRows):
         return [(Path(file), scan.format, kinds) for file in scan.files]
 
     def dictionary(self, name: str) -> pa.Array:
-        """The different values of a column as Veil sees them, in the order of the condensed table's codes."""
+        """Return the different values of a column as Veil reads them, in the order of the table's codes."""
         return self.condensed.table[name].chunk(0).dictionary
 
     def flag_of(self, outcome: Outcome) -> str | None:
-        """Return what it is in memory: one is needed if rows that are not suppressed show nothing in any column."""
+        """Return the flag as in memory: it is needed if rows that are not suppressed are blank."""
         if outcome.flag is None:
             return None
         if id(outcome) not in self._flags:
@@ -95,22 +95,22 @@ class EngineSource(EngineRows):
         return self._flags[id(outcome)][1]
 
     def _another_looks_blank(self, outcome: Outcome) -> bool:
-        """Count the rows that show nothing, also in the columns that no model looks at."""
+        """Count the blank rows, also in the columns that no model looks at."""
         relation = self.relation
         rows = Transform(replace(outcome, flag=None), self)(relation.table)
         assert outcome.plan is not None
         shows = any_shows(replace(relation, table=rows), rows.columns, outcome.plan.marker)
         with relation.explain_errors():
             counts = collect(relation.backend, rows.aggregate(rows=rows.count(), shown=shows.sum()))
-        total, shown = (int(counts[name][0].as_py() or 0) for name in ("rows", "shown"))
-        return 0 < total - shown - outcome.suppressed < total - outcome.suppressed
+        total, shown_count = (int(counts[name][0].as_py() or 0) for name in ("rows", "shown"))
+        return 0 < total - shown_count - outcome.suppressed < total - outcome.suppressed
 
-    def subset_rows(self, prepared: Prepared) -> Chosen | None:
-        """How to find the rows of the research subset, if there is one."""
+    def subset_rows(self, prepared: Prepared) -> SubsetRows | None:
+        """Return the rows of the research subset, if there is one."""
         subset = prepared.subset
-        return None if subset is None else Chosen(self, _columns_of_subsets(prepared.plan), subset)
+        return None if subset is None else SubsetRows(self, _columns_of_subsets(prepared.plan), subset)
 
-    # --- what the engine makes of it ------------------------------------------------------------------
+    # --- on the engine --------------------------------------------------------------------------------
 
     def expression(self, outcome: Outcome) -> Any:
         relation, transform = self._rows(outcome)
@@ -118,7 +118,7 @@ class EngineSource(EngineRows):
         return relation.restore(shuffled(rows) if _is_shuffled(outcome) else rows)
 
     def fingerprint(self) -> str | None:
-        """Return the SHA-256 of one file, of those of several, or of the place of a table in a database."""
+        """Return the SHA-256 of one file, of those of several, or of the location of a table."""
         relation = self.relation.original
         if relation.scan is not None:
             digests = [file_digest(Path(file)) for file in relation.scan.files]
@@ -130,34 +130,21 @@ class EngineSource(EngineRows):
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         return Published(Rows.of(self.table, self.weights), names, suppressed="none").sizes
 
-    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
-        found: Verification | None = None
+    def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
+        return verify_output(outcome, self, rows)
 
-        def check(staged: ibis.Table) -> None:
-            nonlocal found
-            found = verify_output(outcome, self, staged)
-            found.require()
-
+    def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
         if self.state is not None and fingerprint(self.relation) != self.state:
             raise InputError(
                 f"{self.relation.name}: was changed after its combinations were counted. Nothing was "
                 "written. Run it again when nobody is changing it"
             )
         relation, transform = self._rows(outcome)
-        with following(progress) as shown:
-            made = write(
-                relation.with_labels(outcome),
-                transform,
-                target,
-                check=check,
-                token=self._token(outcome),
-                shuffle=_is_shuffled(outcome),
-                progress=shown,
-                **options,
-            )
-        return replace(made, verification=found, note=self.relation.note)
+        return write(
+            relation.with_labels(outcome), transform, target, shuffle=_is_shuffled(outcome), **options
+        )
 
-    def draw(self, probability: Fraction, randomness: Randomness) -> EngineSource:
+    def draw(self, probability: Fraction, randomness: Randomness) -> CondensedSource:
         """Return a random sample of the rows, condensed to the same columns."""
         with self.relation.explain_errors():
             some = draw_rows(self.relation, probability, randomness)
@@ -165,18 +152,17 @@ class EngineSource(EngineRows):
         return replace(_source(some, condensed), is_sample=True, marks=self.marks)
 
     def _rows(self, outcome: Outcome) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
-        """Return rows of the engine, and what makes rows of the release out of them.
+        """Return rows of the engine, and the function that makes rows of the release out of them.
 
-        Of a random sample, suppressed rows go first: pieces and row groups that were cut while they are there would be
-        as much shorter, and who is missing is nobody's business.
+        In a random sample, suppressed rows are removed first: pieces and row groups cut before that would be
+        shorter, and reveal how many are missing.
         """
         transform = Transform(outcome, self)
         if not self.is_sample:
             return self.relation, transform
         return store_rows(self.relation, transform(self.relation.table)), lambda table: table
 
-    def _token(self, outcome: Outcome) -> str:
-        """Tell outcomes apart: what one has written, only the same one may go on with."""
+    def token(self, outcome: Outcome) -> str:
         digest = hashlib.sha256(repr((outcome.plan, str(self.relation.location))).encode())
         for hierarchy in outcome.hierarchies.values():
             digest.update(repr(hierarchy.labels).encode())
@@ -198,8 +184,8 @@ def _is_shuffled(outcome: Outcome) -> bool:
     return outcome.plan.order == "random"
 
 
-def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> EngineSource:
-    """Condense a relation to the columns that a plan looks at."""
+def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> CondensedSource:
+    """Condense a relation to the columns of a plan."""
     plan.check_columns(relation.original.table.columns)
     for name in plan.microaggregated:
         raise PlanError(
@@ -211,14 +197,14 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
     private = any(model.over_neighbours for model in plan.models)
     if private:
         relation = relation.cell_by_cell()
-    read = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
-    check_columns(relation, read)
-    held = bring_over(*columns_for_release(relation, plan, read), progress)
-    return condensed_source(held, read, may_be_empty=private)
+    columns = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]
+    check_columns(relation, columns)
+    relation = bring_over(*columns_for_release(relation, plan, columns), progress)
+    return condensed_source(relation, columns, may_be_empty=private)
 
 
 def _check_models(relation: Relation, plan: Plan) -> None:
-    """Let models look at the types that Parquet files had before DuckDB read them."""
+    """Let models check the types that Parquet files had before DuckDB read them."""
     if relation.scan is None or not isinstance(relation.scan.format, Parquet):
         return
     table = pq.read_schema(relation.scan.files[0]).empty_table()
@@ -226,38 +212,35 @@ def _check_models(relation: Relation, plan: Plan) -> None:
         model.check_table(table)
 
 
-def columns_for_release(relation: Relation, plan: Plan, read: Sequence[str]) -> tuple[Relation, list[str]]:
-    """Return which columns are needed for a release.
+def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -> tuple[Relation, list[str]]:
+    """Return the columns that a release needs.
 
-    Of what is masked in it and read by nothing else, only the name is brought over.
+    Columns that are masked in it and not read otherwise are brought over empty.
     """
     import ibis
 
-    columns = [
-        name
-        for name in relation.table.columns
-        if name in read or (plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove")
-    ]
-    if is_brought(relation):
-        masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in read)
+    names = {*needed, *released_columns(plan, relation)}
+    columns = [name for name in relation.table.columns if name in names]
+    if needs_copy(relation):
+        masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in needed)
         hidden = {name: ibis.null("string") for name in masked}
         relation = replace(relation, table=relation.table.mutate(**hidden))
     return relation, columns
 
 
-def for_verifying(relation: Relation, plan: Plan) -> EngineSource:
-    """Condense a published table to what can be checked of a plan."""
+def for_verifying(relation: Relation, plan: Plan) -> CondensedSource:
+    """Condense a published table to the columns that can be checked against a plan."""
     _check_models(relation, plan)
-    wanted = [
+    columns = [
         *plan.roles["quasi-identifying"],
         *columns_read(plan, ()),
         *plan.identifying,
     ]
-    return of_release(relation, [name for name in wanted if name in relation.table.columns], plan.marker)
+    return of_release(relation, [name for name in columns if name in relation.table.columns], plan.marker)
 
 
-def of_release(relation: Relation, columns: Sequence[str], marker: str | None = "*") -> EngineSource:
-    """Condense a published table to some columns, and to what shows which rows are suppressed."""
+def of_release(relation: Relation, columns: Sequence[str], marker: str | None = "*") -> CondensedSource:
+    """Condense a published table to some columns, and to those that show suppressed rows."""
     names = relation.table.columns
     flags = flags_among(names, columns)
     relation = replace(relation, table=relation.dialect.with_truth(relation.table, flags))
@@ -266,24 +249,24 @@ def of_release(relation: Relation, columns: Sequence[str], marker: str | None = 
 
 def for_columns(
     relation: Relation, columns: Sequence[str], subset: object | None, marker: str | None = "*"
-) -> EngineSource:
-    """Condense a table to some columns, those that a research subset is chosen by, and what tells of blank rows."""
-    wanted = [*columns, *(() if subset is None else _columns_of(subset))]
-    return _with_blank_rows(relation, wanted, columns, marker)
+) -> CondensedSource:
+    """Condense a table to some columns, those of a research subset, and one that marks blank rows."""
+    needed = [*columns, *(() if subset is None else _columns_of(subset))]
+    return _with_blank_rows(relation, needed, columns, marker)
 
 
 def _with_blank_rows(
-    relation: Relation, wanted: Sequence[str], seen: Sequence[str], marker: str | None
-) -> EngineSource:
-    check_columns(relation, wanted)
+    relation: Relation, needed: Sequence[str], blank_in: Sequence[str], marker: str | None
+) -> CondensedSource:
+    check_columns(relation, needed)
     columns, names = tuple(relation.original.table.columns), relation.table.columns
-    relation, rest = with_rest(relation, seen, [name for name in names if name not in wanted], marker)
-    return replace(condensed_source(relation, [*wanted, *rest]), columns=columns)
+    relation, rest = with_rest(relation, blank_in, [name for name in names if name not in needed], marker)
+    return replace(condensed_source(relation, [*needed, *rest]), columns=columns)
 
 
 def condensed_source(
     relation: Relation, columns: Iterable[str], *, may_be_empty: bool = False
-) -> EngineSource:
+) -> CondensedSource:
     """Condense a relation to some columns."""
     names = list(dict.fromkeys(columns))
     check_columns(relation, names)
@@ -295,8 +278,8 @@ def condensed_source(
     return _source(relation, condensed)
 
 
-def _source(relation: Relation, condensed: Condensed) -> EngineSource:
-    return EngineSource(
+def _source(relation: Relation, condensed: Condensed) -> CondensedSource:
+    return CondensedSource(
         condensed.table,
         "engine",
         weights=condensed.weights,
@@ -314,7 +297,7 @@ def _columns_of_subsets(plan: Plan) -> list[str]:
 
 
 def _columns_of(subset: object) -> list[str]:
-    """Columns that the query of a research subset reads; refuse subsets that are not queries."""
+    """Return the columns that the query of a research subset reads; refuse subsets that are not queries."""
     if not isinstance(subset, Where):
         raise PlanError(
             f"the research subset {subset!r} is not a query, but an engine's rows have no numbers and no order. Add a "

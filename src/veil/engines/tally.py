@@ -1,4 +1,4 @@
-"""How often values occur in a table that an engine holds: it counts, and no more than the different values come over."""
+"""Frequencies of values in a table on an engine: it counts, and only the different values are fetched."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from veil.engines.relation import Relation
 
 _SOME = 1000
-"""Different values of a column that are enough to see what they look like."""
+"""Number of different values of a column that show what they look like."""
 
 
-class HeldTally:
-    """Counts of a table that an engine holds, as `veil.tables.tally.InMemory` gives them of one in memory.
+class EngineTally:
+    """Counts of a table on an engine, as `veil.tables.tally.MemoryTally` has them of one in memory.
 
     >>> import ibis
     >>> from veil.engines import relation_of
-    >>> HeldTally(relation_of(ibis.memtable({"patient": [1, 1, 2, None]}))).tally(["patient"])
+    >>> EngineTally(relation_of(ibis.memtable({"patient": [1, 1, 2, None]}))).tally(["patient"])
     Tally(rows=3, different=2, pairs=1, most=2)
     """
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
-        self._known: dict[tuple[str, ...], MemoryTally] = {}
+        self._counts: dict[tuple[str, ...], MemoryTally] = {}
 
     @property
     def columns(self) -> Sequence[str]:
@@ -43,8 +43,8 @@ class HeldTally:
         table = self._relation.table.select(name).distinct().limit(_SOME)
         with self._relation.explain_errors():
             values = collect(self._relation.backend, table)
-        found = normalize(values)[name].combine_chunks()
-        cells = found if isinstance(found, pa.Array) else pa.concat_arrays(found.chunks)
+        column = normalize(values)[name].combine_chunks()
+        cells = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
         return pa.chunked_array([cells.filter(pa.array(~no_value(cells)))])
 
     def tally(self, names: Sequence[str]) -> Tally:
@@ -52,14 +52,14 @@ class HeldTally:
             return self._fetched(names).tally(names)  # no engine folds spellings as Python does
         grouped, count = self._grouped(names)
         rows = grouped[count].cast("int64")
-        asked = grouped.aggregate(
+        query = grouped.aggregate(
             rows=rows.sum(), different=grouped.count(), squares=(rows * rows).sum(), most=rows.max()
         )
         with self._relation.explain_errors():
-            found = collect(self._relation.backend, asked).to_pylist()[0]
-        total = int(found["rows"] or 0)
-        pairs = (int(found["squares"] or 0) - total) // 2
-        return Tally(total, int(found["different"]), pairs, int(found["most"] or 0))
+            counts = collect(self._relation.backend, query).to_pylist()[0]
+        total = int(counts["rows"] or 0)
+        pairs = (int(counts["squares"] or 0) - total) // 2
+        return Tally(total, int(counts["different"]), pairs, int(counts["most"] or 0))
 
     def words(self, name: str) -> tuple[Tally, Tally]:
         return self._fetched([name]).words(name)
@@ -68,17 +68,17 @@ class HeldTally:
         return self._fetched([name]).alike(name) if self._relation.table[name].type().is_string() else ()
 
     def _fetched(self, names: Sequence[str]) -> MemoryTally:
-        """The combinations of some columns, in memory, with the number of rows that each stands for."""
-        if (*names,) not in self._known:
+        """Return the combinations of some columns in memory, with the number of rows of each."""
+        if (*names,) not in self._counts:
             grouped, count = self._grouped(names)
             with self._relation.explain_errors():
-                found = normalize(collect(self._relation.backend, grouped))
-            weights = np.array(found[count].cast(pa.int64()), dtype=np.int64)
-            self._known[(*names,)] = MemoryTally(found.drop_columns([count]), weights)
-        return self._known[(*names,)]
+                combinations = normalize(collect(self._relation.backend, grouped))
+            weights = np.array(combinations[count].cast(pa.int64()), dtype=np.int64)
+            self._counts[(*names,)] = MemoryTally(combinations.drop_columns([count]), weights)
+        return self._counts[(*names,)]
 
     def _grouped(self, names: Sequence[str]) -> tuple[ibis.Table, str]:
-        """Return the combinations of some columns that have a value in each, and the name of the column with their number."""
+        """Return the combinations of columns without missing values, and the name of their count."""
         table = self._relation.table
         for name in names:
             table = table.filter(~is_missing(table[name]))

@@ -1,9 +1,9 @@
-"""Checks of what an engine has written, by counting it: nothing of how it was made is used again.
+"""Verification of rows that an engine has written, by counting them: how they were made is not used.
 
-The output is condensed as the input was. Every privacy model is verified on what is there, and every combination of
-cells must occur exactly as often as in the release that the driver has verified cell by cell. Columns that no model
-looks at pass through the engine unseen; they are compared by aggregates over all their values. In rows that are
-suppressed they have to be blank: a row that shows anything belongs to a class, and is judged with it.
+The output is condensed like the input. Every privacy model is verified on it, and every combination of cells
+must occur exactly as often as in the release, which was verified cell by cell. Columns that no model looks at
+pass through the engine; they are compared by aggregates over all their values. In suppressed rows they must
+be blank: a row that shows anything belongs to a class, and is judged with it.
 """
 
 from __future__ import annotations
@@ -36,34 +36,29 @@ if TYPE_CHECKING:
     import ibis
 
     from veil.engines.relation import Relation
-    from veil.engines.source import EngineSource
+    from veil.engines.source import CondensedSource
 
 _MODULUS = 2**31 - 1
-"""Hashes are added up modulo this, so that no engine's integers overflow."""
+"""Hashes are summed modulo this, so that no engine's integers overflow."""
 
 
-def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) -> Verification:
+def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -> Verification:
     """Check the written rows against the plan, and against the outcome."""
     assert outcome.prepared is not None
     plan, flag = outcome.prepared.plan, source.flag_of(outcome)
-    planned = [
-        name
-        for name in source.relation.table.columns
-        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
-    ]
-    planned += [flag] if flag is not None else []
-    released = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
-    renamed = [str(flag) if name == outcome.flag else name for name in released]
-    expected = outcome.table.select(released).rename_columns(renamed)
-    known = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
+    planned = [*released_columns(plan, source.relation), *([flag] if flag is not None else [])]
+    names = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
+    renamed = [str(flag) if name == outcome.flag else name for name in names]
+    expected = outcome.table.select(names).rename_columns(renamed)
+    blank_in = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
 
-    def judge(relation: Relation, written: Condensed) -> list[Finding]:
-        found = (
-            _verify_models(outcome, Rows.of(written.table, written.weights), flag)
+    def judge(relation: Relation, output: Condensed) -> list[Finding]:
+        findings = (
+            _verify_models(outcome, Rows.of(output.table, output.weights), flag)
             if plan.person_column is None
-            else _verify_people(outcome, source, expected.column_names, flag, written)
+            else _verify_people(outcome, source, expected.column_names, flag, output)
         )
-        return found + [
+        return findings + [
             _verify_mask(relation, name, plan.marker)
             for name in planned
             if plan.identifying.get(name) == "mask"
@@ -76,9 +71,9 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
 
     return verify_written(
         source.relation,
-        staged,
+        rows,
         ExpectedOutput(
-            "the table has the columns of the plan and no others", planned, expected, known, plan.marker
+            "the table has the columns of the plan and no others", planned, expected, blank_in, plan.marker
         ),
         outcome.weights,
         judge,
@@ -87,42 +82,51 @@ def verify_output(outcome: Outcome, source: EngineSource, staged: ibis.Table) ->
     )
 
 
-class ExpectedOutput(NamedTuple):
-    """What should have been written: a promise about columns, their names, and the cells that models look at.
+def released_columns(plan: Plan, relation: Relation) -> list[str]:
+    """Return the columns of a relation that a release has."""
+    return [
+        name
+        for name in relation.table.columns
+        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
+    ]
 
-    Rows that are blank in the columns `known` should be so in all, with `marker` in text; None if none has to be.
+
+class ExpectedOutput(NamedTuple):
+    """The output as it should be: a promise about columns, their names, and the cells that models look at.
+
+    Rows that are blank in `blank_in` must be so everywhere, with `marker` in text; None if none has to be.
     """
 
     promise: str
     columns: Collection[str]
     cells: pa.Table
-    known: Collection[str] | None = None
+    blank_in: Collection[str] | None = None
     marker: str | None = None
 
 
 def verify_written(
     source: Relation,
-    staged: ibis.Table,
+    rows: ibis.Table,
     due: ExpectedOutput,
     weights: NDArray[np.int64] | None,
     judge: Callable[[Relation, Condensed], list[Finding]],
     before: Callable[[], Iterable[ibis.Table]],
     passed: list[str],
 ) -> Verification:
-    """Check written rows: their columns, what `judge` finds, the number of each combination, and what passed unseen.
+    """Check written rows: their columns, the findings of `judge`, the counts of combinations, other columns.
 
-    Each row of the cells that are due stands for `weights` records; `before` makes the rows as they were, in parts.
+    Each row of the expected cells has `weights` records; `before` returns the original rows, in parts.
     """
-    fits = sorted(staged.columns) == sorted(due.columns)
-    findings = [Finding(due.promise, fits, f"{len(staged.columns)} columns")]
+    fits = sorted(rows.columns) == sorted(due.columns)
+    findings = [Finding(due.promise, fits, f"{len(rows.columns)} columns")]
     if not fits:
         return Verification(tuple(findings))
-    backend = staged._find_backend()
-    relation = copy_rows(dataclasses.replace(source, table=staged, backend=backend, origin=None, note=None))
-    relation, rest = with_rest(relation, due.known or (), passed, due.marker)
-    written = condense(relation, [*due.cells.column_names, *rest])
-    findings += judge(relation, written)
-    findings.append(compare_counts(due.cells, weights, written.table, written.weights))
+    backend = rows._find_backend()
+    relation = copy_rows(dataclasses.replace(source, table=rows, backend=backend, origin=None, note=None))
+    relation, rest = with_rest(relation, due.blank_in or (), passed, due.marker)
+    output = condense(relation, [*due.cells.column_names, *rest])
+    findings += judge(relation, output)
+    findings.append(compare_counts(due.cells, weights, output.table, output.weights))
     if passed:
         findings += compare_passed(source, before(), relation.table, passed)
     return Verification(tuple(findings))
@@ -136,9 +140,9 @@ def _verify_mask(relation: Relation, name: str, marker: str | None) -> Finding:
 
 
 def _verify_people(
-    outcome: Outcome, source: EngineSource, names: list[str], flag: str | None, written: Condensed
+    outcome: Outcome, source: CondensedSource, names: list[str], flag: str | None, output: Condensed
 ) -> list[Finding]:
-    """Check models that count people, on rows of which the column that tells them apart has not gone yet."""
+    """Check models that count owners, on rows that still have the column `person`."""
     assert outcome.plan is not None
     transform = Transform(outcome, source, keep=outcome.plan.person_column)
     relation = dataclasses.replace(source.relation, table=transform(source.relation.table))
@@ -146,7 +150,7 @@ def _verify_people(
     def judge(rows: Rows) -> list[Finding]:
         return _verify_models(outcome, rows, flag)
 
-    return verify_people(outcome.plan, relation, transform.kept_as, names, written, judge)
+    return verify_people(outcome.plan, relation, transform.kept_as, names, output, judge)
 
 
 def verify_people(
@@ -154,38 +158,38 @@ def verify_people(
     relation: Relation,
     whose: str,
     names: list[str],
-    written: Condensed,
+    output: Condensed,
     judge: Callable[[Rows], list[Finding]],
 ) -> list[Finding]:
-    """Check models that count people. Written rows do not tell whose they are: so the engine makes them again, for counting.
+    """Check models that count owners.
 
-    Everything is as it is written, but the column that tells people apart has not gone yet: it is `whose`. What is
-    counted has to be what was written, combination by combination.
+    The owners of written rows are unknown. So the engine makes the rows again, with the column `person` as
+    `whose`. The counted rows must be the written ones, combination by combination.
     """
     person = plan.person_column
     assert person is not None
-    made = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
-    cells = made.table.drop_columns([whose])
-    owners = Owners.of(made.table, renamed(person, whose), plan.knows)
-    found = judge(Rows.of(cells, made.weights, owners))
+    condensed = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
+    cells = condensed.table.drop_columns([whose])
+    owners = Owners.of(condensed.table, renamed(person, whose), plan.knows)
+    findings = judge(Rows.of(cells, condensed.weights, owners))
     if plan.identifying[person] == "pseudonym":
         hidden = is_blank(cells[person], plan.marker)
-        found += verify_roles(cells.select([person]), plan)
-        found += verify_links(
-            pa.table({person: made.table[whose]}), cells.select([person]), plan, None, hidden
+        findings += verify_roles(cells.select([person]), plan)
+        findings += verify_links(
+            pa.table({person: condensed.table[whose]}), cells.select([person]), plan, None, hidden
         )
-    same = compare_counts(cells, made.weights, written.table, written.weights)
+    same = compare_counts(cells, condensed.weights, output.table, output.weights)
     promise = "the rows whose people were counted are those that were written"
-    return [*found, Finding(promise, same.holds, same.measured)]
+    return [*findings, Finding(promise, same.holds, same.measured)]
 
 
-def _verify_models(outcome: Outcome, written: Rows, flag: str | None) -> list[Finding]:
+def _verify_models(outcome: Outcome, output: Rows, flag: str | None) -> list[Finding]:
     prepared, recoded = outcome.prepared, outcome.recoding is not None
     assert prepared is not None
     blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
         rows_of(prepared.table, prepared.weights, prepared.plan),
-        written,
+        output,
         prepared.plan,
         outcome.levels,
         outcome.hierarchies,
@@ -193,7 +197,7 @@ def _verify_models(outcome: Outcome, written: Rows, flag: str | None) -> list[Fi
         flag=flag,
         suppressed="by cells" if blanked else "none",
     )
-    # Of the levels of labels there are several after local recoding, and written rows do not say which is theirs.
+    # After local recoding there are several levels, and written rows do not show which is theirs.
     models = [each for each in outcome.models if not (recoded and each.reads_levels)]
     findings = verify_models(published, models)
     return (
@@ -202,7 +206,7 @@ def _verify_models(outcome: Outcome, written: Rows, flag: str | None) -> list[Fi
 
 
 def compare_blank(blank: int, suppressed: int) -> Finding:
-    """Compare the rows that show nothing with the suppressed records; others of which nothing is known may be among them."""
+    """Compare the blank rows with the suppressed records; other rows without any value may be among them."""
     promise = (
         f"{plural(suppressed, 'suppressed record shows', 'suppressed records show')} nothing in any column"
     )
@@ -213,21 +217,21 @@ def compare_blank(blank: int, suppressed: int) -> Finding:
 def compare_counts(
     expected: pa.Table,
     expected_weights: NDArray[np.int64] | None,
-    written: pa.Table,
+    cells: pa.Table,
     weights: NDArray[np.int64],
 ) -> Finding:
-    """Count each combination of released cells, as planned and as written."""
+    """Compare the counts of each combination of released cells, as planned and as written."""
     rows = expected.num_rows
-    numbers = numbers_with_gaps([expected, written], expected.column_names)
+    numbers = numbers_with_gaps([expected, cells], expected.column_names)
     due = _sum_by_number(
         numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights
     )
-    found = _sum_by_number(numbers[rows:], weights)
+    actual = _sum_by_number(numbers[rows:], weights)
     wrong = 0
-    if not all(np.array_equal(*each) for each in zip(due, found, strict=True)):
-        _, gaps = _sum_by_number(np.concatenate([due[0], found[0]]), np.concatenate([due[1], -found[1]]))
+    if not all(np.array_equal(*each) for each in zip(due, actual, strict=True)):
+        _, gaps = _sum_by_number(np.concatenate([due[0], actual[0]]), np.concatenate([due[1], -actual[1]]))
         wrong = int(np.abs(gaps).sum())
-    size = found[0].size
+    size = actual[0].size
     measured = f"{wrong} rows differ" if wrong else f"{int(weights.sum())} rows in {size} combinations"
     return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
 
@@ -245,13 +249,13 @@ def _sum_by_number(
 
 
 def compare_passed(
-    relation: Relation, originals: Iterable[ibis.Table], staged: ibis.Table, names: list[str]
+    relation: Relation, originals: Iterable[ibis.Table], rows: ibis.Table, names: list[str]
 ) -> list[Finding]:
-    """Compare columns that should be as they are in the original rows, by aggregates over all their values."""
-    engines = relation.backend, staged._find_backend()
+    """Compare columns that should be unchanged with the original rows, by aggregates over all values."""
+    engines = relation.backend, rows._find_backend()
     hashed = engines[0].name == engines[1].name and engines[0].has_operation(_hash())
     before = [_aggregate(engines[0], table, names, hashed=hashed) for table in originals]
-    after = _aggregate(engines[1], staged, names, hashed=hashed)
+    after = _aggregate(engines[1], rows, names, hashed=hashed)
     findings = []
     for name in names:
         due = _of_all([each[name] for each in before])
@@ -265,19 +269,19 @@ def compare_passed(
 def _aggregate(
     engine: Any, table: ibis.Table, names: list[str], *, hashed: bool
 ) -> dict[str, dict[str, Any]]:
-    wanted = {
+    aggregates = {
         (name, what): each for name in names for what, each in _aggregates(table[name], hashed=hashed).items()
     }
-    numbered = {f"a{number}": each for number, each in enumerate(wanted.values())}
-    found = collect(engine, table.aggregate(**numbered)).to_pylist()[0].values()
-    made: dict[str, dict[str, Any]] = {name: {} for name in names}
-    for (name, what), value in zip(wanted, found, strict=True):
-        made[name][what] = value
-    return made
+    numbered = {f"a{number}": each for number, each in enumerate(aggregates.values())}
+    values = collect(engine, table.aggregate(**numbered)).to_pylist()[0].values()
+    result: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for (name, what), value in zip(aggregates, values, strict=True):
+        result[name][what] = value
+    return result
 
 
 def _of_all(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Put aggregates of parts of a column together; how many different values there are cannot be told from those."""
+    """Combine aggregates of parts of a column; the number of different values does not follow from those."""
     if len(parts) == 1:
         return parts[0]
     together: dict[str, Callable[[list[Any]], Any]] = {
@@ -286,29 +290,29 @@ def _of_all(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "least": min,
         "greatest": max,
     }
-    found = {
+    values_of_parts = {
         what: [each[what] for each in parts if each[what] is not None]
         for what in parts[0]
         if what in together
     }
-    return {what: together[what](values) if values else None for what, values in found.items()}
+    return {what: together[what](values) if values else None for what, values in values_of_parts.items()}
 
 
 def _aggregates(column: Any, *, hashed: bool) -> dict[str, Any]:
-    """Numbers that do not depend on the order of rows, and where there are no hashes, not on the engine."""
+    """Return aggregates that do not depend on the order of rows nor, without hashes, on the engine."""
     column = _in_microseconds(as_released(column))
-    found = {"missing": column.isnull().sum()}
+    aggregates = {"missing": column.isnull().sum()}
     if hashed:
-        found["sum"] = (column.hash() % _MODULUS).sum()
+        aggregates["sum"] = (column.hash() % _MODULUS).sum()
     elif column.type().is_string():
-        found |= {"sum": column.length().sum(), "different": key(column).nunique()}
+        aggregates |= {"sum": column.length().sum(), "different": key(column).nunique()}
     elif column.type().is_numeric() or column.type().is_temporal():
-        found |= {"least": column.min(), "greatest": column.max(), "different": column.nunique()}
-    return found
+        aggregates |= {"least": column.min(), "greatest": column.max(), "different": column.nunique()}
+    return aggregates
 
 
 def _in_microseconds(column: Any) -> Any:
-    """Return times of seconds or milliseconds, of which files make other types, with the unit that all can have."""
+    """Return times of seconds or milliseconds in microseconds, the unit that all files can have."""
     kind = column.type()
     if kind.is_timestamp() and kind.scale is not None and kind.scale < 6:
         return column.cast(kind.copy(scale=6))

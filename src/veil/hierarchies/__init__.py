@@ -14,10 +14,10 @@
     h.identity()                      # never generalized
     h.auto()                          # a proposal from type and values
 
-The first two make a `Hierarchy` at once. The others are builders: they wait for the values of the column, and
-`builder.build(values, counts, column)` makes the `Hierarchy`. A hierarchy can be used wherever a builder can.
+The first two return a `Hierarchy`. The others return builders: `builder.build(values, counts, column)` makes
+the `Hierarchy` for the values of a column. A hierarchy can be used wherever a builder can.
 
-A new file with a builder is found by itself, and so is a builder of another package (`veil.hierarchies`).
+New files with builders are registered automatically, as are builders of other packages (`veil.hierarchies`).
 """
 
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,30 +67,21 @@ BUILDERS = Family(
     Builder,
     "veil.hierarchies",
     order=(
-        "intervals",
-        "ordering",
-        "redaction",
-        "dates",
-        "priority",
-        "categories",
-        "suppression",
-        "identity",
-        "auto",
-        "file",
-        "table",
+        *("intervals", "ordering", "redaction", "dates", "priority", "categories"),
+        *("suppression", "identity", "auto", "file", "table"),
     ),
 )
 """Every declared builder by its kind."""
 
 AnyBuilder = Annotated[Builder, BUILDERS]
-"""Any declared builder, told apart by `kind`: the form that recipes use."""
+"""Any declared builder, distinguished by `kind`, as in recipes."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         return BUILDERS.attribute(__name__, name)
 
-    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+    def __dir__() -> list[str]:  # for completion, which would list the imports of this file
         return sorted(__all__)
 
     import_files(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -15,9 +14,9 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.hierarchies._axis import positions
+from veil.hierarchies._axis import is_iso, positions
 from veil.hierarchies._basic import Suppression
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import present
 from veil.hierarchies._dates import Dates, form_of, forms_of
 from veil.hierarchies._intervals import Intervals
@@ -77,32 +76,32 @@ class Auto(Builder):
         "the kind of hierarchy and the widths of intervals follow from all values"
     )
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: no parameter names a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as no parameter names a value."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """Build what is proposed."""
+        """Build the proposed hierarchy."""
         return self.propose(values, column).build(values, counts, column)
 
     def propose(self, values: pa.Array, column: str = "") -> Proposal:
-        """The builder that fits the values, without building.
+        """Return the builder that fits the values, without building.
 
         >>> Auto().propose(pa.array(["8010", "8020", "8045", "1010", "1020", "6020"]))
         Redaction(align='left', start='right', character='*', padding='*', ...)
         """
-        known = present(values, column)
-        kind = known.type
+        present_values = present(values, column)
+        kind = present_values.type
         if pa.types.is_timestamp(kind):
             return _calendar(days=True)
         if pa.types.is_date(kind):
             return _calendar()
-        if pa.types.is_boolean(kind) or len(known) <= self.few:
+        if pa.types.is_boolean(kind) or len(present_values) <= self.few:
             return Suppression()
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return _nice_intervals(known, column)
-        texts = [text or "" for text in canonical_text(known, column=column)]
-        if all(map(_ISO.fullmatch, texts)) and all(map(_is_date, texts)):
+            return _nice_intervals(present_values, column)
+        texts = [text or "" for text in canonical_text(present_values, column=column)]
+        if all(map(_ISO.fullmatch, texts)) and all(map(is_iso, texts)):
             return _calendar(days=any(len(text) > _DAY for text in texts))
         if (form := form_of(texts)) is not None:
             return _calendar(form, days="%H" in form)
@@ -114,7 +113,7 @@ class Auto(Builder):
         if len({len(text) for text in texts}) == 1 and all(text.isdigit() for text in texts):
             return Redaction()
         if all(map(_PLAIN_NUMBER.fullmatch, texts)):
-            return _nice_intervals(known, column)
+            return _nice_intervals(present_values, column)
         if _look_like_codes(texts):
             return Redaction()
         return Priority()
@@ -133,19 +132,19 @@ def _calendar(format: str | tuple[str, ...] | None = None, *, days: bool = False
     return Dates((*(("day",) if days else ()), "month", "year", "decade"), format=format, root=True)
 
 
-def _nice_intervals(known: pa.Array, column: str) -> Proposal:
-    known = widened(known)
-    if pa.types.is_floating(known.type) and not pc.all(pc.is_finite(known), min_count=0).as_py():
+def _nice_intervals(values: pa.Array, column: str) -> Proposal:
+    values = widened(values)
+    if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values), min_count=0).as_py():
         return Priority()
-    if is_text(known.type):
-        placed = places(known, column)
+    if is_text(values.type):
+        placed = places(values, column)
         texts = placed.sorted.texts
         whole, ends = placed.axis.whole, pa.array([texts[0].as_py(), texts[-1].as_py()])
     else:
-        both = pc.min_max(known)
+        both = pc.min_max(values)
         whole, ends = (
-            pa.types.is_integer(known.type),
-            pa.array([both["min"].as_py(), both["max"].as_py()], known.type),
+            pa.types.is_integer(values.type),
+            pa.array([both["min"].as_py(), both["max"].as_py()], values.type),
         )
     _, (least, most), denominator = positions(ends, column)
     span = Fraction(most - least, denominator)
@@ -159,7 +158,7 @@ def _nice_intervals(known: pa.Array, column: str) -> Proposal:
 
 
 def _nice(least: Fraction) -> Fraction:
-    """The smallest of 1, 2 and 5 times a power of ten that is not below."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `least`."""
     power = Fraction(1)
     while power > least:
         power /= 10
@@ -174,16 +173,8 @@ def _number(exact: Fraction) -> int | Decimal:
     return Decimal(exact.numerator) / Decimal(exact.denominator)
 
 
-def _is_date(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 def look_like_dates(texts: Collection[str]) -> bool:
-    """Whether most texts look like dates, of whatever forms.
+    """Whether most texts look like dates of any form.
 
     >>> look_like_dates(["31.12.2020", "2020-12-31", "31/12/20", "unknown"]), look_like_dates(["A1.5", "B2.7"])
     (True, False)

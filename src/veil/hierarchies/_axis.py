@@ -1,9 +1,9 @@
 """Exact positions of values on a number line or a time line.
 
-Interval borders must not depend on rounding: with steps of 0.1, the value 0.3 starts an interval, while the
-nearest doubles say that it just misses it. So values become integers over one common denominator, read from
-their decimal text, and all comparisons are between integers. Times are days since Monday, 1 January of the
-year 1, so that intervals of seven days begin on Mondays.
+Interval borders must not depend on rounding: with steps of 0.1, the value 0.3 starts an interval, although it
+lies below by the nearest doubles. So values become integers over one common denominator, read from their
+decimal text, and all comparisons are between integers. Times are days since Monday, 1 January of the year 1,
+so that intervals of seven days begin on Mondays.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from veil.tables.text import canonical_text
 
 
 def _read(value: Any) -> Any:
-    """Take numbers, dates and durations as they are or as text; floats by their shortest decimal text."""
+    """Read numbers, dates and durations, which may be text; floats by their shortest decimal text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         value = Decimal(repr(value))
     if isinstance(value, str):
-        for read in (int, Decimal, date.fromisoformat, datetime.fromisoformat, _DURATION.validate_python):
+        for parse in (int, Decimal, date.fromisoformat, datetime.fromisoformat, _DURATION.validate_python):
             try:
-                value = read(value)
+                value = parse(value)
                 break
             except (ValueError, ArithmeticError):
                 continue
@@ -46,35 +46,35 @@ def _read(value: Any) -> Any:
 
 
 def _without_zone(value: Any) -> Any:
-    """Read a bound; refuse an offset, which would say another time than the clocks by which values are cut."""
-    made = _read(value)
-    if isinstance(made, datetime) and made.tzinfo is not None:
+    """Read a bound; refuse an offset from UTC, as values are compared by local time."""
+    bound = _read(value)
+    if isinstance(bound, datetime) and bound.tzinfo is not None:
         raise ValueError(
-            f"the bound {made.isoformat()} has an offset from UTC, but bounds are what clocks show in the zone of the "
-            f"column. Say it as they do there, without the offset, such as {made.replace(tzinfo=None).isoformat()}"
+            f"the bound {bound.isoformat()} has an offset from UTC, but bounds are what clocks show in the zone of the "
+            f"column. Say it as they do there, without the offset, such as {bound.replace(tzinfo=None).isoformat()}"
         )
-    return made
+    return bound
 
 
 def _point(value: Any) -> Any:
-    made = _without_zone(value)
-    if isinstance(made, bool) or not isinstance(made, (int, Decimal, date)):
+    bound = _without_zone(value)
+    if isinstance(bound, bool) or not isinstance(bound, (int, Decimal, date)):
         raise ValueError(f"a bound should be a number, a date or a time, not {value!r}")
-    return made
+    return bound
 
 
 def _moment_of(value: Any) -> Any:
-    made = _without_zone(value)
-    if not isinstance(made, date):
+    bound = _without_zone(value)
+    if not isinstance(bound, date):
         raise ValueError(f"a bound should be a date or a time, not {value!r}")
-    return made
+    return bound
 
 
 def _step(value: Any) -> Any:
-    made = _read(value)
-    if isinstance(made, bool) or not isinstance(made, (int, Decimal, timedelta)):
+    width = _read(value)
+    if isinstance(width, bool) or not isinstance(width, (int, Decimal, timedelta)):
         raise ValueError(f"a width should be a number or a duration, not {value!r}")
-    return made
+    return width
 
 
 _DURATION = TypeAdapter(timedelta)
@@ -91,11 +91,11 @@ DAY_LENGTH = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_
 
 @dataclass(frozen=True)
 class Axis:
-    """What the positions of a column mean, and how a position is written."""
+    """The meaning of the positions of a column, and their spelling."""
 
     kind: Literal["number", "date", "timestamp"]
     whole: bool
-    """Whether only whole positions are values, as for integers and dates."""
+    """Whether only integral positions are values, as for integers and dates."""
 
     def show(self, position: Fraction) -> str:
         """Write a position as the column writes its values.
@@ -114,7 +114,7 @@ class Axis:
         return moment.date().isoformat() if position.denominator == 1 else moment.isoformat()
 
     def point(self, point: Point, column: str) -> Fraction:
-        """The position of a bound that a person gave."""
+        """Return the position of a bound of the user."""
         temporal = isinstance(point, date)
         if temporal != (self.kind != "number"):
             expected = "a number" if self.kind == "number" else "a date"
@@ -124,14 +124,14 @@ class Axis:
         return place(point)
 
     def step(self, step: Step, column: str) -> Fraction:
-        """The length of a width that a person gave; on a time line a plain number counts days."""
+        """Return the length of a width of the user; on a time line, plain numbers are days."""
         if isinstance(step, timedelta) and self.kind == "number":
             raise HierarchyError(f"the width {step} of the intervals of column {column!r} should be a number")
         return length(step)
 
 
 def place(point: Point) -> Fraction:
-    """The exact position of a number, date or time."""
+    """Return the exact position of a number, date or time."""
     if isinstance(point, datetime):
         return length(point.replace(tzinfo=None) - datetime(1, 1, 1))
     if isinstance(point, date):
@@ -140,14 +140,14 @@ def place(point: Point) -> Fraction:
 
 
 def length(step: Step) -> Fraction:
-    """The exact length of a step; times in days."""
+    """Return the exact length of a step; times in days."""
     if isinstance(step, timedelta):
         return Fraction(step // timedelta(microseconds=1), DAY_LENGTH["us"])
     return Fraction(step)
 
 
 def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
-    """Place values, none of them missing: the axis, integer numerators, and their common denominator."""
+    """Return the axis of present values, and their positions: numerators and a common denominator."""
     kind = values.type
     if pa.types.is_integer(kind):
         return Axis("number", True), values.to_pylist(), 1
@@ -165,7 +165,7 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
             f"column {column!r} holds true and false, which are not numbers; use `suppression()`"
         )
     texts = [text for text in canonical_text(values, column=column) if text is not None]
-    if texts and not _is_number(texts[0]) and _is_iso(texts[0]):
+    if texts and not _is_number(texts[0]) and is_iso(texts[0]):
         moments = [place(_moment(text, column)) for text in texts]
         day_length = DAY_LENGTH["us"]
         whole = all(moment.denominator == 1 for moment in moments)
@@ -174,12 +174,12 @@ def positions(values: pa.Array, column: str) -> tuple[Axis, list[int], int]:
     if is_text(kind):
         _refuse_thousands(texts, column)
     numerators, denominator = _numbers(texts, column)
-    spelled = not (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-    return Axis("number", spelled and denominator == 1), numerators, denominator
+    whole = denominator == 1 and not (pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+    return Axis("number", whole), numerators, denominator
 
 
 def _refuse_thousands(texts: Sequence[str], column: str) -> None:
-    """Refuse text of which nobody can tell whether its point marks thousands or decimals: a label would hold for one only."""
+    """Refuse text whose point may mark thousands or decimals: a label would be right for one of them only."""
     for text in texts:
         if _THOUSANDS.fullmatch(text):
             raise HierarchyError(
@@ -198,7 +198,7 @@ def _numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
 
 
 def _plain_numbers(texts: Sequence[str]) -> tuple[list[int], int] | None:
-    """Read digits with at most one point between them, all at once; None if a text is something else, or very long."""
+    """Read plain numbers, all at once; None if a text is not digits with at most one point, or very long."""
     array = pa.array(texts, pa.string())
     if not pc.all(
         pc.match_substring_regex(array, r"^-?[0-9]{1,1000}(\.[0-9]{1,1000})?$"), min_count=0
@@ -246,7 +246,7 @@ def _any_numbers(texts: Sequence[str], column: str) -> tuple[list[int], int]:
 
 
 _DIGITS = 18
-"""Signs of a number that 64 bits hold, whatever they are."""
+"""Characters of a number that always fits into 64 bits."""
 
 
 def _is_number(text: str) -> bool:
@@ -256,7 +256,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _is_iso(text: str) -> bool:
+def is_iso(text: str) -> bool:
+    """Whether a text is a date or time in ISO 8601."""
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -275,7 +276,7 @@ def _moment(text: str, column: str) -> datetime:
 
 
 def _number_text(position: Fraction) -> str:
-    """The shortest text: plain digits if whole, else decimals, exact whenever they end."""
+    """Return the shortest text: digits of an integer, else decimals, exact if they are finite."""
     if position.denominator == 1:
         return str(position.numerator)
     short = repr(float(position)) if abs(position) < 10**300 else ""

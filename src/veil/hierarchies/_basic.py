@@ -1,4 +1,4 @@
-"""The plain ones: suppression, identity, and hierarchies that are already tables."""
+"""Simple hierarchies: suppression, identity, and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.references import Reference
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
@@ -31,12 +31,12 @@ class Suppression(Builder):
 
     reads_data: ClassVar[str | None] = None
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: no parameter names a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as no parameter names a value."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """List the values."""
+        """Return the values as a table."""
         texts = _texts(values, column)
         return finish([texts, [ROOT] * len(texts)], values, column, names=[column, "all"])
 
@@ -54,12 +54,12 @@ class Identity(Builder):
 
     reads_data: ClassVar[str | None] = None
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: no parameter names a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as no parameter names a value."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """List the values."""
+        """Return the values as a table."""
         texts = _texts(values, column)
         if not texts:
             return Hierarchy.from_rows([[None]], level_names=[column])
@@ -87,16 +87,16 @@ class File(Builder):
         """Read and check the file."""
         return Hierarchy.read(self.path, separator=self.separator, header=self.header, encoding=self.encoding)
 
-    def written_down(self) -> Collection[str | None] | None:
-        """The first cell of each line."""
+    def explicit_values(self) -> Collection[str | None] | None:
+        """Return the first cell of each line."""
         return set(self.read().labels[0])
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: no parameter names a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as no parameter names a value."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """Read the file and check that it covers the values."""
+        """Read the file, and check that it covers the values."""
         return self.read().build(values, counts, column)
 
 
@@ -114,25 +114,24 @@ class Table(Builder):
 
     reads_data: ClassVar[str | None] = None
 
-    def written_down(self) -> Collection[str | None] | None:
-        """The first cell of each row."""
+    def explicit_values(self) -> Collection[str | None] | None:
+        """Return the first cell of each row."""
         return {row[0] for row in self.rows}
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Its rows, each of which begins with a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return its rows, each of which begins with a value."""
         return {"rows": {str(row[0]) for row in self.rows}}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Check the table, and that it covers the values."""
-        made = Hierarchy.from_rows(self.rows, source=f"the hierarchy of column {column!r}")
-        return made.build(values, counts, column)
+        hierarchy = Hierarchy.from_rows(self.rows, source=f"the hierarchy of column {column!r}")
+        return hierarchy.build(values, counts, column)
 
 
 def table(frame_or_rows: Any) -> Hierarchy:
-    """Make a hierarchy of a dataframe (pandas, polars, pyarrow …) or of rows.
+    """Return the hierarchy in a dataframe (pandas, polars, pyarrow …) or in rows.
 
-    The first column lists the values, each further one their labels on the next level. `NULL` is the missing
-    value.
+    The first column lists the values, each further one their labels on the next level; `NULL` is missing.
 
     >>> table([[1, "1-2", "*"], [2, "1-2", "*"], [3, "3-4", "*"]])
     Hierarchy(3 values, levels 3 → 2 → 1)
@@ -143,6 +142,6 @@ def table(frame_or_rows: Any) -> Hierarchy:
 
 
 def _texts(values: pa.Array, column: str) -> list[str]:
-    known = present(values, column)
-    texts = canonical_text(known, column=column)
-    return [texts[index] or "" for index in natural_order(known)]
+    present_values = present(values, column)
+    texts = canonical_text(present_values, column=column)
+    return [texts[index] or "" for index in natural_order(present_values)]

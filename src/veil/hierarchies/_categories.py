@@ -1,4 +1,4 @@
-"""Categories: a tree of names, written down by a person."""
+"""Categories: a tree of names, given by the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from veil.base.declare import declared
 from veil.errors import HierarchyError, did_you_mean
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
@@ -29,8 +29,8 @@ class Categories(Builder):
     """Names for groups of values: a tree from the top down, or mappings from the values up.
 
     Every value that is written down belongs to the domain, whether the data has it or not. Where a branch of
-    the tree is shorter than others, its lowest name stands for the missing ones. A root `*` is added if the
-    last level has more than one name. Values that are not written down are refused, or get the name `other`.
+    the tree is shorter than others, its lowest name is repeated. A root `*` is added if the last level has
+    more than one name. Values that are not written down are refused, or get the name `other`.
 
     >>> import numpy as np, pyarrow as pa
     >>> land = Categories({"Europe": {"DACH": ["AT", "DE"], "Nordics": ["SE"]}, "Asia": ["JP"]})
@@ -71,17 +71,17 @@ class Categories(Builder):
 
     @classmethod
     def of(cls, hierarchy: Hierarchy) -> Categories:
-        """Return a hierarchy as a tree of names, which can be changed by hand. The missing value needs no name.
+        """Return a hierarchy as a tree of names, which can be edited. The missing value needs no name.
 
-        >>> made = Categories.of(Hierarchy.from_rows([["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]))
-        >>> made.tree
+        >>> rows = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]
+        >>> Categories.of(Hierarchy.from_rows(rows)).tree
         {'odd': ['1', '3'], 'even': ['2']}
         """
         rows = [[str(label) for label in row] for row in hierarchy.to_rows() if row[0] is not None]
         if not rows:
             raise HierarchyError("a hierarchy without values has no groups")
         height = len(rows[0])
-        # The root needs no name, as it is added again, unless there is nothing else.
+        # The root is added again by itself, unless it is the only level.
         if height > 2 and {row[-1] for row in rows} == {ROOT}:
             height -= 1
         if height < 2:
@@ -94,29 +94,29 @@ class Categories(Builder):
             node.setdefault(row[1], []).append(row[0])
         return cls(tree=tree)
 
-    def written_down(self) -> Collection[str | None] | None:
-        """The values of the tree; None if all others have a name, too."""
+    def explicit_values(self) -> Collection[str | None] | None:
+        """Return the values of the tree; None if all others have a name, too."""
         return {row[0] for row in self._rows()} if self.other is None else None
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Everything in which values are written down."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return the parameter that lists values."""
         return {"mappings" if self.tree is None else "tree": {row[0] for row in self._rows()}}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Write the tree as a table, and check that it covers the values."""
         rows = list(self._rows())
         if self.other is not None:
-            known = {row[0] for row in rows}
-            found = present(values, column)
-            texts = canonical_text(found, column=column)
+            domain = {row[0] for row in rows}
+            present_values = present(values, column)
+            texts = canonical_text(present_values, column=column)
             labels = (self.other,) * (len(rows[0]) - 1)
-            # In their own order, not in that of the rows, which changes nothing else either.
-            others = (texts[index] for index in natural_order(found))
-            rows += [(text, *labels) for text in others if text is not None and text not in known]
+            # In natural order, as the hierarchy must not depend on the order of rows.
+            others = (texts[index] for index in natural_order(present_values))
+            rows += [(text, *labels) for text in others if text is not None and text not in domain]
         if len({row[-1] for row in rows}) > 1:
             rows = [(*row, ROOT) for row in rows]
-        made = Hierarchy.from_rows(rows, missing=None, source=f"the categories of column {column!r}")
-        return made.build(values, counts, column)
+        hierarchy = Hierarchy.from_rows(rows, missing=None, source=f"the categories of column {column!r}")
+        return hierarchy.build(values, counts, column)
 
     def _rows(self) -> Iterator[Row]:
         if self.tree is None:
@@ -126,14 +126,14 @@ class Categories(Builder):
                     row.append(mapping[row[-1]])
                 yield tuple(row)
             return
-        found = list(_leaves(self.tree, ()))
-        longest = max((len(names) for _, names in found), default=0)
-        for value, names in found:
+        leaves = list(_leaves(self.tree, ()))
+        longest = max((len(names) for _, names in leaves), default=0)
+        for value, names in leaves:
             yield (value, *(names[:1] * (longest - len(names))), *names)
 
 
 def categories(*levels: Mapping[Any, Any], other: str | None = None) -> Categories:
-    """Names for groups of values.
+    """Return a builder that names groups of values.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def categories(*levels: Mapping[Any, Any], other: str | None = None) -> Categori
 
 
 def _plain(node: Any) -> Any:
-    """Mappings as dicts and collections as lists; sets in a fixed order, so that results never vary."""
+    """Return mappings as dicts and collections as lists; sets are sorted, so that results never vary."""
     if isinstance(node, Mapping):
         return {key: _plain(value) for key, value in node.items()}
     if isinstance(node, (set, frozenset)):
@@ -164,7 +164,7 @@ def _plain(node: Any) -> Any:
 
 
 def _leaves(node: Any, names: Row) -> Iterator[tuple[str, Row]]:
-    """The values below a node, each with its names from the lowest to the highest."""
+    """Yield the values below a node, each with its names from the lowest to the highest."""
     if isinstance(node, list):
         for value in node:
             yield value, names

@@ -1,4 +1,4 @@
-"""From a table of labels to codes, and the checks that it is a table and a tree."""
+"""Compilation of a table of labels into codes, with checks that it is rectangular and a tree."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def to_columns(
 
 
 def empty(source: str) -> HierarchyError:
-    """The error for a table without rows."""
+    """Return the error for a table without rows."""
     return HierarchyError(f"{source} is empty: it needs one row for each value of the column")
 
 
 def texts(column: Sequence[Any]) -> Sequence[Label]:
-    """Labels as text; numbers, dates and the like in the canonical text of their type."""
+    """Return labels as text; numbers, dates and the like in the canonical text of their type."""
     if set(map(type, column)) <= {str, type(None)}:
         return column
     return [value if type(value) is str or value is None else text_of(value) for value in column]
 
 
 def text_of(value: Any) -> Label:
-    """The canonical text of one value of any type."""
+    """Return the canonical text of one value of any type."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and value != value:
@@ -71,7 +71,7 @@ def encode_labels(column: Sequence[Label], missing: str | None) -> tuple[Codes, 
 def number_labels(
     codes: npt.NDArray[np.integer[Any]], labels: Sequence[str]
 ) -> tuple[Codes, tuple[Label, ...]]:
-    """Do as `encode_labels` where labels are numbered already, but not by first appearance, or some of them twice."""
+    """Renumber labels by first appearance, and merge equal ones, as `encode_labels` would."""
     codes, different = codes.astype(np.int32, copy=False), tuple(dict.fromkeys(labels))
     if len(different) < len(labels):
         place = {label: number for number, label in enumerate(different)}
@@ -85,14 +85,14 @@ def number_labels(
 
 
 def first_rows(codes: Codes, size: int) -> npt.NDArray[np.intp]:
-    """The first row in which each code appears."""
+    """Return the first row in which each code appears."""
     first = np.empty(size, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return first
 
 
 def parents(below: Codes, above: Codes, size: int) -> Codes:
-    """The code above each code below."""
+    """Return the code above each code below."""
     parents = np.empty(size, dtype=np.int32)
     parents[below] = above
     return parents
@@ -105,7 +105,7 @@ def check_repeats(
     source: str,
     where: Sequence[int],
 ) -> None:
-    """A value may be listed again with the same labels (which deserves a warning), but not with others."""
+    """Warn of a value that is listed again with the same labels; refuse it with other labels."""
     original = first[codes[0]]
     repeated = np.flatnonzero(original != np.arange(len(original)))
     if not len(repeated):
@@ -133,7 +133,7 @@ def check_repeats(
 def check_tree(
     level: int, codes: list[Codes], labels: list[tuple[Label, ...]], source: str, where: Sequence[int]
 ) -> None:
-    """Each label must have one parent."""
+    """Refuse a label with more than one parent."""
     below, above = codes[level], codes[level + 1]
     first = first_rows(below, len(labels[level]))
     wrong = np.flatnonzero(above != above[first[below]])

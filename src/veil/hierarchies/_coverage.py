@@ -1,4 +1,4 @@
-"""What to tell a person whose hierarchy does not cover the data: which values, how many, and the way out."""
+"""Values of a column that its hierarchy does not cover, and an error with a way out."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pyarrow as pa
 from veil.errors import HierarchyError
 from veil.tables.text import canonical_text
 
-SHOWN = 5
+EXAMPLES = 5
 
 
-def complain_uncovered(
+def raise_uncovered(
     column: str, uncovered: Sequence[str | None], total: int, domain: Sequence[str | None]
 ) -> NoReturn:
     """Raise the error that names the uncovered values of a column and the likely reason."""
-    named = ", ".join("the missing value" if text is None else repr(text) for text in uncovered[:SHOWN])
-    rest = f" and {len(uncovered) - SHOWN} more" if len(uncovered) > SHOWN else ""
+    examples = ", ".join("the missing value" if text is None else repr(text) for text in uncovered[:EXAMPLES])
+    rest = f" and {len(uncovered) - EXAMPLES} more" if len(uncovered) > EXAMPLES else ""
     hint = near_miss(uncovered, domain)
     way_out = hint or (
         "Add a row for each of them to the hierarchy, replace them in the data, "
@@ -27,28 +27,28 @@ def complain_uncovered(
     )
     raise HierarchyError(
         f"the hierarchy of column {column!r} does not cover {len(uncovered)} of its {total} distinct values: "
-        f"{named}{rest}. {way_out}"
+        f"{examples}{rest}. {way_out}"
     )
 
 
 def uncovered(builder: object, values: pa.Array) -> tuple[str, ...]:
-    """Return the values of a column that a hierarchy which is written down value by value does not have.
+    """Return the values of a column that are not in a hierarchy that lists its values.
 
-    Those that are made from the data cover all of it. Nor does the missing value have to be written down.
+    Hierarchies that are made from the data cover all of it, and the missing value need not be listed.
 
     >>> from veil import hierarchies as h
     >>> uncovered(h.categories({"Europe": ["AT", "DE"]}), pa.array(["AT", "JP", None]))
     ('JP',)
     """
-    written = getattr(builder, "written_down", lambda: None)()
-    if written is None:
+    domain = getattr(builder, "explicit_values", lambda: None)()
+    if domain is None:
         return ()
     texts = canonical_text(values.drop_null())
-    return tuple(text for text in texts if text is not None and text not in written)
+    return tuple(text for text in texts if text is not None and text not in domain)
 
 
 def near_miss(uncovered: Sequence[str | None], domain: Sequence[str | None]) -> str | None:
-    """Point at a key that differs from an uncovered value only in spaces, letter case or number format.
+    """Return a hint at a key that differs from an uncovered value only in spaces, case or number format.
 
     >>> near_miss(["42"], ["41.0", "42.0"])
     "The hierarchy lists '42.0', the data has '42': write numbers the same way in both"

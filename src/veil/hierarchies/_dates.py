@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import by_key, finish, finish_sorted, present, runs
 from veil.hierarchies._places import moments
 from veil.hierarchies.hierarchy import ROOT, Hierarchy, Level
@@ -24,28 +24,15 @@ from veil.tables.columns import is_text
 from veil.tables.text import canonical_array, canonical_text
 
 Granularity = Literal[
-    "second",
-    "minute",
-    "hour",
-    "day",
-    "week_of_month",
-    "week_of_year",
-    "month",
-    "quarter",
-    "weekday",
-    "week",
-    "quarter_of_year",
-    "year",
-    "decade",
-    "century",
-    "millennium",
-]
+    "second", "minute", "hour", "day", "week_of_month", "week_of_year", "month", "quarter", "weekday", "week",
+    "quarter_of_year", "year", "decade", "century", "millennium",
+]  # fmt: skip
 
 _YEARS = ("year", "decade", "century", "millennium")
 _DAY_UP = get_args(Granularity)[4:]
 
-# What each unit lies within as a whole. Weeks cross the borders of months and years, so they lie within
-# nothing but their own number; only ARX's label of a week, which names the calendar year, lies within it.
+# The coarser units that contain each unit as a whole. Weeks cross the borders of months and years, so only
+# their number contains them; ARX's label of a week, which names the calendar year, also lies within years.
 _WITHIN: dict[str, tuple[str, ...]] = {
     "second": ("minute", "hour", "day", *_DAY_UP),
     "minute": ("hour", "day", *_DAY_UP),
@@ -83,8 +70,8 @@ class Dates(Builder):
     to the two ends of a year.
 
     What lies before `bottom` is coded `<bottom`, what lies at or after `top` is coded `>=top`. There is no
-    root unless `root=True`. Text is read as ISO dates, or by `format` as of `datetime.strptime`; where a column writes
-    dates in several ways, `format` lists them, and the first that fits is taken.
+    root unless `root=True`. Text is read as ISO dates, or by `format` as of `datetime.strptime`; where a
+    column writes dates in several ways, `format` lists them, and the first that fits is taken.
 
     >>> import numpy as np, pyarrow as pa
     >>> Dates(("month", "year")).build(pa.array([date(2020, 1, 31)]), np.ones(1), "born").to_rows()
@@ -125,39 +112,39 @@ class Dates(Builder):
             raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")
         return self
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: the dates from which on others are coded are a decision, not somebody's value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as bounds are chosen by the user and are not values of the data."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""
-        known = present(values, column)
+        present_values = present(values, column)
         names, root = [column, *self.units], [ROOT] if self.root else []
         names += ["all"] if self.root else []
-        ticks = self._ticks(known) if len(known) >= _MANY else None
+        ticks = self._ticks(present_values) if len(present_values) >= _MANY else None
         if ticks is None:
-            columns = self._slow_columns(known, column)
-            columns += [[each] * len(known) for each in root]
+            columns = self._slow_columns(present_values, column)
+            columns += [[each] * len(present_values) for each in root]
             return finish(columns, values, column, names=names)
-        placed = by_key(ticks, canonical_array(known))
+        placed = by_key(ticks, canonical_array(present_values))
         group, levels = self._levels(ticks[placed.order])
         levels += [(np.zeros(len(levels[0][0]), np.intp), [each]) for each in root]
         return finish_sorted(placed, group, levels, values, column, names=names)
 
-    def _ticks(self, known: pa.Array) -> npt.NDArray[np.int64] | None:
-        """Microseconds from 1970 to each moment; None where these have to be read one by one."""
-        if pa.types.is_timestamp(known.type):
-            local = known if known.type.tz is None else pc.local_timestamp(known)
+    def _ticks(self, values: pa.Array) -> npt.NDArray[np.int64] | None:
+        """Return microseconds from 1970 to each moment; None if moments have to be read one by one."""
+        if pa.types.is_timestamp(values.type):
+            local = values if values.type.tz is None else pc.local_timestamp(values)
             floored = pc.floor_temporal(local, unit="microsecond").cast(pa.timestamp("us"), safe=False)
             ticks = floored.cast(pa.int64()).to_numpy(zero_copy_only=False)
-        elif is_text(known.type) and self.format is None:
-            ticks = moments(known)
+        elif is_text(values.type) and self.format is None:
+            ticks = moments(values)
         else:
             return None
         return ticks if ticks is not None and ticks.min() >= _FIRST and ticks.max() <= _LAST else None
 
     def _levels(self, ticks: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.intp], list[Level]]:
-        """Group moments, which are in their order, by second, hour or day, and label each of these once."""
+        """Group sorted moments by second, hour or day, and label each group once."""
         side = np.zeros(ticks.size, np.int64)
         if self.bottom is not None:
             side[: np.searchsorted(ticks, _tick(self.bottom))] = -1
@@ -178,7 +165,7 @@ class Dates(Builder):
         return group, levels
 
     def _spell(self, unit: str, ticks: npt.NDArray[np.int64]) -> list[str]:
-        """Label the periods that some moments lie in."""
+        """Return the labels of the periods of some moments."""
         if unit not in _CLOCKS or ticks.size < _MANY:
             label = _labeller(unit, self.style, self.weeks)
             return [label(_EPOCH + timedelta(microseconds=at)) for at in ticks.tolist()]
@@ -192,12 +179,12 @@ class Dates(Builder):
             )
             clock = pc.binary_join_element_wise(clock, ":00" if unit == "hour" else "", "")
             labels = pc.binary_join_element_wise(day, clock, "-")
-        spelled: list[str] = labels.to_pylist()
-        return spelled
+        result: list[str] = labels.to_pylist()
+        return result
 
-    def _slow_columns(self, known: pa.Array, column: str) -> list[Sequence[str]]:
-        """Label each moment by itself."""
-        pairs = sorted(zip(self._moments(known, column), canonical_text(known, column=column), strict=True))
+    def _slow_columns(self, values: pa.Array, column: str) -> list[Sequence[str]]:
+        """Return the columns with a label for each moment, one by one."""
+        pairs = sorted(zip(self._moments(values, column), canonical_text(values, column=column), strict=True))
         moments = [moment for moment, _ in pairs]
         columns: list[Sequence[str]] = [[text or "" for _, text in pairs]]
         coded = [self._coding_label(moment) for moment in moments]
@@ -206,17 +193,17 @@ class Dates(Builder):
             columns.append([code or label(moment) for code, moment in zip(coded, moments, strict=True)])
         return columns
 
-    def _moments(self, known: pa.Array, column: str) -> list[datetime]:
-        kind = known.type
+    def _moments(self, values: pa.Array, column: str) -> list[datetime]:
+        kind = values.type
         if pa.types.is_date(kind):
-            return [_moment(day) for day in _as_python(known.cast(pa.date32()), column)]
+            return [_moment(day) for day in _as_python(values.cast(pa.date32()), column)]
         if pa.types.is_timestamp(kind):
             if kind.tz is not None:
-                known = pc.local_timestamp(known)
+                values = pc.local_timestamp(values)
             # Rounded down before the cast, which would round moments before 1970 up.
-            floored = pc.floor_temporal(known, unit="microsecond").cast(pa.timestamp("us"), safe=False)
+            floored = pc.floor_temporal(values, unit="microsecond").cast(pa.timestamp("us"), safe=False)
             return _as_python(floored, column)
-        texts = [text or "" for text in canonical_text(known, column=column)]
+        texts = [text or "" for text in canonical_text(values, column=column)]
         return [self._parse(text, column, texts) for text in texts]
 
     def _parse(self, text: str, column: str, texts: Sequence[str]) -> datetime:
@@ -253,7 +240,7 @@ def dates(
     format: str | Sequence[str] | None = None,
     root: bool = False,
 ) -> Dates:
-    """Dates and times by units of the calendar, from fine to coarse; see `Dates` for units and options.
+    """Return a builder for dates and times by units of the calendar, from fine to coarse; see `Dates`.
 
     >>> dates("month", "year", "decade", root=True).units
     ('month', 'year', 'decade')
@@ -263,18 +250,18 @@ def dates(
 
 
 _MANY = 1_000
-"""Moments from which on it pays to label whole days and hours."""
+"""Moments from which on labelling whole days and hours pays off."""
 
 _EPOCH = datetime(1970, 1, 1)
 _LENGTHS = {"second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": 86_400 * 10**6}
-"""Microseconds of the units that are shorter than a day, and of a day, of which all longer ones are made."""
+"""Microseconds of units up to a day, of which all longer ones consist."""
 
 _CLOCKS = {"second": 19, "minute": 16, "hour": 13}
-"""Characters of ISO 8601 that name a unit which is shorter than a day."""
+"""Length of ISO 8601 up to a unit shorter than a day."""
 
 _FIRST = (datetime.min - _EPOCH) // timedelta(microseconds=1)
 _LAST = (datetime.max - _EPOCH) // timedelta(microseconds=1)
-"""The moments that Python can name."""
+"""The range of moments in Python."""
 
 _DAYS = {
     "%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
@@ -291,9 +278,9 @@ _FORMS = {
 
 
 def form_of(texts: Sequence[str]) -> str | None:
-    """The one form in which all texts write dates, for `format`; None if there is none, or more than one.
+    """Return the only form of dates, for `format`, that fits all texts; None if there is not exactly one.
 
-    Nothing is guessed: 3/4/2020 is in March or in April, unless another text of the column tells.
+    Nothing is guessed: 3/4/2020 is in March or in April, unless another text of the column decides.
 
     >>> form_of(["31.12.2020", "3.4.2021"]), form_of(["12/31/2020", "3/4/2021"]), form_of(["3/4/2021"])
     ('%d.%m.%Y', '%m/%d/%Y', None)
@@ -305,7 +292,7 @@ def form_of(texts: Sequence[str]) -> str | None:
 
 
 def forms_of(texts: Sequence[str]) -> tuple[str, ...] | None:
-    """The forms in which texts write dates, where there are several that cannot be taken for each other; else None.
+    """Return the forms of dates in texts if there are several and all are unambiguous; else None.
 
     >>> forms_of(["31.12.2020", "2020-12-30", "3.4.2021"]), forms_of(["31.12.2020", "3/4/2021"])
     (('%d.%m.%Y', '%Y-%m-%d'), None)
@@ -342,7 +329,7 @@ def _fits(text: str, form: str) -> bool:
 
 
 def week_of(day: date, weeks: Literal["iso", "us"]) -> tuple[int, int]:
-    """The year a week belongs to, and its number in that year.
+    """Return the year of the week of a day, and the number of the week in that year.
 
     >>> week_of(date(2019, 12, 31), "us"), week_of(date(2021, 1, 1), "iso"), week_of(date(2021, 1, 1), "us")
     ((2020, 1), (2020, 53), (2021, 1))
@@ -357,7 +344,7 @@ def week_of(day: date, weeks: Literal["iso", "us"]) -> tuple[int, int]:
 
 
 def week_of_month(day: date, weeks: Literal["iso", "us"]) -> int:
-    """The number of the week in its month; with ISO weeks, days before a first week of four are in week 0."""
+    """Return the week of a day in its month; a first ISO week of less than four days is week 0."""
     first = day.replace(day=1)
     offset = first.isoweekday() - 1 if weeks == "iso" else first.isoweekday() % 7
     counts = weeks == "us" or 7 - offset >= 4
@@ -398,7 +385,7 @@ def _labeller(unit: str, style: str, weeks: Literal["iso", "us"]) -> Callable[[d
 
 
 def _as_python(values: pa.Array, column: str) -> list[Any]:
-    """Return dates or times as Python has them, which ends with the year 9999."""
+    """Return dates or times as Python objects; refuse years beyond 9999."""
     try:
         moments: list[Any] = values.to_pylist()
     except (OverflowError, ValueError):

@@ -1,4 +1,4 @@
-"""Hierarchy files: one row a value, `;`-separated and without header as ARX writes them, or near enough."""
+"""Hierarchy files: one row a value, `;`-separated and without header as in ARX, or similar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEPARATORS = (";", "\t", "|", ",")  # in order of preference: labels such as "[0
 
 @dataclass(frozen=True)
 class Content:
-    """The rows of a file, with the line each ends on, and the names in its header if it has one."""
+    """The rows of a file, the line on which each ends, and the names in its header, if any."""
 
     source: str
     rows: list[list[str]]
@@ -67,7 +67,7 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Sequence[str | None]
 
 
 def _field(label: str | None, alone: bool) -> str:
-    """Write one label, in quotes where it would be read differently without."""
+    """Return one label as a field, in quotes if it would be misread without."""
     if label is None:
         return "NULL"
     if label.casefold() == "null":
@@ -83,7 +83,7 @@ def _field(label: str | None, alone: bool) -> str:
 
 
 def detect_separator(text: str) -> str:
-    r"""Find the separator: the first candidate that cuts every line into the same number of fields.
+    r"""Return the first separator that gives every line the same number of fields, or else most lines.
 
     >>> detect_separator("0;[0,4]\n5;[5,9]\n"), detect_separator("0,low\n5,high; very\n")
     (';', ',')

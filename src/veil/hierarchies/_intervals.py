@@ -1,9 +1,9 @@
 """Intervals of numbers, dates and times.
 
-Two forms. The short one gives the width of the intervals on each level. The long one lists the intervals of
-level 1, which repeat periodically in both directions, and says for each further level how many neighbours
-make a group. Both may bound the range: from the *snap* bound outwards the outermost interval is stretched to
-the *coding* bound; values beyond are coded `<bound` or `>=bound`; values beyond the *limit* are an error.
+There are two forms. The short one gives the width of the intervals on each level. The long one lists the
+intervals of level 1, which repeat periodically in both directions, and the sizes of groups of neighbours on
+each further level. Both may bound the range: the outermost interval extends from the *snap* bound to the
+*coding* bound; values beyond are coded `<bound` or `>=bound`; values beyond the *limit* are an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, Point, Step, length, place
-from veil.hierarchies._builders import Builder, Shown, named_ends
+from veil.hierarchies._builders import Builder, IsPublished, unpublished_ends
 from veil.hierarchies._common import finish_sorted, present
 from veil.hierarchies._labels import (
     Group,
@@ -38,7 +38,7 @@ from veil.hierarchies._places import places
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
 
 _MILLISECONDS = 86_400_000  # in a day
-_SHOWN = 5
+_EXAMPLES = 5
 
 
 @declared
@@ -77,7 +77,9 @@ def _interval(value: Any) -> Any:
     return value
 
 
-Listed = Annotated[Interval, BeforeValidator(_interval, json_schema_input_type=Interval | list[Point | str])]
+IntervalInput = Annotated[
+    Interval, BeforeValidator(_interval, json_schema_input_type=Interval | list[Point | str])
+]
 
 
 @declared(kind_of=Builder)
@@ -85,9 +87,8 @@ class Intervals(Builder):
     """Intervals by width (`widths`) or listed one by one (`listed`, with `groups` for the levels above).
 
     Widths are aligned at their multiples, always give one level each, and end in a root `*`; bounds are
-    needed only for coding or limits. Listed intervals follow ARX: their range is what they cover unless
-    bounds say otherwise, levels end once a single interval is left, and a root `*` is added if the groups run
-    out before.
+    needed only for coding or limits. Listed intervals follow ARX: without bounds, their range is what they
+    cover; levels end once a single interval is left, and a root `*` is added if the groups run out before.
 
     With `shares="range"` the share of a label is the part of the range (from limit to limit) that its
     interval takes up; otherwise the part of the domain values that lie in it.
@@ -98,7 +99,7 @@ class Intervals(Builder):
     """
 
     widths: Annotated[tuple[Step, ...], Field(description="width of the intervals on each level")] = ()
-    listed: Annotated[tuple[Listed, ...], Field(description="intervals of level 1, without gaps")] = ()
+    listed: Annotated[tuple[IntervalInput, ...], Field(description="intervals of level 1, without gaps")] = ()
     groups: Annotated[tuple[GroupLevel, ...], Field(description="groups that make the levels above")] = ()
     lower: Annotated[Bounds, Field(description="lower end of the range")] = Bounds()
     upper: Annotated[Bounds, Field(description="upper end of the range")] = Bounds()
@@ -135,25 +136,25 @@ class Intervals(Builder):
                 f"upper snap ≤ upper coding ≤ upper limit, not {self.lower} and {self.upper}"
             )
         if self.shares == "range" and (span := self._range(place).span or 0) <= 1:
-            found = (
+            problem = (
                 f"from limit to limit it measures {span}"
                 if span
                 else "give both sides a limit, as Bounds(limit=…)"
             )
-            raise ValueError(f"`shares='range'` of Intervals needs a range longer than 1: {found}")
+            raise ValueError(f"`shares='range'` of Intervals needs a range longer than 1: {problem}")
         return self
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Intervals that were given one by one, unless their ends can be read in the labels.
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return the listed intervals, unless their ends are published in the labels.
 
-        Bounds are a decision of whoever plans the release, not somebody's value.
+        Bounds are chosen by the user and are not values of the data.
         """
-        return named_ends(self, ("listed",), shown)
+        return unpublished_ends(self, ("listed",), is_published)
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
-        """Place the values on the line, cut it level by level, and label the pieces."""
-        known = present(values, column)
-        placed = places(known, column)
+        """Place the values on the axis, cut it level by level, and label the pieces."""
+        present_values = present(values, column)
+        placed = places(present_values, column)
         axis = placed.axis
         levels, bounds = self._levels(axis, column), self._range(lambda point: axis.point(point, column))
         line = Line(placed.floors, levels, bounds)
@@ -179,7 +180,10 @@ class Intervals(Builder):
         if self.shares == "range" and bounds.span is not None:
             # The shares of single values need a unit; times are measured in milliseconds, as in ARX.
             size = bounds.span if axis.kind == "number" else bounds.span * _MILLISECONDS
-            parts = [[1 / size] * len(known), *([each / bounds.span for each in level] for level in lengths)]
+            parts = [
+                [1 / size] * len(present_values),
+                *([each / bounds.span for each in level] for level in lengths),
+            ]
             if len(parts) <= len(coded):
                 parts.append([Fraction(1)])
             shares = [np.array(part, dtype=np.float64) for part in parts]
@@ -208,15 +212,15 @@ class Intervals(Builder):
     def _range(self, locate: Callable[[Point], Fraction]) -> Range:
         sides: list[RangeEnd] = []
         for bounds, edge in ((self.lower, 0), (self.upper, -1)):
-            given = [
+            positions = [
                 None if bound is None else locate(bound)
                 for bound in (bounds.snap, bounds.coding, bounds.limit)
             ]
             if self.listed:
                 end = self.listed[edge]
-                sides.append(RangeEnd.listed(locate(end.upper if edge else end.lower), *given))
+                sides.append(RangeEnd.of_intervals(locate(end.upper if edge else end.lower), *positions))
             else:
-                sides.append(RangeEnd.unlisted(*given))
+                sides.append(RangeEnd.of_widths(*positions))
         return Range(*sides)
 
     def _label(self, piece: Segment, axis: Axis, column: str) -> str:
@@ -240,7 +244,7 @@ def intervals(
     label: str | LabelFunction = "interval",
     shares: Literal["rows", "range"] = "rows",
 ) -> Intervals:
-    """Intervals of numbers, dates or times.
+    """Return a builder for intervals of numbers, dates or times.
 
     Parameters
     ----------
@@ -253,7 +257,7 @@ def intervals(
     lower, upper:
         The ends of the range.
     bottom, top:
-        Short for `lower=Bounds(coding=bottom)` and `upper=Bounds(coding=top)`: what lies beyond is coded.
+        Short for `lower=Bounds(coding=bottom)` and `upper=Bounds(coding=top)`: values beyond are coded.
     label:
         The label function, see `Label`.
     shares:
@@ -266,7 +270,7 @@ def intervals(
     >>> stages.build(pa.array([70, 7, 30]), np.ones(3), "age").to_rows()
     [('7', 'minor', '*'), ('30', 'adult', '*'), ('70', 'senior', '*')]
     """
-    given: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "widths": widths,
         "listed": listed,
         "groups": groups,
@@ -276,22 +280,22 @@ def intervals(
     for name, bounds, short, coding in (("lower", lower, "bottom", bottom), ("upper", upper, "top", top)):
         if bounds is not None and coding is not None:
             raise HierarchyError(f"give either `{short}` or `{name}` to `intervals`, not both")
-        given[name] = Bounds(coding=coding) if bounds is None else bounds  # type: ignore[arg-type]
-    return Intervals(**given)
+        parameters[name] = Bounds(coding=coding) if bounds is None else bounds  # type: ignore[arg-type]
+    return Intervals(**parameters)
 
 
 def _check_limits(line: Line, bounds: Range, texts: pa.Array, axis: Axis, column: str) -> None:
     outside = line.outside()
     if not len(outside):
         return
-    named = ", ".join(repr(texts[int(at)].as_py()) for at in outside[:_SHOWN])
-    rest = f" and {len(outside) - _SHOWN} more" if len(outside) > _SHOWN else ""
+    examples = ", ".join(repr(texts[int(at)].as_py()) for at in outside[:_EXAMPLES])
+    rest = f" and {len(outside) - _EXAMPLES} more" if len(outside) > _EXAMPLES else ""
     low, high = (
         axis.show(side.limit) if side.limit is not None else "…" for side in (bounds.lower, bounds.upper)
     )
     raise HierarchyError(
         f"{len(outside)} values of column {column!r} are outside the range [{low}, {high}[ of its intervals: "
-        f"{named}{rest}. Move the limits (`lower=Bounds(limit=…)`, `upper=Bounds(limit=…)`), "
+        f"{examples}{rest}. Move the limits (`lower=Bounds(limit=…)`, `upper=Bounds(limit=…)`), "
         "code values beyond them (`coding=…`), or list more intervals"
     )
 

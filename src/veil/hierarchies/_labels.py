@@ -1,4 +1,4 @@
-"""How a group of values is called: the label functions, and what keeps the labels of a level apart."""
+"""Labels of groups of values: the label functions, and unique labels of a level."""
 
 from __future__ import annotations
 
@@ -30,17 +30,9 @@ Text = Annotated[
 """A value or label; numbers, dates and booleans are taken in their canonical text."""
 
 Function = Literal[
-    "set",
-    "interval",
-    "bounds",
-    "constant",
-    "mean",
-    "mean_of_bounds",
-    "geometric_mean",
-    "geometric_mean_of_bounds",
-    "prefix",
-    "prefixes",
-]
+    "set", "interval", "bounds", "constant", "mean", "mean_of_bounds", "geometric_mean", "geometric_mean_of_bounds",
+    "prefix", "prefixes",
+]  # fmt: skip
 
 
 @declared
@@ -109,7 +101,7 @@ class Group:
 
 
 def _groups(value: Any) -> Any:
-    """One level of fan-out: a size, a group, or a list of them."""
+    """Read the groups of one level: a size, a group, or a list of them."""
     if isinstance(value, (int, Group, dict)):
         value = [value]
     if isinstance(value, (list, tuple)):
@@ -127,17 +119,17 @@ GroupLevel = Annotated[
 
 @dataclass(frozen=True)
 class Members:
-    """What a label function sees of a group: its values in order, and where they lie if that is known."""
+    """The input of a label function: the values of a group in order, and their positions on an axis."""
 
     texts: Sequence[str]
     ranks: Sequence[Any]
-    """Compare as the values do by their type."""
+    """Ranks of the values in the order of their type."""
     axis: Axis | None = None
     places: Sequence[Fraction] = ()
 
 
 def make_label(label: LabelFunction, members: Members, column: str, open_end: str = "none") -> str:
-    """The label of one group.
+    """Return the label of one group.
 
     >>> make_label(LabelFunction("prefix", fill="*"), Members(["1210", "1299"], [0, 1]), "zip")
     '12**'
@@ -158,7 +150,7 @@ def make_label(label: LabelFunction, members: Members, column: str, open_end: st
         right = "[" if ends in ("upper", "both") else "]"
         return f"{left}{low}, {high}{right}"
     if label.function == "prefix":
-        low, high = min(texts), max(texts)  # what these two share, all share
+        low, high = min(texts), max(texts)  # a common prefix of these two is common to all
         differs = (at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other)
         prefix = low[: next(differs, min(len(low), len(high)))]
         return prefix.ljust(max(map(len, texts)), label.fill) if label.fill else prefix
@@ -168,22 +160,22 @@ def make_label(label: LabelFunction, members: Members, column: str, open_end: st
 
 
 def unique_labels(labels: Iterable[str]) -> list[str]:
-    """Tell equal labels of different groups apart by suffixes: -1, -2 and so on.
+    """Distinguish equal labels of different groups by suffixes: -1, -2 and so on.
 
     >>> unique_labels(["x", "x", "x"])
     ['x', 'x-1', 'x-2']
     """
-    made: list[str] = []
-    taken: set[str] = set()
+    result: list[str] = []
+    used_labels: set[str] = set()
     times: dict[str, int] = {}
     for label in labels:
         candidate = label
-        while candidate in taken:
+        while candidate in used_labels:
             times[label] = times.get(label, 0) + 1
             candidate = f"{label}-{times[label]}"
-        taken.add(candidate)
-        made.append(candidate)
-    return made
+        used_labels.add(candidate)
+        result.append(candidate)
+    return result
 
 
 def _mean(function: str, members: Members, column: str) -> str:
@@ -211,7 +203,7 @@ def _mean(function: str, members: Members, column: str) -> str:
 
 
 def _floor_root(number: int, degree: int) -> int:
-    """The largest integer whose power is not above the number (with doubles, ∛216 would be 5)."""
+    """Return the largest integer whose power is not above the number (with doubles, ∛216 would be 5)."""
     low, high = 0, 1 << (number.bit_length() // degree + 1)
     while high - low > 1:
         middle = (low + high) // 2

@@ -14,7 +14,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.errors import HierarchyError
 from veil.hierarchies._axis import Axis, positions
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import (
     Group,
@@ -39,8 +39,8 @@ class Ordering(Builder):
     On each level the group sizes are used in turn, again and again. Levels end once a single group is left; a
     root `*` is added if the levels run out before.
 
-    Groups are made of the values of the data. In a release, each label is made anew of those of its values that
-    are published: no label names a value, or is the mean of one, that only a suppressed record has.
+    Groups are made of the values of the data. In a release, each label is made anew of those of its values
+    that are published: no label names a value, or is the mean of one, that only a suppressed record has.
 
     >>> import numpy as np, pyarrow as pa
     >>> Ordering((2, 2)).build(pa.array(list("edcba")), np.ones(5), "grade").to_rows()[0]
@@ -59,26 +59,26 @@ class Ordering(Builder):
         "groups are cut out of all values, and labels made of the published ones"
     )
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """The order, if it lists values."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return the order, if it lists values."""
         return {} if isinstance(self.order, str) else {"order": set(self.order)}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Order the values and group them."""
-        known = present(values, column)
-        texts, ranks, places, axis = self._order_texts(known, column)
+        present_values = present(values, column)
+        texts, ranks, places, axis = self._order_texts(present_values, column)
         number = {text: index for index, text in enumerate(texts)}
 
         def name(label: LabelFunction, members: Sequence[int]) -> str:
-            if self.order == "data":  # the order of the rows is nobody's business
+            if self.order == "data":  # a label must not disclose the order of rows
                 members = sorted(members, key=ranks.__getitem__)
-            seen = Members(
+            group_members = Members(
                 [texts[index] for index in members],
                 [ranks[index] for index in members],
                 axis,
                 [places[index] for index in members] if places else (),
             )
-            return make_label(label, seen, column)
+            return make_label(label, group_members, column)
 
         columns: list[Sequence[str]] = [texts]
         labels_of: list[list[LabelFunction]] = [[]]
@@ -87,38 +87,38 @@ class Ordering(Builder):
             if len(units) <= 1 and len(columns) > 1:
                 break
             grouped: list[list[int]] = []
-            chosen: list[LabelFunction] = []
+            functions: list[LabelFunction] = []
             turn, start = cycle(sizes), 0
             while start < len(units):
                 group = next(turn)
                 grouped.append([index for unit in units[start : start + group.size] for index in unit])
-                chosen.append(group.label or self.label)
+                functions.append(group.label or self.label)
                 start += group.size
             units = grouped
-            names = unique_labels(name(label, unit) for label, unit in zip(chosen, units, strict=True))
+            names = unique_labels(name(label, unit) for label, unit in zip(functions, units, strict=True))
             columns.append([each for each, unit in zip(names, units, strict=True) for _ in unit])
-            labels_of.append(chosen)
+            labels_of.append(functions)
         if len(units) > 1 or (values.null_count and len(units) == 1):
             columns.append([ROOT] * len(texts))
 
         def naming(level: int, members: Mapping[int, list[str]]) -> Mapping[int, str]:
             return {
-                code: name(labels_of[level][code], [number[value] for value in shown])
-                for code, shown in members.items()
+                code: name(labels_of[level][code], [number[value] for value in published])
+                for code, published in members.items()
             }
 
         return finish(columns, values, column, naming=naming)
 
     def _order_texts(
-        self, known: pa.Array, column: str
+        self, values: pa.Array, column: str
     ) -> tuple[list[str], list[int], list[Fraction], Axis | None]:
-        """Texts in the order asked for, their rank by type, and their places if a label needs them."""
-        texts = [text or "" for text in canonical_text(known, column=column)]
-        rank = {text: rank for rank, text in enumerate(texts[index] for index in natural_order(known))}
+        """Return the ordered texts, their ranks by type, and their positions if a label needs them."""
+        texts = [text or "" for text in canonical_text(values, column=column)]
+        rank = {text: rank for rank, text in enumerate(texts[index] for index in natural_order(values))}
         place: dict[str, Fraction] = {}
         axis: Axis | None = None
         if self._needs_places():
-            axis, numerators, denominator = positions(known, column)
+            axis, numerators, denominator = positions(values, column)
             place = {text: Fraction(each, denominator) for text, each in zip(texts, numerators, strict=True)}
         if self.order == "natural":
             texts.sort(key=rank.__getitem__)
@@ -126,19 +126,19 @@ class Ordering(Builder):
             position = {text: index for index, text in enumerate(self.order)}
             absent = [text for text in texts if text not in position]
             if absent:
-                named = ", ".join(map(repr, absent[:5])) + (
+                examples = ", ".join(map(repr, absent[:5])) + (
                     f" and {len(absent) - 5} more" if len(absent) > 5 else ""
                 )
                 raise HierarchyError(
                     f"the order given for column {column!r} does not list {len(absent)} of its values: "
-                    f"{named}. Add them where they belong"
+                    f"{examples}. Add them where they belong"
                 )
             texts.sort(key=position.__getitem__)
         return texts, [rank[text] for text in texts], [place[text] for text in texts] if place else [], axis
 
     def _needs_places(self) -> bool:
-        chosen = [self.label, *(group.label for level in self.groups for group in level)]
-        return any(label is not None and label.function in _MEANS for label in chosen)
+        functions = [self.label, *(group.label for level in self.groups for group in level)]
+        return any(label is not None and label.function in _MEANS for label in functions)
 
 
 def ordering(
@@ -146,7 +146,7 @@ def ordering(
     order: Literal["natural", "data"] | Sequence[Any] = "natural",
     label: str | LabelFunction = "set",
 ) -> Ordering:
-    """Groups of neighbours in an order.
+    """Return a builder for groups of neighbours in an order.
 
     Parameters
     ----------
@@ -162,5 +162,4 @@ def ordering(
     >>> ordering(2, [2, 3], order=["low", "mid", "high"]).order
     ('low', 'mid', 'high')
     """
-    chosen = order if isinstance(order, str) else tuple(order)
-    return Ordering(groups, chosen, label)  # type: ignore[arg-type]
+    return Ordering(groups, order if isinstance(order, str) else tuple(order), label)  # type: ignore[arg-type]

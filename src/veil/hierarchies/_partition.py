@@ -1,7 +1,7 @@
-"""Cutting a line into intervals: the range, the levels, and which interval each value falls into.
+"""Cutting an axis into intervals: the range, the levels, and the interval of each value.
 
 The semantics are those of ARX (see `Intervals`). The arithmetic is on integers: positions are fractions,
-brought to one common denominator before anything is compared.
+which are brought to one common denominator first.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from veil.hierarchies._places import SAFE, Integers
 
 @dataclass(frozen=True)
 class RangeEnd:
-    """One end of the range. None means that the line goes on without end."""
+    """One end of the range; None is unbounded."""
 
     snap: Fraction | None
     coding: Fraction | None
     limit: Fraction | None
 
     @staticmethod
-    def listed(
+    def of_intervals(
         edge: Fraction, snap: Fraction | None, coding: Fraction | None, limit: Fraction | None
     ) -> RangeEnd:
-        """What is not given ends with the listed intervals, at `edge`."""
+        """Return the end of a range of listed intervals: bounds that are None are at their `edge`."""
         snap = edge if snap is None else snap
         coding = snap if coding is None else coding
         return RangeEnd(snap, coding, coding if limit is None else limit)
 
     @staticmethod
-    def unlisted(snap: Fraction | None, coding: Fraction | None, limit: Fraction | None) -> RangeEnd:
-        """What is not given has no end; one bound alone also says where the outermost interval is."""
-        given = [bound for bound in (snap, coding, limit) if bound is not None]
-        if not given:
+    def of_widths(snap: Fraction | None, coding: Fraction | None, limit: Fraction | None) -> RangeEnd:
+        """Return the end of a range without listed intervals; a single bound is also the snap bound."""
+        bounds = [bound for bound in (snap, coding, limit) if bound is not None]
+        if not bounds:
             return RangeEnd(None, None, None)
-        snap = given[0] if snap is None else snap
+        snap = bounds[0] if snap is None else snap
         return RangeEnd(snap, snap if coding is None else coding, limit)
 
 
@@ -55,7 +55,7 @@ class Range:
     upper: RangeEnd
 
     def __iter__(self) -> Iterator[Fraction]:
-        """The bounds from the lowest to the highest."""
+        """Yield the bounds from the lowest to the highest."""
         low, high = self.lower, self.upper
         bounds = (low.limit, low.coding, low.snap, high.snap, high.coding, high.limit)
         return (bound for bound in bounds if bound is not None)
@@ -82,10 +82,10 @@ class IntervalLevel:
     labels: tuple[LabelFunction | None, ...]
 
     def group(self, groups: Sequence[Group]) -> IntervalLevel:
-        """The next level. Groups take intervals one after the other.
+        """Return the next level, with groups of consecutive intervals.
 
-        Groups that need more intervals than are listed go on with the repetitions; groups that need fewer
-        start again from the first group until all intervals are taken.
+        Groups that need more intervals than are listed continue with the repetitions; groups that need fewer
+        start again from the first group until all intervals are used.
         """
         count = len(self.labels)
         period = self.cuts[-1] - self.cuts[0]
@@ -105,7 +105,7 @@ class IntervalLevel:
 
 @dataclass(frozen=True)
 class Segment:
-    """An interval into which at least one value falls; or what lies below or above the coded range."""
+    """An interval with at least one value, or the range below or above the coding bounds."""
 
     where: Literal["inside", "below", "above"]
     lower: Fraction | None
@@ -114,15 +114,15 @@ class Segment:
 
 
 class Line:
-    """Sorted positions, ready to be cut level by level."""
+    """Sorted positions, to be cut level by level."""
 
     def __init__(
         self, floors: Callable[[int], Integers], levels: Sequence[IntervalLevel], bounds: Range
     ) -> None:
-        """Cut what `floors` tells: the whole numbers below all places, times a number that makes all ends whole.
+        """Take the floors of all positions, times a scale that makes all cuts and bounds integers.
 
-        A place is before an end if the whole number below it is. Values with the same one make a `group`, by which all
-        that follows is told.
+        A position is before a cut if its floor is. Values with the same floor are a `group`, and all results
+        are for groups.
         """
         marks = [*bounds, *(cut for level in levels for cut in level.cuts)]
         self._scale = math.lcm(*(mark.denominator for mark in marks))
@@ -136,7 +136,7 @@ class Line:
         self._places: Integers = places.astype(self._dtype, copy=False)
 
     def outside(self) -> npt.NDArray[np.intp]:
-        """The values, not groups, beyond the limits."""
+        """Return the values (not groups) beyond the limits."""
         wrong = np.zeros(len(self._places), dtype=bool)
         if self._bounds.lower.limit is not None:
             wrong |= (self._places < self._whole(self._bounds.lower.limit)).astype(bool)
@@ -145,7 +145,7 @@ class Line:
         return np.flatnonzero(wrong[self.group])
 
     def cut(self, level: IntervalLevel) -> tuple[npt.NDArray[np.intp], list[Segment]]:
-        """Which piece each group falls into, and the pieces, in ascending order."""
+        """Return the piece of each group, and the pieces, in ascending order."""
         low, high = self._bounds.lower, self._bounds.upper
         x = self._places
         index, start, end = self._locate(x, level)
@@ -187,7 +187,7 @@ class Line:
         return Segment("inside", *limits, level.labels[index])
 
     def _locate(self, places: Integers, level: IntervalLevel) -> tuple[Integers, Integers, Integers]:
-        """Number, start and end of the interval around each place."""
+        """Return number, start and end of the interval around each position."""
         cuts: Integers = np.array([self._whole(cut) for cut in level.cuts], dtype=self._dtype)
         period = cuts[-1] - cuts[0]
         offset = (places - cuts[0]) // period * period
@@ -195,7 +195,7 @@ class Line:
         return index, cuts[index] + offset, cuts[index + 1] + offset
 
     def _one(self, place: Fraction, level: IntervalLevel, before: bool = False) -> tuple[int, int, int]:
-        """The interval around a place; with `before`, an interval does not count as around its start."""
+        """Return the interval around a position; with `before`, its start does not belong to an interval."""
         whole = self._whole(place)
         index, start, end = self._locate(np.array([whole], dtype=self._dtype), level)
         if before and start[0] == whole:

@@ -1,8 +1,8 @@
-"""Many values placed at once: their order, and exactly which cell of a grid each lies in.
+"""The order of many values, and their exact cells on a grid.
 
-Whether a value lies in an interval depends on no more than the cell that it lies in, on a grid that has all ends of
-intervals among its lines. So a number of any length becomes the whole number below it on that grid, read off its digits,
-and nothing is left to rounding.
+Whether a value lies in an interval depends only on its cell on a grid whose lines include all ends of
+intervals. So a number of any length becomes its floor on that grid, computed from its digits without
+rounding.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from veil.tables.columns import is_text
 from veil.tables.text import canonical_array
 
 Integers = npt.NDArray[Any]
-"""64-bit integers, or Python's where those are too short."""
+"""64-bit integers, or Python's if those are too short."""
 
 SAFE = 2**60  # twice this still fits into 64 bits
 _DIGITS = 18
-"""Digits of a number that 64 bits hold, whatever they are."""
+"""Digits of a number that always fits into 64 bits."""
 
 _AMBIGUOUS = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$"  # thousands, perhaps: `positions` refuses it
 _PLAIN = r"^-?[0-9]{1,1000}(\.[0-9]{1,1000})?$"
@@ -38,27 +38,27 @@ _YEAR_ONE = -EPOCH_DAY * DAY_LENGTH["us"]
 
 @dataclass(frozen=True)
 class Places:
-    """Values in the order of their places on an axis; where two have the same place, in that of their texts."""
+    """Values sorted by their positions on an axis, and those at one position by their texts."""
 
     axis: Axis
     sorted: InOrder
     cells: Callable[[int], Integers]
-    """The largest whole number that is not above each place times a scale; of the values as they came."""
+    """The floor of each position times a scale, in the original order of the values."""
 
     def floors(self, scale: int) -> Integers:
-        """Do as `cells`, in the order of places."""
+        """Return `cells` in the order of positions."""
         return self.cells(scale)[self.sorted.order]
 
 
 def places(values: pa.Array, column: str) -> Places:
-    """Place values, none of them missing."""
+    """Return the positions of values without missing ones."""
     texts = canonical_array(values, column=column)
-    found = _whole(values, texts) or _decimal(values, texts) or _moments(values, texts)
-    return _exactly(values, column, texts) if found is None else found
+    result = _whole(values, texts) or _decimal(values, texts) or _moments(values, texts)
+    return _exactly(values, column, texts) if result is None else result
 
 
 def moments(texts: pa.Array) -> npt.NDArray[np.int64] | None:
-    """Microseconds from 1970 to each of some dates or times in ISO 8601; None if a text is anything else.
+    """Return microseconds from 1970 to dates or times in ISO 8601; None if a text is anything else.
 
     >>> moments(pa.array(["1970-01-01T00:00:01", "1970-01-02"])), moments(pa.array(["1970-01-01", "1.1.1970"]))
     (array([    1000000, 86400000000]), None)
@@ -73,7 +73,7 @@ def moments(texts: pa.Array) -> npt.NDArray[np.int64] | None:
 
 
 def _whole(values: pa.Array, texts: pa.Array) -> Places | None:
-    """Integers, dates and times: so many ticks, of which a unit of the axis has a whole number."""
+    """Place integers, dates and times, which are counts of ticks; None for other types."""
     kind = values.type
     if pa.types.is_integer(kind):
         if pa.types.is_uint64(kind) and len(values) and pc.max(values).as_py() >= SAFE:
@@ -89,7 +89,7 @@ def _whole(values: pa.Array, texts: pa.Array) -> Places | None:
 
 
 def _of_ticks(axis: Axis, texts: pa.Array, ticks: pa.Array, start: int, per: int) -> Places:
-    """Place what lies so many ticks after a whole number, `per` of which make one."""
+    """Place values that are ticks after `start`, with `per` ticks in a unit of the axis."""
     counted: npt.NDArray[np.int64] = ticks.cast(pa.int64()).to_numpy(zero_copy_only=False)
     largest = max(abs(int(counted.min(initial=0))), abs(int(counted.max(initial=0))))
 
@@ -104,7 +104,7 @@ def _of_ticks(axis: Axis, texts: pa.Array, ticks: pa.Array, start: int, per: int
 
 
 def _decimal(values: pa.Array, texts: pa.Array) -> Places | None:
-    """Numbers as digits with at most one point between them; None if one is something else, or too long."""
+    """Place numbers that are digits with at most one point; None if a value is anything else, or too long."""
     kind = values.type
     if is_text(kind):
         numbers = pc.all(pc.match_substring_regex(texts, _PLAIN), min_count=0).as_py()
@@ -128,18 +128,18 @@ def _decimal(values: pa.Array, texts: pa.Array) -> Places | None:
         if decimals is None:
             _, numerators, denominator = positions(values, "")
             return np.array([number * scale // denominator for number in numerators], object)
-        made, sure = _estimated(values, scale)
+        floors, sure = _estimated(values, scale)
         if not sure.all():
-            made[~sure] = _floors(plain.filter(pa.array(~sure)), decimals) // (10**decimals // scale)
-        return made
+            floors[~sure] = _floors(plain.filter(pa.array(~sure)), decimals) // (10**decimals // scale)
+        return floors
 
     axis = Axis("number", is_text(kind) and most == 0)
     if not is_text(kind):
         return Places(axis, in_order(texts, sorted_by_type(values)), cells)
-    kept = min(most, _DIGITS - before)
-    keys = _floors(plain, kept)
-    if kept < most and np.unique(keys).size < keys.size:
-        return None  # what is left of their digits decides
+    places = min(most, _DIGITS - before)
+    keys = _floors(plain, places)
+    if places < most and np.unique(keys).size < keys.size:
+        return None  # the remaining digits decide the order
     return Places(axis, by_key(keys, texts), cells)
 
 
@@ -152,10 +152,10 @@ def _without_exponents(texts: pa.Array) -> pa.Array:
 
 
 def _estimated(values: pa.Array, scale: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The whole numbers below doubles times a scale, and of which of them that is certain in spite of rounding.
+    """Return the floors of doubles times a scale, and a mask of those that are certain despite rounding.
 
-    A double is off from the number that its digits spell by 2**-53 of it at most, and its product by as much again. If the
-    whole number is the same for eight times as much to both sides, it is the one of the digits.
+    The relative error of a double against its decimal digits is at most 2**-53, and the product adds as much.
+    If the floor is the same within eight times that error to both sides, it is the floor of the digits.
     """
     if values.type != pa.float64():
         return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
@@ -167,21 +167,21 @@ def _estimated(values: pa.Array, scale: int) -> tuple[npt.NDArray[np.int64], npt
 
 
 def _floors(plain: pa.Array, decimals: int) -> npt.NDArray[np.int64]:
-    """Read digits up to some place behind the point, and go down to the whole number there."""
+    """Return the floors of numbers times 10**decimals, from their digits."""
     pointed = pc.binary_join_element_wise(
         plain, pc.if_else(pc.match_substring(plain, "."), "", ".").cast(plain.type), "0" * decimals, ""
     )
     cut = pc.replace_substring_regex(pointed, rf"\.([0-9]{{{decimals}}})[0-9]*$", r"\1")
-    made: npt.NDArray[np.int64] = cut.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    floors: npt.NDArray[np.int64] = cut.cast(pa.int64()).to_numpy(zero_copy_only=False)
     negative = pc.starts_with(plain, "-")
-    if pc.any(negative, min_count=0).as_py():  # of which a part that is cut off is one step down
+    if pc.any(negative, min_count=0).as_py():  # truncation rounds them up
         more = pc.match_substring_regex(pointed, rf"\.[0-9]{{{decimals}}}[0-9]*[1-9]")
-        made = made - np.asarray(pc.and_(negative, more)).astype(np.int64)
-    return made
+        floors = floors - np.asarray(pc.and_(negative, more)).astype(np.int64)
+    return floors
 
 
 def _moments(values: pa.Array, texts: pa.Array) -> Places | None:
-    """Dates and times that are text."""
+    """Place dates and times that are text in ISO 8601; None for other values."""
     ticks = moments(texts) if is_text(values.type) and len(texts) else None
     if ticks is None:
         return None
@@ -191,10 +191,10 @@ def _moments(values: pa.Array, texts: pa.Array) -> Places | None:
 
 
 def _exactly(values: pa.Array, column: str, texts: pa.Array) -> Places:
-    """Place values one by one."""
+    """Place values one by one, in exact arithmetic."""
     axis, numerators, denominator = positions(values, column)
-    spelled = texts.to_pylist()
-    order = sorted(range(len(spelled)), key=lambda at: (numerators[at], spelled[at]))
+    text_list = texts.to_pylist()
+    order = sorted(range(len(text_list)), key=lambda at: (numerators[at], text_list[at]))
 
     def cells(scale: int) -> Integers:
         return np.array([number * scale // denominator for number in numerators], object)

@@ -1,4 +1,4 @@
-"""What a hierarchy makes of a column, level by level: how many labels, how the records are spread, who is still alone."""
+"""Preview of a hierarchy on a column: labels of each level, their frequencies, share of unique ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from veil.hierarchies._builders import Builder
 from veil.hierarchies.hierarchy import Hierarchy
 
 MOST_BARS = 24
-"""Labels whose records are told one by one; of more, the most frequent."""
+"""Labels with their own bar; if there are more, the most frequent ones."""
 
 MOST_ROWS = 40
-"""Rows of the table that are shown, from its beginning to its end."""
+"""Rows of the table that are shown, at equal distances."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Level:
     Attributes
     ----------
     name : str
-        What the level is called.
+        The name of the level.
     labels : int
         Labels that occur in the column.
     singled_out : float
-        Share of the records, or of the people, that are alone with their label.
+        Share of the records, or of the people, with a unique label.
     bars : tuple
-        The most frequent labels with the number of their records; in the order of the values if all are there.
+        The most frequent labels with their numbers of records; in the order of values if these are all.
     """
 
     name: str
@@ -50,12 +50,12 @@ class Preview:
     values: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready to be written as JSON."""
+        """Return the preview as JSON-compatible values."""
         return asdict(self)
 
 
 Holders = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Who has which value, each pair once: the place of the value among all values, and the number of the person."""
+"""Pairs of values and owners, each once: the positions of the values, and the codes of the owners."""
 
 
 def preview(
@@ -65,15 +65,15 @@ def preview(
     column: str = "",
     holders: Holders | None = None,
 ) -> Preview:
-    """Build a hierarchy for the different values of a column, and tell what it makes of them.
+    """Build a hierarchy for the different values of a column, and return a preview of it.
 
-    `holders` says who has which value, where people may have several rows: people are singled out then, not records.
+    With `holders`, the owners of each value, unique people are counted instead of unique records.
 
     >>> from veil import hierarchies as h
-    >>> found = preview(h.intervals(10), pa.array([23, 27, 34]), [1, 1, 2], "age")
-    >>> [(level.labels, level.singled_out) for level in found.levels]
+    >>> ages = preview(h.intervals(10), pa.array([23, 27, 34]), [1, 1, 2], "age")
+    >>> [(level.labels, level.singled_out) for level in ages.levels]
     [(3, 0.5), (2, 0.0), (1, 0.0)]
-    >>> found.rows[0]
+    >>> ages.rows[0]
     ('23', '[20, 30[', '*')
     """
     hierarchy = builder if isinstance(builder, Hierarchy) else builder.build(values, counts, column)
@@ -84,23 +84,25 @@ def preview(
         at = hierarchy.label_map(level)[codes]
         sizes = np.bincount(at, weights=times, minlength=len(hierarchy.labels[level])).astype(np.int64)
         used = np.flatnonzero(sizes)
-        # In the order of the hierarchy if all fit, and else the largest.
-        told = used if used.size <= MOST_BARS else used[np.argsort(-sizes[used], kind="stable")][:MOST_BARS]
-        bars = tuple((_shown(hierarchy.labels[level][code]), int(sizes[code])) for code in told)
+        # In the order of the hierarchy if all fit, else the most frequent.
+        label_codes = (
+            used if used.size <= MOST_BARS else used[np.argsort(-sizes[used], kind="stable")][:MOST_BARS]
+        )
+        bars = tuple((hierarchy.labels[level][code] or "", int(sizes[code])) for code in label_codes)
         share = int(np.count_nonzero(sizes == 1)) / records if holders is None else _alone(at, *holders)
         levels.append(Level(name, int(used.size), share, bars))
     present = np.unique(codes)
-    shown = (
+    example_codes = (
         present[np.unique(np.linspace(0, present.size - 1, MOST_ROWS).astype(np.int64))]
         if present.size
         else present
     )
     rows = tuple(
         tuple(
-            _shown(hierarchy.labels[level][hierarchy.label_map(level)[code]])
+            hierarchy.labels[level][hierarchy.label_map(level)[code]] or ""
             for level in range(len(hierarchy.labels))
         )
-        for code in shown
+        for code in example_codes
     )
     return Preview(tuple(levels), rows, int(present.size))
 
@@ -108,13 +110,9 @@ def preview(
 def _alone(
     labels: npt.NDArray[np.int32], places: npt.NDArray[np.int64], people: npt.NDArray[np.int64]
 ) -> float:
-    """Return the share of the people who have a label that nobody else has."""
+    """Return the share of the people with a label of their own."""
     least = np.full(int(labels.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     greatest = np.full(least.size, -1)
     np.minimum.at(least, labels[places], people)
     np.maximum.at(greatest, labels[places], people)
     return float(np.unique(least[least == greatest]).size / max(1, np.unique(people).size))
-
-
-def _shown(label: str | None) -> str:
-    return "" if label is None else label

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies._labels import Text
 from veil.hierarchies.hierarchy import ROOT, Hierarchy
@@ -23,8 +23,8 @@ from veil.tables.text import canonical_text
 class Priority(Builder):
     """Keep the important values longest: each level suppresses a further share of them, the last level all.
 
-    Importance is the frequency in the data, the natural order, or what `priorities` says (values it does not
-    mention count 0). Ties keep the natural order.
+    Importance is the frequency in the data, the natural order, or given by `priorities` (0 for values it does
+    not mention). Ties keep the natural order.
 
     >>> import numpy as np, pyarrow as pa
     >>> drinks = pa.array(["tea", "coffee", "mate"])
@@ -46,16 +46,16 @@ class Priority(Builder):
 
     reads_data: ClassVar[str | None] = "how often values occur decides which stay longest"
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Priorities of single values."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return the priorities of single values."""
         return {"priorities": set(self.priorities)} if self.priorities else {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Order the values by importance and suppress them from the last to the first."""
-        known = present(values, column)
-        texts = [text or "" for text in canonical_text(known, column=column)]
+        present_values = present(values, column)
+        texts = [text or "" for text in canonical_text(present_values, column=column)]
         times = np.asarray(counts)[pc.is_valid(values).to_numpy(zero_copy_only=False)]
-        order = natural_order(known)
+        order = natural_order(present_values)
         sign = -1 if self.first == "highest" else 1
         if self.priorities:
             order.sort(key=lambda index: sign * self.priorities.get(texts[index], 0))

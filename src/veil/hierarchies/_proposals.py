@@ -1,4 +1,4 @@
-"""Two or three hierarchies that suit a column, each with a line that says why."""
+"""Two or three hierarchies that suit a column, each with its reason."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ REASONS = {
     "value or nothing": "shown or not: the fewest levels",
     "as it is": "never coarser, so that other columns have to be",
 }
-"""Why a hierarchy suits a column, by a short name."""
+"""Reasons why a hierarchy suits a column, by a short name."""
 
 _MANY_NEIGHBOURS = 20
 _OLDEST = 125
-"""Years that nobody's age is above."""
+"""Upper bound of ages in years."""
 
 
 @dataclass(frozen=True)
 class ProposedHierarchy:
-    """A hierarchy for a column, and why it suits: `name` is one of `REASONS`."""
+    """A hierarchy for a column, and the name of its reason in `REASONS`."""
 
     builder: Builder
     name: str
 
     @property
     def reason(self) -> str:
-        """Why, in words."""
+        """The reason in words."""
         return REASONS[self.name]
 
 
 def proposals(values: pa.Array, column: str = "", *, most: int = 3) -> tuple[ProposedHierarchy, ...]:
-    """Propose hierarchies for the distinct values of a column: first the one that `propose` does, then others.
+    """Propose hierarchies for the distinct values of a column: first that of `propose`, then others.
 
     >>> for each in proposals(pa.array(range(17, 91)), "age"):
     ...     print(type(each.builder).__name__, "-", each.reason)
@@ -59,27 +59,29 @@ def proposals(values: pa.Array, column: str = "", *, most: int = 3) -> tuple[Pro
     Intervals - ages by 5, 10 and 20 years, 90 and more together, as HIPAA's Safe Harbor asks
     Intervals - wider from the start: fewer levels, and a quicker search
     """
-    found: list[ProposedHierarchy] = []
+    result: list[ProposedHierarchy] = []
     for each in _suitable(values, column):
-        if all(each.builder != other.builder for other in found):
-            found.append(each)
-    return tuple(found[:most])
+        if all(each.builder != other.builder for other in result):
+            result.append(each)
+    return tuple(result[:most])
 
 
 def _suitable(values: pa.Array, column: str) -> Iterator[ProposedHierarchy]:
-    known = present(values, column)
+    present_values = present(values, column)
     first = Auto().propose(values, column)
     if isinstance(first, Dates):
         yield ProposedHierarchy(first, "calendar")
         yield ProposedHierarchy(Dates(("year", "decade"), format=first.format, root=True), "years")
     elif isinstance(first, Intervals):
         yield ProposedHierarchy(first, "round widths")
-        if pa.types.is_integer(known.type) and _are_ages(known):
+        if pa.types.is_integer(present_values.type) and _are_ages(present_values):
             yield ProposedHierarchy(Intervals((5, 10, 20), upper=Bounds(coding=90)), "ages")
         if len(first.widths) > 2:
             yield ProposedHierarchy(Intervals(first.widths[2::2]), "wide")
-        if len(known) >= _MANY_NEIGHBOURS:
-            yield ProposedHierarchy(ordering(max(2, len(known) // _MANY_NEIGHBOURS), 2, 2), "neighbours")
+        if len(present_values) >= _MANY_NEIGHBOURS:
+            yield ProposedHierarchy(
+                ordering(max(2, len(present_values) // _MANY_NEIGHBOURS), 2, 2), "neighbours"
+            )
     elif isinstance(first, Redaction):
         yield ProposedHierarchy(first, "from the right")
         yield ProposedHierarchy(Priority(), "rarest first")
@@ -88,11 +90,11 @@ def _suitable(values: pa.Array, column: str) -> Iterator[ProposedHierarchy]:
     else:
         yield ProposedHierarchy(first, "value or nothing")
         yield ProposedHierarchy(Identity(), "as it is")
-        if len(known) > 2:
+        if len(present_values) > 2:
             yield ProposedHierarchy(Priority(), "rarest first")
     yield ProposedHierarchy(Suppression(), "value or nothing")
 
 
-def _are_ages(known: pa.Array) -> bool:
-    least, most = pc.min(known).as_py(), pc.max(known).as_py()
+def _are_ages(values: pa.Array) -> bool:
+    least, most = pc.min(values).as_py(), pc.max(values).as_py()
     return bool(least >= 0 and 60 <= most <= _OLDEST)

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.base.wording import plural
 from veil.errors import HierarchyError
-from veil.hierarchies._builders import Builder, Shown
+from veil.hierarchies._builders import Builder, IsPublished
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.text import canonical_text
@@ -26,14 +26,14 @@ class Redaction(Builder):
     """Replace one more character on each level, until nothing is left.
 
     Values are first padded to the length of the longest: at the end if aligned left, at the beginning if
-    aligned right. Level i then redacts i characters, beginning at the right or the left end. In a release, labels are
-    as long as the longest value that is published: how long a suppressed one is, nobody learns.
+    aligned right. Level i then redacts i characters, beginning at the right or the left end. In a release,
+    labels are as long as the longest published value, so that they do not disclose the length of others.
 
     A label's share of the domain is the share of values below it, unless the domain is described: with an
     alphabet of `alphabet` characters and values of `length` characters (default: the longest) out of a domain
     of `domain` possible ones, the share depends on the level alone. An alphabet alone implies the domain of
-    all combinations, and a domain alone the alphabet that yields it; `measured=True` takes from the data
-    whatever is not given.
+    all combinations, and a domain alone the alphabet that yields it; with `measured=True`, parameters that
+    are not given are taken from the data.
 
     >>> import numpy as np, pyarrow as pa
     >>> Redaction().build(pa.array(["8010", "8045"]), np.ones(2), "zip").to_rows()[0]
@@ -62,21 +62,21 @@ class Redaction(Builder):
             )
         return self
 
-    def withheld(self, shown: Shown) -> Mapping[str, set[str]]:
-        """Nothing: no parameter names a value."""
+    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
+        """Return nothing, as no parameter names a value."""
         return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Pad the values and redact them character by character."""
-        known = present(values, column)
-        unsorted = canonical_text(known, column=column)
-        texts = [unsorted[index] or "" for index in natural_order(known)]
+        present_values = present(values, column)
+        unsorted = canonical_text(present_values, column=column)
+        texts = [unsorted[index] or "" for index in natural_order(present_values)]
         longest = max(map(len, texts), default=0)
         columns = [texts]
         columns += [[self._redact(text, longest, level) for text in texts] for level in range(1, longest + 1)]
 
         def naming(level: int, members: Mapping[int, list[str]]) -> Mapping[int, str]:
-            """Cut off what only longer values needed: there, labels hold nothing but padding and redaction."""
+            """Cut labels to the longest published value: beyond it, they are padding and redaction only."""
             most = max((len(value) for values in members.values() for value in values), default=0)
             most = max(most, 2)  # a single `*` means that a value is suppressed
             labels = {code: self._redact(values[0], longest, level) for code, values in members.items()}
@@ -99,7 +99,7 @@ class Redaction(Builder):
         return padded[: longest - level] + mask if self.start == "right" else mask + padded[level:]
 
     def _shares(self, texts: list[str], longest: int, column: str) -> tuple[list[float], float]:
-        """The share of a label on each level, and the domain size, as ARX derives them."""
+        """Return the share of a label on each level, and the domain size, as ARX derives them."""
         length = self.length or max(longest, 1)
         if length < longest:
             raise HierarchyError(

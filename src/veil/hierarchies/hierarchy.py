@@ -2,7 +2,7 @@
 
 A hierarchy is a table. Column 0 lists the domain, one value a row, and column *i* the label of that value on
 level *i*. It must be a tree: values that share a label on one level share their labels on all later ones.
-Here the table is checked once and turned into integer codes, which is all the engine ever sees of it.
+The table is checked once and compiled into integer codes, on which the engine works.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from veil.hierarchies._compile import (
     texts,
     to_columns,
 )
-from veil.hierarchies._coverage import complain_uncovered
+from veil.hierarchies._coverage import raise_uncovered
 from veil.tables import read
 from veil.tables.text import canonical_array, canonical_text
 
@@ -40,14 +40,14 @@ Shares = npt.NDArray[np.float64]
 Label = str | None
 
 Naming = Callable[[int, Mapping[int, list[str]]], Mapping[int, str]]
-"""Makes the labels of a level anew, given its number and some values of each label, by its code."""
+"""Returns new labels of a level, given its number and some values of each label, by code."""
 
-MISSING_WORD = "NULL"  # stands for the missing value in tables and files, in any letter case
+MISSING_WORD = "NULL"  # the missing value in tables and files, in any letter case
 Level = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
-"""The number of the label of each value, or group of values, and the labels that have these numbers."""
+"""The code of the label of each value, or group of values, and the labels by code."""
 
 _MANY = 10_000
-"""Values from which on Arrow looks them up faster than a dictionary does."""
+"""Number of values from which on Arrow looks them up faster than a dictionary."""
 
 ROOT = "*"
 UNPUBLISHED = "(not published)"
@@ -71,18 +71,18 @@ class Hierarchy:
     domain_size:
         The size of the domain that the shares refer to.
     level_names:
-        One name a level, for people; two hierarchies that differ only here are equal.
+        One name a level, for display; two hierarchies that differ only here are equal.
     listed:
-        How many rows of the table list each domain value: 1, unless the table repeats itself.
+        The number of table rows of each domain value: 1, unless the table repeats itself.
     naming:
-        Makes labels of fewer values, where labels were made of the values of the data; see `named_by`.
+        Makes labels of fewer values, if labels are derived from the values of the data; see `named_by`.
     made_of:
-        The values of the column that it was made for, and the code of each, so that nobody has to look them up again.
+        The values of the column for which it was built, and the code of each, to save a second lookup.
 
     By default a share is the number of table rows below a label divided by the number of table rows, so a
-    table and the builder that made it agree. Builders can be asked for other shares, which then travel with
-    the object. A value that a table lists twice (with equal labels) is one domain value but two rows of the
-    table, and shares count rows, as ARX does; `size` and `rows` count it once.
+    table and the builder that made it agree. Builders may set other shares, which are kept in the object. A
+    value that a table lists twice (with equal labels) is one domain value but two rows of the table, and
+    shares count rows, as in ARX; `size` and `rows` count it once.
 
     >>> sex = Hierarchy.from_rows([["female", "*"], ["male", "*"]])
     >>> sex
@@ -105,7 +105,7 @@ class Hierarchy:
         if not len(self.listed):
             object.__setattr__(self, "listed", _frozen(np.ones(len(self.labels[0]), dtype=np.int64)))
 
-    # ---------------------------------------------------------------- making one
+    # ---------------------------------------------------------------- construction
 
     @staticmethod
     def from_rows(
@@ -126,9 +126,9 @@ class Hierarchy:
             Shares to use instead of the number of rows: one array a level, one entry a label in the order of
             first appearance, together with the domain size they refer to.
         missing:
-            The text that stands for the missing value, in any letter case; None takes every text literally.
+            The text of the missing value, in any letter case; None takes every text literally.
         source, lines:
-            What error messages call the table and its rows (default: row numbers from 1).
+            Names of the table and its rows in error messages (default: row numbers from 1).
 
         >>> age = Hierarchy.from_rows([[21, "20-29", "*"], [23, "20-29", "*"], [35, "30-39", "*"]])
         >>> age.label_map(1).tolist(), age.shares[1].round(3).tolist()
@@ -169,13 +169,13 @@ class Hierarchy:
         for level in range(1, len(codes) - 1):
             check_tree(level, codes, labels, source, where)
 
-        listed = np.bincount(codes[0], minlength=len(labels[0])).astype(np.int64)
+        table_rows = np.bincount(codes[0], minlength=len(labels[0])).astype(np.int64)
         leaf_codes = [code[first] for code in codes]
         maps = tuple(
             parents(below, above, len(names))
             for below, above, names in zip(leaf_codes, leaf_codes[1:], labels, strict=False)
         )
-        return _assemble(tuple(labels), maps, listed, shares, domain_size, level_names)
+        return _assemble(tuple(labels), maps, table_rows, shares, domain_size, level_names)
 
     @staticmethod
     def from_groups(
@@ -187,10 +187,10 @@ class Hierarchy:
         domain_size: float | None = None,
         level_names: Sequence[str] | None = None,
     ) -> Hierarchy:
-        """Compile the texts of many values, no two of them equal, given the group that each belongs to.
+        """Compile the texts of many distinct values, given the group of each.
 
-        Groups are numbered by first appearance. A level is a number for each group, and the labels that have these
-        numbers. That the levels make a tree is checked as of a table.
+        Groups are numbered by first appearance. A level is a code for each group, and the labels by code. The
+        levels have to be a tree, as those of a table.
 
         >>> ages = pa.array(["21", "23", "35"])
         >>> Hierarchy.from_groups(ages, np.array([0, 0, 1]), [(np.array([0, 1]), ["20-29", "30-39"])]).to_rows()
@@ -209,12 +209,12 @@ class Hierarchy:
         if maps:
             maps[0] = maps[0][group]
         labels[0] = tuple(values.to_pylist())
-        listed = np.ones(len(values), np.int64)
-        return _assemble(tuple(labels), tuple(maps), listed, shares, domain_size, level_names)
+        table_rows = np.ones(len(values), np.int64)
+        return _assemble(tuple(labels), tuple(maps), table_rows, shares, domain_size, level_names)
 
     @staticmethod
     def from_frame(frame: Any, *, source: str = "hierarchy") -> Hierarchy:
-        """Compile a dataframe (pandas, polars, pyarrow …): first column the values, the others their labels.
+        """Compile a dataframe (pandas, polars, pyarrow …): values in the first column, labels in the others.
 
         >>> Hierarchy.from_frame(pa.table({"sex": ["f", "m"], "all": ["*", "*"]})).level_names
         ('sex', 'all')
@@ -231,7 +231,7 @@ class Hierarchy:
         header: bool = False,
         encoding: str = "utf-8",
     ) -> Hierarchy:
-        """Read a hierarchy file: one row a value, by default without header; the separator is found out."""
+        """Read a hierarchy file: one row a value, by default without header; the separator is detected."""
         from veil.hierarchies._files import read_rows
 
         content = read_rows(path, separator=separator, header=header, encoding=encoding)
@@ -239,7 +239,7 @@ class Hierarchy:
             content.rows, source=content.source, lines=content.lines, level_names=content.names
         )
 
-    # ---------------------------------------------------------------- looking at it
+    # ---------------------------------------------------------------- properties
 
     @property
     def height(self) -> int:
@@ -252,12 +252,12 @@ class Hierarchy:
         return len(self.labels[0])
 
     def label_map(self, level: int) -> Codes:
-        """The code on `level` of each domain value."""
+        """Return the code on `level` of each domain value."""
         return self._label_maps[level]
 
     @property
     def materialized_shares(self) -> tuple[Shares, ...]:
-        """Shares by number of table rows, whatever `shares` were asked for."""
+        """Shares by number of table rows, even if the builder set others."""
         total = float(self.listed.sum())
         return tuple(
             _frozen(np.bincount(map_, weights=self.listed, minlength=len(names)) / total)
@@ -293,10 +293,10 @@ class Hierarchy:
     def __hash__(self) -> int:
         return hash((self.labels, self.domain_size))
 
-    # ---------------------------------------------------------------- using it
+    # ---------------------------------------------------------------- use
 
     def encode(self, values: pa.Array, column: str) -> Codes:
-        """The level-0 code of each distinct value; values that are not in the domain are an error.
+        """Return the level-0 code of each distinct value; refuse values that are not in the domain.
 
         >>> Hierarchy.from_rows([["1", "*"], ["2", "*"]]).encode(pa.array([2, 1]), "ward").tolist()
         [1, 0]
@@ -306,35 +306,35 @@ class Hierarchy:
         codes = self.look_up(values)
         if (codes < 0).any():
             uncovered = canonical_text(values.filter(pa.array(codes < 0)))
-            complain_uncovered(column, uncovered, len(values), self.labels[0])
+            raise_uncovered(column, uncovered, len(values), self.labels[0])
         return codes
 
     def look_up(self, values: pa.Array) -> Codes:
-        """The level-0 code of each distinct value by its text; -1 for what is not in the domain."""
+        """Return the level-0 code of each distinct value by its text; -1 if it is not in the domain."""
         if len(values) < _MANY:
             code_of = self._code_of
             return np.array([code_of.get(text, -1) for text in canonical_text(values)], dtype=np.int32)
-        found = pc.index_in(
+        places = pc.index_in(
             canonical_array(values).cast(pa.string()), value_set=pa.array(self.labels[0], pa.string())
         )
-        codes: Codes = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        codes: Codes = places.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         return codes
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Return itself after checking that it covers the values; a missing value is added if not listed.
 
-        Its labels are those of the caller then, whatever values they were made of before.
+        Its labels then count as given by the caller, not as derived from the data.
         """
-        made = self.with_missing() if values.null_count else self
-        made.encode(values, column)
-        return made if made.naming is None else replace(made, naming=None)
+        hierarchy = self.with_missing() if values.null_count else self
+        hierarchy.encode(values, column)
+        return hierarchy if hierarchy.naming is None else replace(hierarchy, naming=None)
 
-    def named_by(self, shown: Mapping[int, npt.NDArray[np.bool_]]) -> Hierarchy:
-        """Return the hierarchy with labels that are made of some values only, on the levels of `shown`.
+    def named_by(self, published: Mapping[int, npt.NDArray[np.bool_]]) -> Hierarchy:
+        """Return the hierarchy with labels that are derived from published values only.
 
-        `shown[level]` marks the domain values that are published on a level. A label that was made of the values of
-        the data must not name one that only a suppressed record has: it is made anew of those that are published.
-        Different labels stay different, also of different levels, and what nobody shows is no label at all.
+        `published[level]` is a mask of the domain values that are published on a level. A label derived from
+        the data must not name a value of suppressed records only: it is derived anew from published ones.
+        Different labels stay different, also on different levels; unpublished labels become a placeholder.
 
         >>> from veil.hierarchies import ordering
         >>> built = ordering(3, label="interval").build(pa.array([91, 97, 103]), np.ones(3), "age")
@@ -343,26 +343,28 @@ class Hierarchy:
         """
         if self.naming is None:
             return self
-        made = [list(labels) for labels in self.labels]
+        new_labels = [list(labels) for labels in self.labels]
         members: dict[int, list[Any]]
         group_of: dict[str, bytes] = {ROOT: b""}
-        for level in sorted(each for each in shown if each > 0):
+        for level in sorted(each for each in published if each > 0):
             map_, members = self.label_map(level), {}
-            for value in np.flatnonzero(shown[level]).tolist():
+            for value in np.flatnonzero(published[level]).tolist():
                 label = self.labels[level][map_[value]]
                 if self.labels[0][value] is not None and label not in (None, ROOT):
                     members.setdefault(int(map_[value]), []).append(self.labels[0][value])
-            named = self.naming(level, members)
+            names = self.naming(level, members)
             for code, label in enumerate(self.labels[level]):
                 if label not in (None, ROOT):
-                    text = named.get(code, UNPUBLISHED)
-                    made[level][code] = _another(text, np.packbits(map_ == code).tobytes(), group_of)
-        return replace(self, labels=tuple(map(tuple, made)))
+                    text = names.get(code, UNPUBLISHED)
+                    new_labels[level][code] = _unique_label(
+                        text, np.packbits(map_ == code).tobytes(), group_of
+                    )
+        return replace(self, labels=tuple(map(tuple, new_labels)))
 
     def with_missing(self) -> Hierarchy:
-        """The hierarchy with the missing value as one more domain value, if it is not one already.
+        """Return the hierarchy with the missing value as one more domain value, if it is not one already.
 
-        It keeps to itself on every level, except that it joins a root (a last level with a single label).
+        It has its own label on every level, except at a root (a last level with a single label).
 
         >>> Hierarchy.from_rows([["f", "*"], ["m", "*"]]).with_missing().to_rows()
         [('f', '*'), ('m', '*'), (None, '*')]
@@ -372,31 +374,31 @@ class Hierarchy:
         has_root = self.height > 0 and len(self.labels[-1]) == 1
         labels, maps, shares = [(*self.labels[0], None)], list(self.maps), list(self.shares)
         shares[0] = np.append(shares[0], 1.0 / self.domain_size)
-        settled = False  # whether it has met a label that was there before
+        is_merged = False  # whether it shares a label with other values
         for level in range(1, self.height + 1):
             names = self.labels[level]
-            if settled:
+            if is_merged:
                 labels.append(names)
                 continue
-            settled = None in names or (has_root and level == self.height)
-            labels.append(names if settled else (*names, None))
-            parent = names.index(None) if None in names else 0 if settled else len(names)
+            is_merged = None in names or (has_root and level == self.height)
+            labels.append(names if is_merged else (*names, None))
+            parent = names.index(None) if None in names else 0 if is_merged else len(names)
             maps[level - 1] = np.append(maps[level - 1], np.int32(parent))
-            if not settled:
+            if not is_merged:
                 shares[level] = np.append(shares[level], 1.0 / self.domain_size)
-        listed = np.append(self.listed, np.int64(1))
+        table_rows = np.append(self.listed, np.int64(1))
         if self._has_materialized_shares:
-            return _assemble(tuple(labels), tuple(maps), listed, None, None, self.level_names)
-        return _assemble(tuple(labels), tuple(maps), listed, shares, self.domain_size, self.level_names)
+            return _assemble(tuple(labels), tuple(maps), table_rows, None, None, self.level_names)
+        return _assemble(tuple(labels), tuple(maps), table_rows, shares, self.domain_size, self.level_names)
 
     @property
     def _has_materialized_shares(self) -> bool:
         return all(map(np.array_equal, self.shares, self.materialized_shares))
 
-    # ---------------------------------------------------------------- giving it away
+    # ---------------------------------------------------------------- export
 
     def to_rows(self) -> list[tuple[Label, ...]]:
-        """The table, one row a value; `Hierarchy.from_rows` makes an equal hierarchy of it."""
+        """Return the table, one row a value; `Hierarchy.from_rows` makes an equal hierarchy of it."""
         columns = [
             [names[code] for code in map_.tolist()]
             for names, map_ in zip(self.labels, self._label_maps, strict=True)
@@ -405,12 +407,12 @@ class Hierarchy:
         return [row for row, times in zip(rows, self.listed.tolist(), strict=True) for _ in range(times)]
 
     def to_frame(self) -> pa.Table:
-        """The table as an Arrow table with the level names as column names."""
+        """Return the table as an Arrow table with the level names as column names."""
         columns = [pa.array(column, pa.string()) for column in zip(*self.to_rows(), strict=True)]
         return pa.Table.from_arrays(columns, names=list(self.level_names))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the table as a `;`-separated file without header, the form that `read` and ARX take."""
+        """Write the table as a `;`-separated file without header, as `read` and ARX read it."""
         from veil.hierarchies._files import write_rows
 
         write_rows(path, self.to_rows())
@@ -419,20 +421,20 @@ class Hierarchy:
 def _assemble(
     labels: tuple[tuple[Label, ...], ...],
     maps: tuple[Codes, ...],
-    listed: Counts,
+    table_rows: Counts,
     shares: Sequence[npt.ArrayLike] | None,
     domain_size: float | None,
     level_names: Sequence[str] | None,
 ) -> Hierarchy:
     """Count rows, fill in the default shares, and freeze everything."""
     rows: list[Counts] = [np.ones(len(labels[0]), np.int64)]
-    lines: list[Shares] = [listed.astype(np.float64)]  # of the table: whole numbers, and so exact
+    lines: list[Shares] = [table_rows.astype(np.float64)]  # of the table: integers, and so exact
     for map_, names in zip(maps, labels[1:], strict=True):
         rows.append(np.bincount(map_, weights=rows[-1], minlength=len(names)).astype(np.int64))
         lines.append(np.bincount(map_, weights=lines[-1], minlength=len(names)).astype(np.float64))
-    counted = [each / float(listed.sum()) for each in lines]
-    chosen = counted if shares is None else [np.asarray(each, dtype=np.float64) for each in shares]
-    if [len(each) for each in chosen] != [len(names) for names in labels]:
+    counted = [each / float(table_rows.sum()) for each in lines]
+    label_shares = counted if shares is None else [np.asarray(each, dtype=np.float64) for each in shares]
+    if [len(each) for each in label_shares] != [len(names) for names in labels]:
         raise HierarchyError("`shares` should have one entry for each label of each level")
     if level_names is None:
         level_names = [f"level {level}" for level in range(len(labels))]
@@ -442,20 +444,20 @@ def _assemble(
         labels=labels,
         maps=tuple(_frozen(map_) for map_ in maps),
         rows=tuple(map(_frozen, rows)),
-        shares=tuple(_frozen(each) for each in chosen),
-        domain_size=float(listed.sum()) if domain_size is None else float(domain_size),
+        shares=tuple(_frozen(each) for each in label_shares),
+        domain_size=float(table_rows.sum()) if domain_size is None else float(domain_size),
         level_names=tuple(level_names),
-        listed=_frozen(listed),
+        listed=_frozen(table_rows),
     )
 
 
-def _another(text: str, group: bytes, group_of: dict[str, bytes]) -> str:
-    """Return a text that stands for no other group of values yet, and note down that it stands for this one."""
-    number, found = 0, text
-    while group_of.setdefault(found, group) != group:
+def _unique_label(text: str, group: bytes, group_of: dict[str, bytes]) -> str:
+    """Return a text that is not the label of another group of values, and register it for this group."""
+    number, label = 0, text
+    while group_of.setdefault(label, group) != group:
         number += 1
-        found = f"{text}-{number}"
-    return found
+        label = f"{text}-{number}"
+    return label
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -1,6 +1,6 @@
 """The solution space and the strategies that search it.
 
-A new file with a strategy is found by itself, and so is a strategy of another package (`veil.strategies`).
+Strategies in new files, and of other packages (entry point `veil.strategies`), are registered automatically.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from veil.errors import ParameterError, did_you_mean
 from veil.lattice.search import Strategy as Strategy
 
 STRATEGIES = Family(Strategy, "veil.strategies")
-"""Every search strategy by its kind."""
+"""All search strategies by their kind."""
 
 AnyStrategy = Annotated[Strategy, STRATEGIES]
-"""Any search strategy, told apart by `kind`: the form that recipes use."""
+"""A union of them, discriminated by `kind`: the form that recipes use."""
 
 
 def by_name(name: str) -> Strategy:
@@ -33,7 +33,7 @@ def by_name(name: str) -> Strategy:
     return strategy()
 
 
-if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+if TYPE_CHECKING:  # names for editors and type checkers; others are found at run time
     from veil.lattice.auto import Auto as Auto
     from veil.lattice.best_effort import BestEffort as BestEffort
     from veil.lattice.genetic import Genetic as Genetic
@@ -47,7 +47,7 @@ else:
     def __getattr__(name: str) -> Any:
         return STRATEGIES.attribute(__name__, name)
 
-    def __dir__() -> list[str]:  # for completion, which would list what this file imports
+    def __dir__() -> list[str]:  # for completion, without the imports of this file
         return sorted(__all__)
 
     import_files(__name__)

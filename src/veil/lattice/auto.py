@@ -1,4 +1,4 @@
-"""The default: a proof where that is possible in time, else the best that can be found in time."""
+"""The default strategy: an optimal search within the time limit, else best effort."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from veil.lattice.optimal import BranchAndBound
 from veil.lattice.search import Search, Strategy
 
 PROVABLE = 10**12
-"""Nodes up to which a proof is tried again with the better incumbent that best effort has found."""
+"""Largest number of nodes for which a proof is tried again after best effort."""
 
 
 @declared(kind_of=Strategy)
 class Auto(Strategy):
     """Optimal search for a quarter of the time; then best effort; then the proof again if it is within reach.
 
-    The result tells whether the best transformation is proven optimal; if not, it knows a score that no
+    The result includes whether the best transformation is proven optimal; if not, a score that no
     transformation can beat.
     """
 
@@ -39,5 +39,5 @@ class Auto(Strategy):
             else:
                 around.run()
         finally:
-            if not search.proven:  # best effort may end with a proof of its own
+            if not search.proven:  # best effort may also end with a proof
                 whole.conclude()

@@ -1,16 +1,15 @@
 """Best effort: a greedy descent, then optimal searches of sub-lattices around the best node so far.
 
-What makes optimal search hopeless in high dimensions is the number of attributes, not the work at a node. So most
-attributes are held at the levels of the best node, a few are set free, and branch and bound finds the best node
-of that sub-lattice, with the best score so far as its cutoff. Two to twenty free attributes are decided together
-in a few hundred checks, most of them on small tables: attributes that are held at a high level make every
-class table of the sub-lattice small.
+Optimal search is infeasible in high dimensions because of the number of attributes, not the work at a node.
+So most attributes are fixed at the levels of the best node, a few are free, and branch and bound finds the
+best node of that sub-lattice, with the best score so far as its cutoff. Two to twenty free attributes are
+decided together in a few hundred checks, most of them on small tables: attributes fixed at a high level make
+every class table of the sub-lattice small.
 
-How many attributes are set free follows from how much the last sub-lattices cost. Between a quarter and three
-quarters of them are attributes that can still be generalized, because a better node mostly trades one attribute for
-another, and what is traded for what is not known. Where many
-sub-lattices in a row bring nothing, more checks are allowed for each, until one of them is the whole space and the
-search ends with a proof.
+The number of free attributes follows from the cost of the last sub-lattices. Between a quarter and three
+quarters of them can still be generalized, because a better node mostly trades one unknown attribute for
+another. After many sub-lattices without improvement, more checks are allowed for each, until one of them is
+the whole space and the search ends with a proof.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from veil.lattice.optimal import BranchAndBound
 from veil.lattice.search import Search, Strategy
 
 CHECKS = 200
-"""Checks allowed for a sub-lattice in the beginning."""
+"""Initial number of checks for a sub-lattice."""
 
 PATIENCE = 64
-"""Sub-lattices without improvement after which twice as many checks are allowed for each."""
+"""Number of sub-lattices without improvement after which the checks for each are doubled."""
 
 
 @declared(kind_of=Strategy)
 class BestEffort(Strategy):
     """Greedy descent from the top, then optimal searches of sub-lattices around the best node so far.
 
-    The strategy of choice for spaces that cannot be searched completely. Given enough time it ends with a proof.
+    The strategy of choice for spaces too large for a complete search. With enough time it ends with a proof.
     """
 
     seed: Annotated[int, Field(description="the same seed and number of checks give the same result")] = 0
@@ -49,7 +48,7 @@ class BestEffort(Strategy):
 
 
 class Neighbourhoods:
-    """The state of a best-effort search; it can be interrupted between sub-lattices and go on."""
+    """The state of a best-effort search, which can be interrupted between sub-lattices and resumed."""
 
     def __init__(self, search: Search, seed: int) -> None:
         self.search = search
@@ -60,7 +59,7 @@ class Neighbourhoods:
             if low < high
         ]
         self.cuts = cuts_for(search.evaluator)
-        # How many attributes are set free: one level up and down, or all the way.
+        # Number of free attributes by reach: one level up and down, or all levels.
         self.sizes = {1: 6, 999: 5}
         self.checks = CHECKS
         self.fruitless = 0
@@ -83,14 +82,14 @@ class Neighbourhoods:
             self._learn(reach, finished, search.best != before)
 
     def _centre(self) -> Levels:
-        """The best node; as long as there is none, the one that violates least."""
+        """Return the best node; as long as there is none, the one with the fewest suppressed records."""
         if self.search.best is not None:
             return self.search.best[2]
-        seen = self.search.space.evaluated.values()
-        return min(seen, key=lambda each: (each.tally.suppressed, each.levels)).levels
+        evaluations = self.search.space.evaluated.values()
+        return min(evaluations, key=lambda each: (each.tally.suppressed, each.levels)).levels
 
     def _around(self, centre: Levels, reach: int) -> tuple[Levels, Levels]:
-        """Choose which attributes to set free, and return the corners of the sub-lattice."""
+        """Choose the free attributes, and return the corners of the sub-lattice."""
         space, size = self.search.space, self.sizes[reach]
         rising = [j for j in self.movable if centre[j] < space.maximum[j]]
         at_top = [j for j in self.movable if centre[j] == space.maximum[j]]
@@ -108,7 +107,7 @@ class Neighbourhoods:
         return low, high
 
     def _learn(self, reach: int, finished: bool, improved: bool) -> None:
-        """Let the next sub-lattices be as large as the checks allow."""
+        """Adapt the size of the next sub-lattices to the allowed checks."""
         if not finished:
             self.sizes[reach] = max(2, self.sizes[reach] - 1)
         else:

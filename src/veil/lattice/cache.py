@@ -1,4 +1,4 @@
-"""Class tables kept for later: what a node is rolled up from is the smallest table at hand that is fine enough."""
+"""A cache of class tables: a node is rolled up from the smallest one that is fine enough."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from veil.classes.encoding import Levels
 from veil.classes.table import ClassTable
 
 MEMORY = 400 * 2**20
-"""Bytes of class tables kept; the oldest go first."""
+"""Bytes of class tables in the cache; the oldest are evicted first."""
 
 MOST = 512
-"""Tables kept at most: each is looked at whenever a source is wanted."""
+"""Largest number of tables in the cache, as each lookup compares all of them."""
 
 
 class TableCache:
-    """A bounded memory of class tables, beside the finest one, which always stays."""
+    """A bounded cache of class tables, in addition to the finest one, which always stays."""
 
     def __init__(self, finest: ClassTable) -> None:
         self.finest = finest
@@ -38,7 +38,7 @@ class TableCache:
         return self.slots[int(able[self.sizes[able].argmin()])]
 
     def add(self, table: ClassTable) -> None:
-        """Keep a table, and drop the oldest ones if there are too many."""
+        """Add a table, and evict the oldest ones if there are too many."""
         if table.levels in self.kept or table.nbytes > MEMORY // 4:
             return
         while len(self.kept) >= MOST or self.bytes + table.nbytes > MEMORY:

@@ -1,10 +1,10 @@
-"""Where branch and bound cuts a box: along which attribute, and between which levels.
+"""Rules for cutting a box in branch and bound: along which attribute, and between which levels.
 
-A cut does two things. The lower half gets a lower high corner, where more must be suppressed; the upper half gets a
-higher low corner, which costs more. What a cut will bring is not known before, but well foretold by what
-generalizing an attribute costs and by what it tells: how finely it divides the records and, where a privacy model
-looks at sensitive attributes, how much it tells about those. All numbers here are guesses that decide how long a
-search takes, never what it finds.
+A cut does two things. The lower half gets a lower high corner, where more must be suppressed; the upper half
+gets a higher low corner, which costs more. The effect of a cut is well predicted by the cost of generalizing
+an attribute and by its information: how finely it divides the records and, for privacy models with sensitive
+attributes, how strongly it is associated with those. All numbers here are heuristics that affect the duration
+of a search, never its result.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from veil.classes.encoding import Levels
 from veil.lattice.evaluator import Evaluator
 
 COST = 3.0
-"""Weight of what generalizing an attribute costs, beside what it tells, in a spread."""
+"""Weight of the cost of generalizing an attribute, relative to its information, in a spread."""
 
-TOLD = 10.0
-"""Weight of what an attribute tells about sensitive ones, beside how finely it divides the records."""
+ASSOCIATION = 10.0
+"""Weight of the association of an attribute with sensitive ones, relative to its fineness."""
 
 FINENESS = 0.2
-"""Share of records that a division by an entropy of 1 brings to suppression, roughly, other things equal."""
+"""Rough share of records that a division by an entropy of 1 brings to suppression, other things equal."""
 
 SECOND = 0.25
-"""Weight of the half that gains more, beside the one that gains less."""
+"""Weight of the half that gains more, relative to the one that gains less."""
 
 BUCKETS = 64
-"""Sensitive values are told apart by so many ranges at most."""
+"""Largest number of ranges of sensitive values."""
 
 MOST_CELLS = 2**20
-"""Cells of a contingency table at most."""
+"""Largest number of cells of a contingency table."""
 
 Numbers = list[list[float]]
 """A number for each attribute and level."""
@@ -50,10 +50,10 @@ class Cuts(Protocol):
 
 
 def cuts_for(evaluator: Evaluator) -> Cuts:
-    """Choose the rule that was measured to need the fewest checks.
+    """Return the rule that needs the fewest checks, by measurement.
 
-    Bounds of models that look at the distribution of a sensitive attribute tighten slowly; where they may suppress as
-    they like, it pays to weigh what each half gains. All others like boxes cut where their corners differ most.
+    Bounds of models on the distribution of a sensitive attribute tighten slowly; with unlimited suppression,
+    it pays to weigh the gains of both halves. Otherwise boxes are best cut where their corners differ most.
     """
     unlimited = 2 * evaluator.allowed >= evaluator.sample.records
     if evaluator.keeping and unlimited and not evaluator.measure.counts_classes:
@@ -62,10 +62,9 @@ def cuts_for(evaluator: Evaluator) -> Cuts:
 
 
 class BySpread:
-    """Cut the attribute that tells most less, and costs most more, at the high corner than at the low one, in the
-    middle.
+    """Cut in the middle of the attribute whose information and cost differ most between the two corners.
 
-    Measured: where classes may be suppressed, bounds that count them like boxes cut by entropy best.
+    By measurement, entropy is the best information for bounds that count classes, if suppression is allowed.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -75,13 +74,13 @@ class BySpread:
         costs, _ = _costs(evaluator)
         everything = sum(levels[-1] for levels in costs)
         weight = COST * len(costs) / everything if everything > 0 else 0.0
-        told = _mean_distances(evaluator)
+        distances = _mean_distances(evaluator)
         self.spreads = [
             [
-                fineness(counts) + TOLD * about - weight * cost
-                for counts, about, cost in zip(*levels, strict=True)
+                fineness(counts) + ASSOCIATION * distance - weight * cost
+                for counts, distance, cost in zip(*levels, strict=True)
             ]
-            for levels in zip(frequencies, told, costs, strict=True)
+            for levels in zip(frequencies, distances, costs, strict=True)
         ]
 
     def where(self, low: Levels, high: Levels) -> tuple[int, int]:
@@ -99,19 +98,17 @@ class BySpread:
 
 
 class ByGain:
-    """Cut where the half that gains less gains most; what the other one gains counts in part.
+    """Cut where the half that gains less gains most; the gain of the other one counts in part.
 
-    The lower half gains by suppression, a share of the records that grows with what the attribute tells; the upper
-    one by what the attribute costs.
+    The lower half gains by suppression, a share of the records that grows with the information of the
+    attribute; the upper one by its cost.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
         costs, worth = _costs(evaluator)
         self.best = [
-            _best_cuts(
-                cost, worth, [_share_kept(counts, about) for counts, about in zip(*tells, strict=True)]
-            )
-            for cost, *tells in zip(
+            _best_cuts(cost, worth, [_share_kept(*pair) for pair in zip(*statistics, strict=True)])
+            for cost, *statistics in zip(
                 costs, evaluator.sample.frequencies, _mean_distances(evaluator), strict=True
             )
         ]
@@ -122,32 +119,32 @@ class ByGain:
         return attribute, cuts[attribute][1]
 
 
-def _share_kept(frequencies: NDArray[np.int64], told: float) -> float:
-    """The share of records that is foretold to stay."""
-    return math.exp(-FINENESS * (_entropy(frequencies) + TOLD * told))
+def _share_kept(frequencies: NDArray[np.int64], distance: float) -> float:
+    """Return the predicted share of records that are kept."""
+    return math.exp(-FINENESS * (_entropy(frequencies) + ASSOCIATION * distance))
 
 
 def _best_cuts(
-    costs: list[float], worth: float, kept: list[float]
+    costs: list[float], worth: float, kept_shares: list[float]
 ) -> dict[tuple[int, int], tuple[float, int]]:
-    """For each range of levels of one attribute: the greatest gain, and the highest level of the lower half."""
-    found = {}
+    """Return the greatest gain and the cut, the highest level of the lower half, for each range of levels."""
+    cuts = {}
     for low in range(len(costs)):
-        found[low, low] = (-math.inf, low)
+        cuts[low, low] = (-math.inf, low)
         for high in range(low + 1, len(costs)):
             gains = []
             for level in range(low, high):
-                lower = worth * (1.0 - kept[level] / kept[high])
+                lower = worth * (1.0 - kept_shares[level] / kept_shares[high])
                 upper = costs[level + 1] - costs[low]
                 gains.append((min(lower, upper) + SECOND * max(lower, upper), level))
-            found[low, high] = max(gains)
-    return found
+            cuts[low, high] = max(gains)
+    return cuts
 
 
 def _costs(evaluator: Evaluator) -> tuple[Numbers, float]:
-    """What the bounds say that generalizing each attribute alone costs, and that suppressing everything does.
+    """Return bounds on the cost of generalizing each attribute alone, and of suppressing everything.
 
-    Nothing, if they say nothing.
+    Without finite bounds, all costs are 0.
     """
     measure, records = evaluator.measure, evaluator.sample.records
     heights = evaluator.encoding.heights
@@ -168,27 +165,27 @@ def _costs(evaluator: Evaluator) -> tuple[Numbers, float]:
 
 
 def _mean_distances(evaluator: Evaluator) -> Numbers:
-    """How far the sensitive values of records that an attribute groups are from those of all, on average.
+    """Return the mean distance of sensitive values within groups of each attribute from those of the table.
 
-    That is half the sum of |q - p| over the values, for shares q in the group and p in the table.
+    It is half the sum of |q - p| over the values, for shares q in the group and p in the table.
     """
     sample = evaluator.sample
     encoding, table = sample.encoding, sample.table
-    told = [[0.0] * (height + 1) for height in encoding.heights]
+    distances = [[0.0] * (height + 1) for height in encoding.heights]
     most = int(encoding.cardinalities[:, 0].max())
     for name in evaluator.sensitive:
         entries = sample.histogram(table, name)
         buckets = min(entries.domain, BUCKETS, max(2, MOST_CELLS // most))
-        counted = np.zeros((len(told), most, buckets))
-        _contingencies(table.keys, encoding.layout, *entries, counted)
+        contingencies = np.zeros((len(distances), most, buckets))
+        _contingencies(table.keys, encoding.layout, *entries, contingencies)
         for j, hierarchy in enumerate(encoding.hierarchies):
-            together = counted[j, : len(hierarchy.labels[0])]
-            told[j][0] = max(told[j][0], _distance(together))
+            contingency = contingencies[j, : len(hierarchy.labels[0])]
+            distances[j][0] = max(distances[j][0], _distance(contingency))
             for level, groups in enumerate(hierarchy.maps, start=1):
-                finer, together = together, np.zeros((len(hierarchy.labels[level]), buckets))
-                np.add.at(together, groups, finer)
-                told[j][level] = max(told[j][level], _distance(together))
-    return told
+                finer, contingency = contingency, np.zeros((len(hierarchy.labels[level]), buckets))
+                np.add.at(contingency, groups, finer)
+                distances[j][level] = max(distances[j][level], _distance(contingency))
+    return distances
 
 
 @kernel
@@ -198,23 +195,23 @@ def _contingencies(
     starts: NDArray[np.int64],
     classes: NDArray[np.int32],
     counts: NDArray[np.int64],
-    counted: NDArray[np.float64],
+    contingencies: NDArray[np.float64],
 ) -> None:
-    """For each attribute, count records by its value and by range of the sensitive values."""
+    """Count the records of each attribute by its value and by range of the sensitive values."""
     domain = starts.size - 1
     for value in range(domain):
-        bucket = value * counted.shape[2] // domain
+        bucket = value * contingencies.shape[2] // domain
         for e in range(starts[value], starts[value + 1]):
             for j in range(layout.shape[0]):
                 word = keys[layout[j, 0]][classes[e]]
                 code = np.int64((word >> np.uint64(layout[j, 1])) & np.uint64(layout[j, 2]))
-                counted[j, code, bucket] += counts[e]
+                contingencies[j, code, bucket] += counts[e]
 
 
-def _distance(together: NDArray[np.float64]) -> float:
-    total = max(1.0, float(together.sum()))
-    expected = np.outer(together.sum(axis=1), together.sum(axis=0)) / total
-    return float(np.abs(together - expected).sum()) / 2 / total
+def _distance(contingency: NDArray[np.float64]) -> float:
+    total = max(1.0, float(contingency.sum()))
+    expected = np.outer(contingency.sum(axis=1), contingency.sum(axis=0)) / total
+    return float(np.abs(contingency - expected).sum()) / 2 / total
 
 
 def _log_distinct(frequencies: NDArray[np.int64]) -> float:

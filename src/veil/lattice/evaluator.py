@@ -1,4 +1,4 @@
-"""Evaluating one node of the lattice: its classes, the privacy models' verdict, its score."""
+"""Evaluate one node of the lattice: its classes, the privacy models' verdict, its score."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from veil.quality.base import ClassSums, Evaluation, Node, QualityModel
 
 
 class Verdict(NamedTuple):
-    """What the privacy models say of a node.
+    """The verdict of the privacy models on a node.
 
     `satisfied` is False where suppression cannot repair the node. `least` is a number of records that must be
-    suppressed at this node and at every more specific one down to the source it was judged from.
-    `possible` is False where this node and every more specific one are out of the question. `lost` is the number of people
-    who lose a row, where people may have several.
+    suppressed at this node and at every more specific one down to the source it was judged from. `possible`
+    is False where this node and every more specific one cannot be anonymous. `lost` is the number of
+    people who lose a row, where people may have several.
     """
 
     node: Node
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
 
 
 class Evaluator:
-    """Models, quality and suppression limit met with a sample; strategies ask it about nodes."""
+    """Models, quality and suppression limit bound to a sample, for evaluating nodes."""
 
     def __init__(
         self, sample: Sample, models: Sequence[PrivacyModel], quality: QualityModel, limit: float
@@ -63,22 +63,22 @@ class Evaluator:
         self.measure = quality.bind(sample)
         self.scores_histograms = bool(quality.attribute_names or sample.microaggregated)
         self.work = sample.workspace()
-        # Class by class: those whose rejected records stay rejected further down, then the others.
+        # By class: criteria whose rejected records stay rejected at more specific nodes, then the others.
         self.steady: list[ClassCriterion] = []
         self.monotone: list[ClassCriterion] = []
         self.others: list[ClassCriterion] = []
         # On the whole sample.
         self.on_sample: list[SampleCriterion] = []
-        # Those of them that leave one and the same largest remainder in any order: they go first, together.
+        # Criteria that leave the same largest remainder in any order: they are applied first, together.
         self.settling: list[HasLargestRemainder] = []
-        read = [(model, *each) for model in models for each in views_of(model, sample)]
-        for model, view, voters in read:
-            criterion = model.bind(voters)
-            self.smallest = max(self.smallest, _smallest(model, criterion, voters))
+        views = [(model, *each) for model in models for each in views_of(model, sample)]
+        for model, view, view_sample in views:
+            criterion = model.bind(view_sample)
+            self.smallest = max(self.smallest, _smallest(model, criterion, view_sample))
             if criterion is None:
                 continue
             if sample.persons is not None:
-                self._judge_by_people(model, view, criterion, voters)
+                self._judge_by_people(model, view, criterion, view_sample)
             elif isinstance(criterion, HasLargestRemainder):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
@@ -90,7 +90,7 @@ class Evaluator:
             else:
                 self.others.append(criterion)
         by_class = [*self.steady, *self.monotone, *self.others]
-        # With whether a node that is out of the question proves that every more specific one is as well.
+        # Each with whether an impossible node proves that every more specific one is impossible, too.
         self.forbidding = [
             (criterion, criterion not in self.others)
             for criterion in by_class
@@ -102,24 +102,24 @@ class Evaluator:
             self._count_people(sample.persons, limit)
 
     def _judge_by_people(
-        self, model: PrivacyModel, view: View, criterion: ClassCriterion | SampleCriterion, voters: Sample
+        self, model: PrivacyModel, view: View, criterion: ClassCriterion | SampleCriterion, sample: Sample
     ) -> None:
-        """Take in a criterion that is to judge people who may have several rows.
+        """Add a criterion for people who may have several rows.
 
-        No claim is made use of but that of the minimal size. People of a union of classes are not the sum of those of its
-        parts, and where somebody has two values, a union may break a model that its parts fulfil: with {p: flu, q: HIV} in
-        one class and {p: HIV, q: flu} in another, each has two values, and a view of both together flu alone.
+        Only the minimal size is used as a bound. The people of a union of classes are not the sum of those of
+        its parts, and a union may break a model that its parts fulfil: with {p: flu, q: HIV} in one class and
+        {p: HIV, q: flu} in another, each has two values, and a view of the union flu alone.
         """
         if isinstance(criterion, SampleCriterion):
             self.on_sample.append(criterion)
             return
         if view == "one value":
-            self.others += [OneValueEach(voters, name) for name in model.attribute_names]
+            self.others += [OneValueEach(sample, name) for name in model.attribute_names]
         self.others.append(criterion)
 
     def _count_people(self, persons: Persons, limit: float) -> None:
-        """Put the limit in people, and in rows what these can have at most."""
-        # Nodes that are out of the question for one criterion need not be so further down.
+        """Count the limit in people, and bound their rows."""
+        # Nodes that are impossible for one criterion may be possible at more specific ones.
         self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
         self.allow(largest_count(limit, persons.number))
         if isinstance(self.table.people, OwnersByClass) and not (self.others or self.on_sample):
@@ -127,7 +127,7 @@ class Evaluator:
             self.table = replace(self.table, people=enough)
 
     def allow(self, number: int) -> None:
-        """Let so many records be suppressed, or people lose a row; the limit in records bounds what these have then."""
+        """Allow so many suppressed records, or people who lose a row, whose rows then limit the records."""
         persons = self.sample.persons
         self.allowed_people = number
         self.allowed = number if persons is None else int(persons.most[:number].sum())
@@ -137,22 +137,24 @@ class Evaluator:
     ) -> tuple[Evaluation, ClassTable]:
         """Evaluate a node from the class table of any node at or below it.
 
-        Without `score`, only anonymous nodes are scored. With `high`, an effort is made to tell how many
-        records every node between the source and this one must suppress. The class table returned is scratch memory of the
-        calling thread until its next evaluation.
+        Without `score`, only anonymous nodes are scored. With `high`, an effort is made to bound the records
+        that every node between the source and this one must suppress. The class table returned is scratch
+        memory of the calling thread until its next evaluation.
         """
-        node, satisfied, least, possible, lost = self.judge(levels, source, high=high)
-        within = node.tally.suppressed <= self.allowed if lost is None else lost <= self.allowed_people
+        node, satisfied, least, possible, affected = self.judge(levels, source, high=high)
+        within = (
+            node.tally.suppressed <= self.allowed if affected is None else affected <= self.allowed_people
+        )
         anonymous = satisfied and within
         value = self.measure.score(node) if anonymous or score else None
         base = self.measure.base(node)
-        return Evaluation(levels, anonymous, node.tally, value, base, least, possible, lost), node.table
+        return Evaluation(levels, anonymous, node.tally, value, base, least, possible, affected), node.table
 
     def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
-        """Group a node and ask the privacy models."""
+        """Group a node and apply the privacy models."""
         work = self.work
         groups = self.measure.counts_classes or (high and bool(self.keeping))
-        # Nobody will roll up from a high corner, and privacy models do not look at classes that are rejected.
+        # Nothing is rolled up from a high corner, and privacy models do not read rejected classes.
         smallest = self.smallest if high and not self.scores_histograms else 0
         table = roll_up(self.encoding, source, levels, work, groups=groups, smallest=smallest)
         rejected = work.rejected[: len(table)]
@@ -161,7 +163,7 @@ class Evaluator:
         kernels.below(table.count, self.smallest, rejected, work.tally)
         tally = ClassSums(*work.tally.tolist())
         if self.steady or self.settling:
-            # What settling criteria reject is rejected further down as well: there is even less left there.
+            # Records that settling criteria reject are rejected at more specific nodes, where less is left.
             tally = self._reject([*self.steady, *self.settling], table, rejected)
         least = tally.suppressed
         if high and self.keeping:
@@ -189,39 +191,39 @@ class Evaluator:
                 if high and isinstance(criterion, BoundsSuppression):
                     least = max(least, criterion.least(table))
                 criterion.suppress(table, rejected, losses)
-            # Looked at again: what one criterion suppresses may be what another one needed.
-            looked_at = [*self.settling, *self.on_sample]
-            satisfied &= all(criterion.fulfilled(table, rejected) for criterion in looked_at)
+            # Checked again: one criterion may suppress records that another one needs.
+            criteria = [*self.settling, *self.on_sample]
+            satisfied &= all(criterion.fulfilled(table, rejected) for criterion in criteria)
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 
     def _judge_people(self, levels: Levels, table: ClassTable, people: People) -> Verdict:
-        """Ask the privacy models about a node whose records are people: each counts once in a class."""
+        """Apply the privacy models to a node whose records are people: each counts once in a class."""
         persons, work = self.sample.persons, self.work
         assert persons is not None
-        voted = count_owners(table, persons, ordered=bool(self.on_sample))
-        unsafe = (voted.count < self.smallest).astype(np.uint8)
+        by_owner = count_owners(table, persons, ordered=bool(self.on_sample))
+        unsafe = (by_owner.count < self.smallest).astype(np.uint8)
         rejected = work.rejected[: len(table)]
         rejected[:] = people.spread(unsafe)
-        # Parts of a class with too few people have too few people: whoever loses a row here does so further down.
-        tally, lost = self._reject([], table, rejected), people.rejected_owners(unsafe)
-        least, possible, satisfied = tally.suppressed, lost <= self.allowed_people, True
+        # Parts of a class with too few people have too few: who loses a row here also does at finer nodes.
+        tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
+        least, possible, satisfied = tally.suppressed, affected <= self.allowed_people, True
         if self.others or self.on_sample:
             for criterion in self.others:
-                criterion.reject(voted, unsafe)
-            satisfied = not any(forbidding.forbids(voted) for forbidding, _ in self.forbidding)
+                criterion.reject(by_owner, unsafe)
+            satisfied = not any(forbidding.forbids(by_owner) for forbidding, _ in self.forbidding)
             if self.on_sample:
-                # With all rows known, classes of people are not classes of rows, whose losses these are.
+                # With all rows known, classes of people are not classes of rows, which have these losses.
                 losses = self.measure.class_losses(table) if isinstance(people, OwnersByClass) else None
                 for each in self.on_sample:
-                    each.suppress(voted, unsafe, losses)
-                satisfied &= all(each.fulfilled(voted, unsafe) for each in self.on_sample)
+                    each.suppress(by_owner, unsafe, losses)
+                satisfied &= all(each.fulfilled(by_owner, unsafe) for each in self.on_sample)
             rejected[:] = people.spread(unsafe)
-            tally, lost = self._reject([], table, rejected), people.rejected_owners(unsafe)
-        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, lost)
+            tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
+        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, affected)
 
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> ClassSums:
-        """Let them reject in turn until none has anything left to reject."""
+        """Apply the settling criteria in turn until none rejects anything."""
         before = -1
         while (tally := self._reject(self.settling, table, rejected)).suppressed != before:
             before = tally.suppressed
@@ -236,7 +238,7 @@ class Evaluator:
         return ClassSums(*self.work.tally.tolist())
 
     def room(self, source: ClassTable, classes: int) -> int:
-        """Bound the kept classes of any node between `source` and the node evaluated from it just now."""
+        """Bound the kept classes of any node between `source` and the node last evaluated from it."""
         work = self.work
         groups = work.groups[: len(source)]
         return int(kernels.room(source.count, groups, classes, self.smallest, work.sums, work.parts))

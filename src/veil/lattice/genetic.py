@@ -14,7 +14,7 @@ from veil.classes.encoding import Levels
 from veil.lattice.search import Search, Strategy
 
 _CHUNK = 1000
-"""Members that are made before the limits are looked at again."""
+"""Number of members between two checks of the limits."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -24,8 +24,8 @@ class Genetic(Strategy):
     """Genetic search in two populations.
 
     Each generation keeps its elite, replaces its last members by children of its fittest (every level from
-    either parent) and the others by mutants. Every `immigration_interval` generations the populations exchange
-    their fittest.
+    either parent) and the others by mutants. Every `immigration_interval` generations the populations
+    exchange their fittest.
     """
 
     seed: Annotated[int, Field(description="the same seed and number of checks give the same result")] = 0
@@ -52,10 +52,10 @@ class _Breeding:
 
     def run(self) -> None:
         search, settings = self.search, self.settings
-        # In a population that is larger than the lattice there is nothing new.
+        # A population larger than the lattice has nothing new.
         size = min(settings.population, max(search.space.size, _CHUNK)) + len(self.low)
-        first = self._settle([(*self.high[: i + 1], *self.low[i + 1 :]) for i in range(len(self.low))], size)
-        second = self._settle([], size)
+        first = self._fill([(*self.high[: i + 1], *self.low[i + 1 :]) for i in range(len(self.low))], size)
+        second = self._fill([], size)
         generation = 0
         while settings.generations is None or generation < settings.generations:
             first, second = self._rank(first), self._rank(second)
@@ -70,11 +70,11 @@ class _Breeding:
             first, second = self._breed(first), self._breed(second)
             search.expect(1)
 
-    def _settle(self, population: list[Levels], size: int) -> list[Levels]:
-        """Fill a population up with random members, and check them on the way: it may be larger than the limits allow."""
+    def _fill(self, population: list[Levels], size: int) -> list[Levels]:
+        """Fill a population with random members, and check them in chunks: it may exceed the limits."""
         while (start := len(population)) < size:
             self.search.expect(1)
-            population += [self._anywhere() for _ in range(min(_CHUNK, size - start))]
+            population += [self._random_node() for _ in range(min(_CHUNK, size - start))]
             self.search.check(population if start < _CHUNK else population[start:])
         return population
 
@@ -89,7 +89,7 @@ class _Breeding:
         return [e.levels for e in sorted(evaluations, key=lambda e: (e.score, sum(e.levels), e.levels))]
 
     def _breed(self, old: list[Levels]) -> list[Levels]:
-        """Return the next generation of a population that is sorted by loss."""
+        """Return the next generation of a population sorted by loss."""
         settings, size = self.settings, len(old)
         children = math.ceil(settings.crossover * size)
         elite = min(math.ceil(settings.elite * size), size - children)
@@ -115,12 +115,12 @@ class _Breeding:
             mutated[j] = self.random.randint(self.low[j], self.high[j])
         return tuple(mutated)
 
-    def _anywhere(self) -> Levels:
+    def _random_node(self) -> Levels:
         return tuple(self.random.randint(low, high) for low, high in zip(self.low, self.high, strict=True))
 
 
 def _fitness(losses: list[float]) -> list[float]:
-    """From 1 for the least loss to 0 for the largest one, and for infinite ones beside any that are not.
+    """Return fitness from 1 for the least loss to 0 for the largest finite and for infinite ones.
 
     >>> _fitness([2.0, 4.0, 3.0, math.inf])
     [1.0, 0.0, 0.5, 0.0]

@@ -17,8 +17,8 @@ from veil.lattice.search import Search, Strategy
 class DataFly(Strategy):
     """Generalize the attribute with the most distinct values until the data are anonymous.
 
-    After Sweeney, "Datafly: A system for providing anonymity in medical data". Of several such attributes
-    the first is taken. What is found is the end of one path, seldom the best node; it serves comparison.
+    After Sweeney, "Datafly: A system for providing anonymity in medical data". Ties are broken by the order
+    of attributes. The result is the end of one path, seldom the best node; it serves comparison.
     """
 
     kind: Literal["DataFly"] = Field(default="DataFly", repr=False, kw_only=True)
@@ -38,7 +38,7 @@ class ImprovedGreedy(Strategy):
 
     After Babu et al., "Achieving k-anonymity using improved greedy heuristics for very large relational
     databases". Ties are broken as in DataFly. (Prasser et al. describe the rule with "smallest", which would
-    lead away from anonymity; what is meant is the larger one.)
+    lead away from anonymity; they mean the larger one.)
     """
 
     kind: Literal["ImprovedGreedy"] = Field(default="ImprovedGreedy", repr=False, kw_only=True)
@@ -56,13 +56,13 @@ class ImprovedGreedy(Strategy):
 
 
 def most_distinct(search: Search, levels: Levels, steps: list[tuple[int, Levels]]) -> Levels:
-    """Return the step that moves the attribute with the most distinct values in the data; ties: the first."""
+    """Return the step of the attribute with the most distinct values in the data, the first among ties."""
     distinct = search.evaluator.sample.distinct
     return max(steps, key=lambda step: (distinct[step[0]][levels[step[0]]], -step[0]))[1]
 
 
 def smallest_class(search: Search, levels: Levels) -> int:
-    """Size of the smallest class of a node."""
+    """Return the size of the smallest class of a node."""
     evaluator = search.evaluator
     table = roll_up(evaluator.encoding, search.tables.source(levels), levels, evaluator.work)
     return int(np.min(table.count[table.count > 0], initial=evaluator.sample.records))

@@ -18,8 +18,8 @@ class Lightning(Strategy):
     """Best-first search from the bottom, with a greedy dive after as many steps as the lattice is high.
 
     After Prasser et al., "Lightning: Utility-driven anonymization of high-dimensional data". A step takes the
-    node that loses least so far, its violating classes suppressed, and evaluates all its successors. Nodes are
-    skipped where a bound proves that neither they nor anything more general can win, so that an empty
+    node that loses least so far, its violating classes suppressed, and evaluates all its successors. Nodes
+    are skipped where a bound proves that neither they nor anything more general can win, so that an empty
     queue is a proof. With `minimal`, the search ends with the first step that finds a solution.
     """
 
@@ -70,7 +70,7 @@ class _Climb:
                 return
 
     def _expand(self, levels: Levels) -> list[Evaluation]:
-        """Evaluate the successors that are new and may still win, or lie below something that may."""
+        """Evaluate the new successors that may be optimal, or lie below a node that may."""
         self.expanded.add(levels)
         return self.search.check(
             [
@@ -85,7 +85,7 @@ class _Climb:
             heapq.heappush(self.queue, _rank(evaluation))
 
     def _loses_too_much(self, levels: Levels) -> bool:
-        """Whether this node and everything above it are known to lose too much, without looking at it."""
+        """Return whether bounds rule out this node and everything above it, without evaluation."""
         search = self.search
         if search.best is None:
             return False
@@ -93,7 +93,7 @@ class _Climb:
         return search.hopeless((bound, sum(levels), levels))
 
     def _cannot_win_above(self, evaluation: Evaluation) -> bool:
-        # Everything above has a larger sum of levels; which levels it has is left open.
+        # Everything above has a larger sum of levels; its levels are left open.
         return self.search.hopeless((evaluation.base, sum(evaluation.levels) + 1, ()))
 
 
@@ -131,35 +131,35 @@ class TopDown(Strategy):
 
 
 def descend(search: Search) -> None:
-    """Go from the top to the best anonymous predecessor, as long as that is better than where we are.
+    """Descend from the top to the best anonymous predecessor, as long as that is an improvement.
 
-    Predecessors are looked at in the order of what they can reach at best, and no further than that can
-    matter. An attribute whose predecessor is beyond repair under a monotone model is never tried again.
+    Predecessors are evaluated in the order of their bounds, until these exclude the rest. An attribute whose
+    predecessor cannot be anonymous under a monotone model is never tried again.
     """
     evaluator, measure = search.evaluator, search.measure
     here = search.check([search.space.maximum])[0]
     open_attributes = set(range(len(here.levels)))
     while True:
-        tried = [
+        candidates = [
             (measure.bound(levels, here.least, evaluator.sample.records), j, levels)
             for j, levels in search.space.predecessors(here.levels)
             if j in open_attributes
         ]
         best: Evaluation | None = None
-        tried.sort()
-        for start in range(0, len(tried), 2):
+        candidates.sort()
+        for start in range(0, len(candidates), 2):
             pair = [
                 each
-                for each in tried[start : start + 2]
+                for each in candidates[start : start + 2]
                 if best is None or each[0] < (best.score or best.base)
             ]
             if not pair:
                 break
-            for (_, j, _), found in zip(pair, search.check([levels for *_, levels in pair]), strict=True):
-                if not found.possible or found.least > evaluator.allowed:
+            for (_, j, _), node in zip(pair, search.check([levels for *_, levels in pair]), strict=True):
+                if not node.possible or node.least > evaluator.allowed:
                     open_attributes.discard(j)
-                if found.anonymous and (best is None or _rank(found) < _rank(best)):
-                    best = found
+                if node.anonymous and (best is None or _rank(node) < _rank(best)):
+                    best = node
         if best is None or (here.anonymous and _rank(best) >= _rank(here)):
             return
         here = best

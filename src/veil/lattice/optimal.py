@@ -5,18 +5,18 @@ A box is the set of all nodes between a low and a high corner. Two facts hold fo
 * It generalizes at least as much as the low corner, so it loses at least what that generalization costs.
 * It suppresses at least the records that the high corner must suppress under the models that are monotone
   under suppression (a part of a rejected class is rejected); at least what no part of a class can keep under
-  models that hold for a union if they hold for its parts; and at least one record if such a model fails at the
-  high corner.
+  models that hold for a union if they hold for its parts; and at least one record if such a model fails at
+  the high corner.
 
-The quality model turns both into a score that no node of the box can beat. A box that cannot contain a
-better node than the best one found so far, or that must suppress more than allowed, is dropped whole.
-Otherwise it is cut in two along one attribute. The lower half gets a new high corner, which is evaluated from the
-class table of its low corner. The upper half gets a new low corner, which is evaluated before the box is cut only if it
-may be as good as the bound: otherwise the box will shrink to that corner alone, or be ruled out with it. The box with
-the least bound is always cut first, so that no box is cut that any search with these bounds could have spared.
+The quality model turns both into a lower bound on the score of all nodes of the box. A box that cannot
+contain a better node than the best one so far, or that must suppress more than allowed, is pruned. Otherwise
+it is cut in two along one attribute. The lower half gets a new high corner, which is evaluated from the class
+table of its low corner. The upper half gets a new low corner, which is evaluated before the box is cut only
+if it may be as good as the bound: otherwise the box will shrink to that corner alone, or be pruned with it.
+The box with the least bound is always cut first: every cut is necessary with these bounds.
 
-With a monotone model and no suppression this is what Flash does with paths: the high corner's failure excludes
-everything below it, and the success of a node everything above it, which costs more.
+With a monotone model and no suppression this is what Flash does with paths: the high corner's failure
+excludes everything below it, and the success of a node everything above it, which costs more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from veil.quality.base import Evaluation, Score
 Thing = TypeVar("Thing")
 
 MOST_BOXES = 2_000_000
-"""Boxes that wait at a time, about: each takes half a kilobyte."""
+"""Approximate number of boxes in the queue: each takes half a kilobyte."""
 
 
 @declared(kind_of=Strategy)
@@ -64,10 +64,10 @@ class Optimal(Strategy):
 
 
 class _Box(NamedTuple):
-    """A box that may still hold the optimum; ordered by the best rank that any of its nodes can have.
+    """A box that may contain the optimum; ordered by the best rank that any of its nodes can have.
 
-    All of its nodes suppress at least `least` records and keep at most `room` classes. `origin` is the low corner that
-    this box's low corner is yet to be evaluated from; None if that is not to be done.
+    All of its nodes suppress at least `least` records and keep at most `room` classes. `origin` is the low
+    corner from which this box's low corner is still to be evaluated; None if it is not.
     """
 
     rank: Rank
@@ -81,8 +81,8 @@ class _Box(NamedTuple):
         return self.rank[2]
 
 
-class _Seen(NamedTuple):
-    """What a look into a box found: an evaluated corner, how many classes can be kept, a table worth keeping.
+class _BoxResult(NamedTuple):
+    """The result of examining a box: an evaluated corner, a bound on kept classes, a table worth caching.
 
     `new_low` is the low corner of the upper half, if the box was cut.
     """
@@ -95,7 +95,7 @@ class _Seen(NamedTuple):
 
 
 class BranchAndBound:
-    """The search of one box, which may be the whole space. It can be interrupted after any round and go on."""
+    """The search of one box, perhaps the whole space. It can be interrupted after any round and resumed."""
 
     def __init__(self, search: Search, low: Levels, high: Levels, cuts: Cuts | None = None) -> None:
         self.search = search
@@ -109,11 +109,11 @@ class BranchAndBound:
         self.heap: list[_Box] = []
         self.has_begun = False
         self.cuts = cuts or cuts_for(self.evaluator)
-        # Without these, what a node must suppress does not depend on the table it was evaluated from.
+        # Without these, the bound on suppression does not depend on the table a node was evaluated from.
         evaluator = self.evaluator
         self.shares_corners = not (evaluator.keeping or evaluator.on_sample or self.measure.counts_classes)
-        # Whether high corners cannot tell how many records have to be suppressed below them.
-        self.tells_nothing = not all(isinstance(each, BoundsSuppression) for each in evaluator.on_sample)
+        # Whether high corners give no bound on the suppressed records below them.
+        self.lacks_bounds = not all(isinstance(each, BoundsSuppression) for each in evaluator.on_sample)
 
     def run(self, *, checks: float = math.inf, until: float = math.inf) -> bool:
         """Cut boxes until none is left, or until so many checks are made or seconds have passed.
@@ -128,23 +128,23 @@ class BranchAndBound:
                 return False
             batch = self._next_boxes(self.search.expect(BATCH))
             visits = [self.tables.visits(box.origin or box.low) for box in batch]
-            results = self.search.side_by_side(self._look, batch, visits)
+            results = self.search.side_by_side(self._examine, batch, visits)
             for box, result in zip(batch, results, strict=True):
-                self._take(box, result)
+                self._process(box, result)
             if self.is_whole:
                 self.search.bound = self.bound
-            self.search.tell()
+            self.search.report_progress()
         return True
 
     @property
     def bound(self) -> Score | None:
-        """A score that no node of the box beats which the best one does not beat as well."""
+        """A lower bound on the score of all nodes of the box and of the best one so far."""
         if not self.has_begun:
             return None
         return min((self.heap[0].rank[0], self.search.best_score)) if self.heap else self.search.best_score
 
     def conclude(self) -> None:
-        """Tell the search what is proven about the whole space."""
+        """Report to the search what is proven about the whole space."""
         self.search.bound = self.bound
         self.search.proven = self.has_begun and (not self.heap or self.search.hopeless(self.heap[0].rank))
 
@@ -162,7 +162,7 @@ class BranchAndBound:
     def _next_boxes(self, most: int) -> list[_Box]:
         batch: list[_Box] = []
         while self.heap and len(batch) < most:
-            # The best one, as long as there is room for the boxes that come of it; else a bad one, of which few come.
+            # The best box while the queue has room for its descendants; else a bad one, which has few.
             box = heapq.heappop(self.heap) if len(self.heap) < MOST_BOXES else self.heap.pop()
             if self.search.hopeless(box.rank):
                 self._rule_out(box.low, box.high, box.rank[0], box.least, True)
@@ -170,31 +170,31 @@ class BranchAndBound:
                 batch.append(box)
         return batch
 
-    # One round: look into boxes (on any thread, changing nothing shared), then take in what was seen (in order).
+    # One round: examine boxes (on any thread, changing nothing shared), then process the results (in order).
 
-    def _look(self, box: _Box) -> _Seen:
+    def _examine(self, box: _Box) -> _BoxResult:
         """Cut a box, and evaluate the high corner of its lower half; or evaluate its low corner first."""
         if box.origin is not None:
-            return self._look_at_low(box, box.origin)
+            return self._examine_low(box, box.origin)
         attribute, level = self.cuts.where(box.low, box.high)
         new_high = (*box.high[:attribute], level, *box.high[attribute + 1 :])
         new_low = (*box.low[:attribute], level + 1, *box.low[attribute + 1 :])
-        if new_high == box.low and (known := self.corners.get(new_high)) is not None:
-            return _Seen(known, box.room, new_low=new_low)
-        if self.shares_corners and (known := self.space.evaluated.get(new_high)) is not None:
-            return _Seen(known, 0, new_low=new_low)
+        if new_high == box.low and (corner := self.corners.get(new_high)) is not None:
+            return _BoxResult(corner, box.room, new_low=new_low)
+        if self.shares_corners and (corner := self.space.evaluated.get(new_high)) is not None:
+            return _BoxResult(corner, 0, new_low=new_low)
         source, derived = self.tables.table_at(box.low)
         evaluation, room = self._evaluate_high(new_high, source)
-        return _Seen(evaluation, room, fresh=True, table=source if derived else None, new_low=new_low)
+        return _BoxResult(evaluation, room, fresh=True, table=source if derived else None, new_low=new_low)
 
-    def _look_at_low(self, box: _Box, origin: Levels) -> _Seen:
+    def _examine_low(self, box: _Box, origin: Levels) -> _BoxResult:
         """Evaluate the low corner of a box."""
         evaluation = self._corner(box.low)
         fresh = evaluation is None
         if evaluation is not None:
             evaluation = evaluation._replace(least=0, possible=True)
             if not self.measure.counts_classes:
-                return _Seen(evaluation, box.room)  # its table may never be needed
+                return _BoxResult(evaluation, box.room)  # its table may never be needed
         source = self.tables.table_at(origin)[0]
         if evaluation is None:
             evaluation, scratch = self.evaluator.evaluate(box.low, source)
@@ -205,31 +205,31 @@ class BranchAndBound:
         if self.measure.counts_classes and box.low != box.high:
             above = roll_up(self.evaluator.encoding, table, box.high, self.evaluator.work, groups=True)
             room = self.evaluator.room(table, len(above))
-        return _Seen(evaluation, room, fresh, table)
+        return _BoxResult(evaluation, room, fresh, table)
 
-    def _take(self, box: _Box, seen: _Seen) -> None:
-        corner = self._remember(seen.evaluation, seen.fresh)
-        room = min(seen.room, box.room)
-        if seen.table is not None:
-            self.tables.add(seen.table)
-        if seen.new_low is None:
+    def _process(self, box: _Box, result: _BoxResult) -> None:
+        corner = self._remember(result.evaluation, result.fresh)
+        room = min(result.room, box.room)
+        if result.table is not None:
+            self.tables.add(result.table)
+        if result.new_low is None:
             self._open(box.low, box.high, box.least, True, room, None)
         else:
             self._open(box.low, corner.levels, corner.least, corner.possible, room, None)
-            self.tables.origins.add(seen.new_low, box.low)
+            self.tables.origins.add(result.new_low, box.low)
             origin = box.low if self._asks_low_corners(box.least) else None
-            self._open(seen.new_low, box.high, box.least, True, box.room, origin)
+            self._open(result.new_low, box.high, box.least, True, box.room, origin)
 
     def _asks_low_corners(self, least: int) -> bool:
-        """Whether it pays to evaluate the low corner of a box before the box is cut.
+        """Return whether it pays to evaluate the low corner of a box before the box is cut.
 
-        It does where that bounds the box, and where the low corner may be as good as the bound says: nothing has to be
-        suppressed, as far as the high corner tells (`least` records). With no suppression allowed, that is so of all
-        boxes there are, and of many where what can be kept is bounded loosely.
+        It does where that bounds the box, and where the low corner may attain the bound: by the high corner,
+        nothing has to be suppressed (`least` records). That holds for all boxes without suppression, and for
+        many with loose bounds on the records that can be kept.
         """
         evaluator = self.evaluator
         tight = evaluator.allowed > 0 and not evaluator.keeping
-        may_be_best = least == 0 and (tight or self.tells_nothing)
+        may_be_best = least == 0 and (tight or self.lacks_bounds)
         return self.measure.bounds_by_corners or may_be_best
 
     def _evaluate_high(self, levels: Levels, source: ClassTable) -> tuple[Evaluation, int]:
@@ -242,19 +242,19 @@ class BranchAndBound:
         return self.corners.get(levels) or self.space.evaluated.get(levels)
 
     def _remember(self, evaluation: Evaluation, fresh: bool) -> Evaluation:
-        """Take in an evaluated corner. Return it as it was evaluated with the most effort."""
-        known = self.corners.get(evaluation.levels)
+        """Record an evaluated corner, and return its evaluation with the best bound."""
+        earlier = self.corners.get(evaluation.levels)
         if fresh:
             self.search.remember(evaluation)
-        if known is not None and known.least >= evaluation.least:
-            return known
+        if earlier is not None and earlier.least >= evaluation.least:
+            return earlier
         self.corners.add(evaluation.levels, evaluation)
         return evaluation
 
     def _open(
         self, low: Levels, high: Levels, least: int, possible: bool, room: int, origin: Levels | None
     ) -> None:
-        """Take in a box whose high corner was evaluated from its low corner or, before it was cut, from a lower one."""
+        """Add a box whose high corner was evaluated from its low corner, or from a lower one before a cut."""
         bound = self.measure.bound(low, least, room)
         corner = self._corner(low)
         if corner is not None:
@@ -275,15 +275,15 @@ class BranchAndBound:
 
 
 class _Newest(Generic[Thing]):
-    """What was found out about nodes, as far as it was added lately: a long search does not fill the memory."""
+    """A mapping of nodes that drops the oldest entries, so that a long search does not fill the memory."""
 
     def __init__(self) -> None:
         self.new: dict[Levels, Thing] = {}
         self.old: dict[Levels, Thing] = {}
 
     def get(self, levels: Levels) -> Thing | None:
-        found = self.new.get(levels)
-        return self.old.get(levels) if found is None else found
+        thing = self.new.get(levels)
+        return self.old.get(levels) if thing is None else thing
 
     def add(self, levels: Levels, thing: Thing) -> None:
         if len(self.new) >= MOST_REMEMBERED:
@@ -292,9 +292,9 @@ class _Newest(Generic[Thing]):
 
 
 class _Tables:
-    """Class tables of low corners; the newest are kept.
+    """The newest class tables of low corners.
 
-    `origins` tells for each low corner the one that it was cut off from, which is more specific.
+    `origins` maps each low corner to the more specific one that it was cut off from.
     """
 
     def __init__(self, search: Search, bottom: Levels) -> None:
@@ -324,7 +324,7 @@ class _Tables:
         return self.bottom
 
     def visits(self, levels: Levels) -> int:
-        """Visits that it takes to roll up from this node."""
+        """Return the number of visits for rolling up from this node."""
         return self._nearest(levels).visits
 
     def add(self, table: ClassTable) -> None:

@@ -1,4 +1,4 @@
-"""How far a score may be from the best one, as a number and in words."""
+"""The optimality gap of a score, as a number and in words."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from veil.quality.base import Score
 
 
 def gap_to_optimum(score: float | Score, bound: float | Score | None) -> float | None:
-    """Return the share of a score by which the best one may lie below it; None where nothing is known.
+    """Return the share of a score by which the best one may lie below it; None without a bound.
 
-    The best score lies between `bound` and `score`, so the share is (score - bound) / score, from 0 (nothing is better)
-    to 1 (the best score may be zero). Scores are losses, which are never negative: a bound below zero, as rounding makes
-    it, says no more than zero does. Of several numbers the first in which score and bound differ decides, as it does
-    when scores are compared; past a number below zero, only zero is known to bound them.
+    The best score lies between `bound` and `score`, so the share is (score - bound) / score, from 0 (nothing
+    is better) to 1 (the best score may be zero). Scores are losses, which are never negative: a bound below
+    zero, due to rounding, counts as zero. Scores of several numbers differ by the first number in which score
+    and bound differ; after a bound below zero, all further bounds are zero.
 
-    >>> gap_to_optimum(0.8, 0.6), gap_to_optimum(0.8, -0.1), gap_to_optimum(0.8, 0.8), gap_to_optimum(0.8, None)
-    (0.25000000000000006, 1.0, 0.0, None)
+    >>> gap_to_optimum(0.8, 0.6), gap_to_optimum(0.8, -0.1), gap_to_optimum(0.8, None)
+    (0.25000000000000006, 1.0, None)
     """
     scores = score if isinstance(score, tuple) else (score,)
     bounds = bound if isinstance(bound, tuple) else (-math.inf if bound is None else bound,)
     if not bounds[0] > -math.inf:
         return None
-    known = itertools.takewhile(lambda number: number >= 0, bounds)
-    for reached, least in zip(scores, itertools.chain(known, itertools.repeat(0.0)), strict=False):
+    valid_bounds = itertools.takewhile(lambda number: number >= 0, bounds)
+    for reached, least in zip(scores, itertools.chain(valid_bounds, itertools.repeat(0.0)), strict=False):
         if not reached >= 0:
             return None
         if reached != least:
@@ -33,7 +33,7 @@ def gap_to_optimum(score: float | Score, bound: float | Score | None) -> float |
 
 
 def gap_in_words(gap: float) -> str:
-    """Say how much better the best score may be, rounded up, so that it holds as it is read.
+    """Return a phrase on how much better the best score may be, rounded up to the safe side.
 
     >>> gap_in_words(0.9563), gap_in_words(0.00001), gap_in_words(1.0), gap_in_words(0.0)
     ('the best score may be up to 95.7 % lower', '... 0.1 % lower', '... 100 % lower', 'no score is better')

@@ -1,8 +1,8 @@
-"""What each choice costs: the least loss of any release that keeps all promises with an attribute at a level.
+"""Level costs: the least loss of any release that keeps all promises with an attribute at a level.
 
-That is one search of the lattice for each attribute and level, with that level fixed. They look at the same nodes again
-and again, so they share what was evaluated, beginning with what the search before them has seen: where a node is known
-to be good, most of the next search is ruled out before it begins.
+That is one search of the lattice for each attribute and level, with that level fixed. They evaluate many of
+the same nodes, so they share evaluations, beginning with those of the search before them: with a good node
+known, most of the next search is pruned before it begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from veil.quality.base import Evaluation
 
 
 class Priced(NamedTuple):
-    """The best node with an attribute at a level; None if nothing keeps all promises there, as far as was looked."""
+    """The best node with an attribute at a level; None if no evaluated node there keeps all promises."""
 
     attribute: int
     level: int
@@ -32,24 +32,24 @@ class Priced(NamedTuple):
 
 def price_choices(
     evaluator: Evaluator,
-    found: BestNode,
+    previous: BestNode,
     *,
     fixed: Mapping[int, int],
     seconds: float = math.inf,
     threads: int | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Priced]:
-    """Price every level of every attribute, with the levels of some attributes fixed for all of them.
+    """Yield the cost of every level of every attribute, with the levels of some attributes fixed for all.
 
-    Choices next to the best node come first: their prices are what the others are measured by. What is evaluated is added
-    to the space that was found. The `seconds` are for all together; whoever is left when they are over gets what is known.
+    Choices next to the best node come first, as a baseline. Evaluations are added to the space of the
+    previous search. The `seconds` are for all together; choices left at the end get the costs known by then.
     """
-    space = found.space
+    space = previous.space
     low = tuple(fixed.get(j, level) for j, level in enumerate(space.minimum))
     high = tuple(fixed.get(j, level) for j, level in enumerate(space.maximum))
-    tables = Search(evaluator, low, high, known=space).tables
+    tables = Search(evaluator, low, high, explored=space).tables
     end = time.perf_counter() + seconds
-    centre = space.minimum if found.best is None else found.best.levels
+    centre = space.minimum if previous.best is None else previous.best.levels
     choices = [
         (j, level)
         for j, (first, last) in enumerate(zip(low, high, strict=True))
@@ -58,20 +58,20 @@ def price_choices(
     choices.sort(key=lambda each: abs(each[1] - centre[each[0]]))
     for number, (attribute, level) in enumerate(choices):
         minimum, maximum = _with(low, attribute, level), _with(high, attribute, level)
-        if _is_settled(found, minimum, maximum):
-            yield Priced(attribute, level, found.best, True)
+        if _is_decided(previous, minimum, maximum):
+            yield Priced(attribute, level, previous.best, True)
             continue
         share = (end - time.perf_counter()) / (len(choices) - number)
         limits = Limits(share, cancelled=cancelled)
         search = Search(
-            evaluator, minimum, maximum, limits=limits, threads=threads, known=space, tables=tables
+            evaluator, minimum, maximum, limits=limits, threads=threads, explored=space, tables=tables
         )
         result = search.run(Auto())
         yield Priced(attribute, level, result.best, result.proven)
 
 
 class Everything(Strategy):
-    """Looks at every node: no way to search, but to know all of a space that is small enough."""
+    """Exhaustive evaluation of a space that is small enough."""
 
     def run(self, search: Search) -> None:
         nodes = search.space.nodes()
@@ -87,7 +87,7 @@ def _with(levels: Levels, attribute: int, level: int) -> Levels:
     return (*levels[:attribute], level, *levels[attribute + 1 :])
 
 
-def _is_settled(found: BestNode, minimum: Levels, maximum: Levels) -> bool:
-    """Whether the best node of the whole space, being among these, is the best of these."""
-    best = found.best
-    return best is not None and found.proven and best.levels in Space(minimum, maximum, 0)
+def _is_decided(previous: BestNode, minimum: Levels, maximum: Levels) -> bool:
+    """Return whether the proven best node of the whole space is among these."""
+    best = previous.best
+    return best is not None and previous.proven and best.levels in Space(minimum, maximum, 0)

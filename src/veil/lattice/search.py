@@ -1,4 +1,4 @@
-"""What all strategies share: checking nodes on all cores, the best one so far, limits, and when to give up."""
+"""The base of all strategies: checking nodes on all cores, the best one so far, and limits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from veil.lattice.space import Space
 from veil.quality.base import Evaluation, Score
 
 BATCH = 8
-"""Nodes evaluated in one round. Fixed, so that what is explored does not depend on the number of threads."""
+"""Nodes evaluated in one round. Fixed, so that the explored nodes do not depend on the number of threads."""
 
 WORTH_A_THREAD = 30_000
 """Visits of classes and their values in a round below which threads cost more than they save."""
 
 MOST_REMEMBERED = 500_000
-"""Evaluations and ruled-out boxes that are remembered, so that a long search does not fill the memory."""
+"""Largest number of recorded evaluations and boxes, so that a long search does not fill the memory."""
 
 Rank = tuple[Score, int, Levels]
 """The order of nodes: score, then sum of levels, then the levels themselves."""
@@ -35,23 +35,23 @@ Ending = Literal["finished", "time limit", "check limit", "cancelled"]
 
 
 class Strategy:
-    """Base of all search strategies: a declaration with `run`, which never learns which model is asked."""
+    """Base of all search strategies: a declaration with `run`, independent of the models."""
 
     time_limit: ClassVar[float] = 30.0
     """Seconds after which the search ends if the plan sets no limit."""
 
     def run(self, search: Search) -> None:
-        """Look for the best node until done, or until the search says stop."""
+        """Search for the best node until done, or until the search raises `Stop`."""
         raise NotImplementedError
 
 
 class Stop(Exception):
-    """Raised where a limit is reached or the caller has cancelled: unwinds a strategy, never leaves the search."""
+    """A limit is reached, or the caller has cancelled: unwinds a strategy, never leaves the search."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: seconds, number of checked nodes, and a question asked between rounds."""
+    """Limits of a search: seconds, number of checked nodes, and a callback between rounds."""
 
     seconds: float = math.inf
     checks: float = math.inf
@@ -60,14 +60,14 @@ class Limits:
 
 @dataclass
 class BestNode:
-    """What a search returns: the best node, the explored space, and how good the best node provably is.
+    """The result of a search: the best node, the explored space, and a proven bound.
 
     Attributes
     ----------
     proven : bool
         Whether no node of the space comes before the best one.
     bound : Score, optional
-        A score that no node beats; None where nothing is known.
+        A score that no node beats; None if there is no bound.
     curve : list
         Seconds after the start, number of checked nodes, and the best score from then on.
     ending : str
@@ -85,7 +85,7 @@ class BestNode:
 
 
 class Search:
-    """One search of one space. Strategies call `check` and read `best`; everything else is kept here."""
+    """One search of one space. Strategies call `check` and read `best`; all other state is here."""
 
     def __init__(
         self,
@@ -96,10 +96,10 @@ class Search:
         limits: Limits | None = None,
         threads: int | None = None,
         progress: Callable[[Search], None] | None = None,
-        known: Space | None = None,
+        explored: Space | None = None,
         tables: TableCache | None = None,
     ) -> None:
-        """Take what `known` has evaluated for evaluated, add to it, and roll up from `tables`."""
+        """Start with the evaluations of `explored`, add to them, and roll up from `tables`."""
         self.evaluator = evaluator
         self.measure = evaluator.measure
         self.space = Space(minimum, maximum, evaluator.allowed)
@@ -108,8 +108,8 @@ class Search:
         self.progress = progress
         self.tables = _tables_from(evaluator, minimum) if tables is None else tables
         self.best: Rank | None = None
-        if known is not None:
-            self.space.evaluated = known.evaluated
+        if explored is not None:
+            self.space.evaluated = explored.evaluated
             self.best = min(self._ranks(), default=None)
         self.curve: list[tuple[float, int, Score]] = []
         self.checks = 0
@@ -120,13 +120,13 @@ class Search:
         self.started = time.perf_counter() - compiling_seconds()
 
     def _ranks(self) -> Iterator[Rank]:
-        """The ranks of all nodes of the space that are known to keep every promise."""
+        """Yield the ranks of all evaluated nodes of the space that keep every promise."""
         for levels, each in self.space.evaluated.items():
             if each.anonymous and each.score is not None and levels in self.space:
                 yield each.score, sum(levels), levels
 
     def run(self, strategy: Strategy) -> BestNode:
-        """Let a strategy search, and sum up."""
+        """Run a strategy, and return its result."""
         with ThreadPoolExecutor(self.threads) as self.pool, contextlib.suppress(Stop):
             strategy.run(self)
         best = self.best_evaluation
@@ -138,7 +138,7 @@ class Search:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start, without those in which kernels were compiled: on a new machine they would be most."""
+        """Seconds since the start, without compiling kernels, which would dominate on a new machine."""
         return time.perf_counter() - compiling_seconds() - self.started
 
     @property
@@ -152,11 +152,11 @@ class Search:
         return None if self.best is None else self.space.evaluated[self.best[2]]
 
     def hopeless(self, rank: Rank) -> bool:
-        """Whether a node of that rank, or any after it, cannot come before the best one so far."""
+        """Return whether a node of that rank, or any after it, cannot come before the best one so far."""
         return self.best is not None and rank >= self.best
 
-    def expect(self, wanted: int) -> int:
-        """Tell how many of the wanted checks may be made now: at least one, or the search stops here."""
+    def expect(self, count: int) -> int:
+        """Return how many of `count` checks are allowed now: at least one, or the search stops here."""
         if self.limits.cancelled():
             self.ending = "cancelled"
         elif self.elapsed >= self.limits.seconds:
@@ -164,14 +164,14 @@ class Search:
         elif self.checks >= self.limits.checks:
             self.ending = "check limit"
         else:
-            return int(min(wanted, self.limits.checks - self.checks))
+            return int(min(count, self.limits.checks - self.checks))
         raise Stop
 
     def check(self, nodes: Sequence[Levels]) -> list[Evaluation]:
-        """Evaluate nodes, each once, on all cores; those known already cost nothing."""
-        known = self.space.evaluated
+        """Evaluate nodes on all cores, each once; those evaluated already cost nothing."""
+        evaluated = self.space.evaluated
         fresh: dict[Levels, Evaluation] = {}
-        new = [levels for levels in dict.fromkeys(nodes) if levels not in known]
+        new = [levels for levels in dict.fromkeys(nodes) if levels not in evaluated]
         while new:
             batch = new[: self.expect(min(BATCH, len(new)))]
             new = new[len(batch) :]
@@ -182,22 +182,22 @@ class Search:
                 self.remember(evaluation)
                 if table is not None:
                     self.tables.add(table)
-            self.tell()
-        return [known[levels] if levels in known else fresh[levels] for levels in nodes]
+            self.report_progress()
+        return [evaluated[levels] if levels in evaluated else fresh[levels] for levels in nodes]
 
     def _evaluate(self, job: tuple[Levels, ClassTable]) -> tuple[Evaluation, ClassTable | None]:
         levels, source = job
         evaluation, table = self.evaluator.evaluate(levels, source, score=True)
-        # A table is worth keeping if rolling up from it is much cheaper than from what it came from.
+        # A table is worth caching if rolling up from it is much cheaper than from its source.
         return evaluation, keep(table) if 3 * len(table) < 2 * len(source) else None
 
     def side_by_side(
         self, function: Callable[[Any], Any], jobs: Sequence[Any], visits: Sequence[int]
     ) -> Iterable[Any]:
-        """Map a function over jobs, on threads if their visits are worth it; results come in order.
+        """Map a function over jobs, on threads if their visits are worth it; results are in order.
 
-        The calling thread works as well, and each takes the next largest job as soon as it is free: handing jobs
-        over one by one would take as long as many of them do.
+        The calling thread works as well, and each takes the next largest job as soon as it is free:
+        submitting jobs one by one would take as long as many of them do.
         """
         if self.threads == 1 or len(jobs) == 1 or sum(visits) <= WORTH_A_THREAD:
             return map(function, jobs)
@@ -217,7 +217,7 @@ class Search:
         return results
 
     def remember(self, evaluation: Evaluation) -> None:
-        """Take in an evaluated node."""
+        """Record an evaluated node."""
         self.checks += 1
         levels, score = evaluation.levels, evaluation.score
         rank = None if score is None else (score, sum(levels), levels)
@@ -228,7 +228,7 @@ class Search:
             self.best = rank
             self.curve.append((self.elapsed, self.checks, rank[0]))
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         """Report progress."""
         if self.progress:
             self.progress(self)
@@ -242,5 +242,5 @@ def _tables_from(evaluator: Evaluator, minimum: Levels) -> TableCache:
 
 
 def cores() -> int:
-    """Number of processors this process may use."""
+    """Return the number of processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The part of the solution space that a search has seen, and what it has proved about the rest."""
+"""The part of the solution space that a search has evaluated, and proven bounds for the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_LISTING = 5_000_000
 
 
 class Box(NamedTuple):
-    """All nodes between two corners, with what holds for every one of them."""
+    """All nodes between two corners, with bounds that hold for each of them."""
 
     low: Levels
     high: Levels
@@ -31,9 +31,9 @@ class Box(NamedTuple):
 
 
 class NodeRecord(NamedTuple):
-    """What is known about one node.
+    """The state of one node.
 
-    `score` is known for evaluated anonymous nodes; otherwise `bound` is a score that the node does not beat.
+    `score` is set for evaluated anonymous nodes; otherwise `bound` is a score that the node does not beat.
     `suppressed` is exact for evaluated nodes and a lower bound for the others.
     """
 
@@ -47,7 +47,7 @@ class NodeRecord(NamedTuple):
 
 @dataclass
 class Space:
-    """Evaluated nodes, and boxes of nodes that were ruled out without looking at each."""
+    """Evaluated nodes, and boxes of nodes that were ruled out as a whole."""
 
     minimum: Levels
     maximum: Levels
@@ -71,7 +71,7 @@ class Space:
         )
 
     def successors(self, levels: Levels) -> list[tuple[int, Levels]]:
-        """Nodes that generalize one attribute by one level more, each with that attribute."""
+        """Return the nodes that generalize one attribute by one level more, each with that attribute."""
         return [
             (j, (*levels[:j], level + 1, *levels[j + 1 :]))
             for j, (level, highest) in enumerate(zip(levels, self.maximum, strict=True))
@@ -79,7 +79,7 @@ class Space:
         ]
 
     def predecessors(self, levels: Levels) -> list[tuple[int, Levels]]:
-        """Nodes that generalize one attribute by one level less, each with that attribute."""
+        """Return the nodes that generalize one attribute by one level less, each with that attribute."""
         return [
             (j, (*levels[:j], level - 1, *levels[j + 1 :]))
             for j, (level, lowest) in enumerate(zip(levels, self.minimum, strict=True))
@@ -87,7 +87,7 @@ class Space:
         ]
 
     def __getitem__(self, levels: Levels) -> NodeRecord:
-        """What is known about a node."""
+        """Return the state of a node."""
         if levels not in self:
             raise PlanError(f"{levels} is not a node: levels run from {self.minimum} to {self.maximum}")
         evaluation = self.evaluated.get(levels)
@@ -108,7 +108,7 @@ class Space:
         return NodeRecord(levels, state, None, bound, max(0, least), False)
 
     def __iter__(self) -> Iterator[NodeRecord]:
-        """All nodes, the first attribute varying slowest."""
+        """Yield all nodes, the first attribute varying slowest."""
         if not self.is_listable:
             raise PlanError(
                 f"{self.size} nodes are too many to list; use `evaluated`, or look up single nodes"
@@ -126,13 +126,13 @@ class Space:
                 yield self._unevaluated_record(levels, box.bound, box.least, box.possible)
 
     def nodes(self) -> Iterator[Levels]:
-        """All level vectors, the first attribute varying slowest."""
+        """Yield all level vectors, the first attribute varying slowest."""
         shape = tuple(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
         for offset in np.ndindex(*shape):
             yield tuple(low + step for low, step in zip(self.minimum, offset, strict=True))
 
     def _cover(self) -> NDArray[np.int64]:
-        """For each node the index of a box that rules it out, or -1."""
+        """Return, for each node, the index of a box that rules it out, or -1."""
         shape = tuple(high - low + 1 for low, high in zip(self.minimum, self.maximum, strict=True))
         cover = np.full(shape, -1, np.int64)
         for index, box in enumerate(self.ruled_out):
@@ -144,10 +144,10 @@ class Space:
         return cover
 
     def counts(self) -> dict[State, int]:
-        """How many nodes are in each state. In a space too large to list, whatever is not evaluated is unseen."""
+        """Return the number of nodes in each state; in unlistable spaces, unevaluated ones are unseen."""
         result: dict[State, int] = {"anonymous": 0, "not anonymous": 0, "pruned": 0, "unseen": 0}
-        listed = self if self.is_listable else (self[levels] for levels in self.evaluated)
-        for record in listed:
+        records = self if self.is_listable else (self[levels] for levels in self.evaluated)
+        for record in records:
             result[record.state] += 1
         result["unseen"] += self.size - sum(result.values())
         return result

@@ -1,7 +1,4 @@
-"""Masking methods: what lives beside the lattice, one family a file.
-
-A new file is found by itself, and so is a method of another package (`veil.masking`).
-"""
+"""Masking methods, one family a file. New files are found automatically, as are methods of other packages."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,19 +54,15 @@ METHODS = Family(
 """Every masking method by its kind."""
 
 Masking = Annotated[Method, METHODS]
-"""Any masking method, told apart by `kind`: the form that recipes use."""
+"""Any masking method, discriminated by `kind`: the form in recipes."""
 
-if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+if TYPE_CHECKING:  # names for editors and type checkers; others are found as well
     from veil.masking.items.method import ItemGeneralization as ItemGeneralization
     from veil.masking.microaggregation.closeness import (
         TClosenessThroughMicroaggregation as TClosenessThroughMicroaggregation,
     )
-    from veil.masking.microaggregation.methods import (
-        MDAV as MDAV,
-    )
-    from veil.masking.microaggregation.methods import (
-        VMDAV as VMDAV,
-    )
+    from veil.masking.microaggregation.methods import MDAV as MDAV
+    from veil.masking.microaggregation.methods import VMDAV as VMDAV
     from veil.masking.microaggregation.methods import GeneticMicroaggregation as GeneticMicroaggregation
     from veil.masking.microaggregation.methods import KWard as KWard
     from veil.masking.microaggregation.methods import UnivariateMicroaggregation as UnivariateMicroaggregation
@@ -90,9 +83,7 @@ if TYPE_CHECKING:  # names for editors and type checkers; what is not among them
     )
     from veil.masking.ties.invariance import MInvariance as MInvariance
     from veil.masking.ties.probabilistic import IndividualRankingSwapping as IndividualRankingSwapping
-    from veil.masking.ties.probabilistic import (
-        MDAVSwapping as MDAVSwapping,
-    )
+    from veil.masking.ties.probabilistic import MDAVSwapping as MDAVSwapping
     from veil.masking.ties.whole_record_swapping import WholeRecordSwapping as WholeRecordSwapping
     from veil.masking.values.coding import BottomCoding as BottomCoding
     from veil.masking.values.coding import TopCoding as TopCoding

@@ -1,4 +1,4 @@
-"""Parameters that masking methods share, and chances."""
+"""Parameters that masking methods share, and random draws."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Names = Annotated[
     BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
     AfterValidator(_different),
 ]
-"""Columns, one or several; one alone needs no brackets."""
+"""One or several columns; one alone needs no brackets."""
 
 
 Columns = Annotated[Names, Field(min_length=1)]
@@ -53,11 +53,11 @@ def _hierarchy(value: Any) -> Any:
 
 
 OneHierarchy = Annotated[Any, BeforeValidator(_hierarchy, json_schema_input_type=str | AnyBuilder | None)]
-"""What builds a hierarchy, or None."""
+"""A builder of a hierarchy, or None."""
 
 
 def happens(randomness: Randomness, probability: float, size: int) -> NDArray[np.bool_]:
-    """Draw whether something of a given probability happens, `size` times; a tenth is exactly a tenth."""
+    """Draw `size` times whether an event of exactly this decimal probability happens."""
     exact = decimal_fraction(probability).limit_denominator(2**62)
     return randomness.integers(exact.denominator, size) < exact.numerator
 

@@ -1,4 +1,4 @@
-"""Privacy models, one family a file. A new file is found by itself, and so is a model of another package (`veil.models`)."""
+"""Privacy models, one family a file. New files are found automatically, as are models of other packages."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +37,7 @@ MODELS = Family(
 """Every privacy model by its kind."""
 
 Model = Annotated[PrivacyModel, MODELS]
-"""Any privacy model, told apart by `kind`: the form that recipes use."""
+"""Any privacy model, discriminated by `kind`: the form in recipes."""
 
 if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
     from veil.models.alpha_k import AlphaKAnonymity as AlphaKAnonymity

@@ -32,13 +32,12 @@ Value = str | bool | int | float | datetime.date | datetime.datetime | None
 class AlphaKAnonymity(SensitiveModel):
     """k-anonymity, and no sensitive value is held by more than a share α of a class.
 
-    `values` lists the sensitive values that matter, as they are or by their text; without it all do. Anyone who
-    knows a person's class can then name one of these values with a confidence of at most α.
+    `values` lists the sensitive values that matter, as they are or by their text; without it all do. Anyone
+    who knows a person's class can then name one of these values with a confidence of at most α.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
-
-    At worst, all blanks of a class are one value that matters.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are one value that matters.
 
     Monotone under generalization: sizes add up, and the share of a value in a union is at most the largest
     one of its parts. Not monotone under suppression, unlike k-anonymity alone. Wong et al. (2006).
@@ -68,11 +67,11 @@ class AlphaKAnonymity(SensitiveModel):
             )
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return k, whatever the records show, or the least size for which values can add up, if larger."""
+        """Return k, or the least size for which the allowed counts add up, if larger."""
         return max(self.k, super().minimal_class_size(sample))
 
     def least_size(self, sample: Sample) -> int:
-        """Return the least size for which the counts allowed for each value can add up."""
+        """Return the least size for which the allowed counts of the values add up."""
         return self.criterion(sample).minimal_class_size()
 
     def criterion(self, sample: Sample) -> ShareLimits:
@@ -94,20 +93,20 @@ class AlphaKAnonymity(SensitiveModel):
         return criterion
 
     def _values_that_matter(self, sample: Sample) -> NDArray[np.bool_]:
-        """Tell for each value of the attribute whether it matters."""
+        """Return a mask of the values of the attribute that matter."""
         attribute = sample.attribute(self.attribute)
         if self.values is None:
             return np.ones(len(attribute.values), np.bool_)
         texts = canonical_text(pa.array(attribute.values), column=self.attribute)
-        wanted = self._texts()
-        for text in wanted:
+        relevant = self._texts()
+        for text in relevant:
             if text not in texts:
                 hint = did_you_mean(str(text), [each for each in texts if each is not None])
                 raise ParameterError(
                     f"`values` of AlphaKAnonymity should be values of column {self.attribute!r}, "
                     f"not {text!r}.{hint}"
                 )
-        return np.array([text in wanted for text in texts])
+        return np.array([text in relevant for text in texts])
 
     def _texts(self) -> list[str | None]:
         return [canonical_text(pa.array([value]))[0] for value in self.values or ()]
@@ -118,12 +117,12 @@ class AlphaKAnonymity(SensitiveModel):
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Check the size of the smallest class and the largest share of each value that matters."""
-        found = shares(published, self.attribute)
+        value_shares = shares(published, self.attribute)
         if self.values is not None:
-            texts = canonical_text(pa.array([each.value for each in found]), column=self.attribute)
-            wanted = self._texts()
-            found = [each for each, text in zip(found, texts, strict=True) if text in wanted]
-        largest = max((each.largest for each in found), default=Fraction(0))
+            texts = canonical_text(pa.array([each.value for each in value_shares]), column=self.attribute)
+            relevant = self._texts()
+            value_shares = [each for each, text in zip(value_shares, texts, strict=True) if text in relevant]
+        largest = max((each.largest for each in value_shares), default=Fraction(0))
         smallest = int(whole.sizes.min(initial=whole.records))
         holds = largest <= decimal_fraction(self.alpha) and (smallest >= self.k or not whole.sizes.size)
         promise = f"({exactly(self.alpha)}, {self.k})-anonymity of {self.attribute!r}"

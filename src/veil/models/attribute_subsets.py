@@ -25,7 +25,7 @@ from veil.published.table import Published
 from veil.tables.columns import encode_values
 
 _ASSESSED_SETS = 60
-"""Sets of quasi-identifiers that `strongest` looks at for one m."""
+"""Sets of quasi-identifiers that `strongest` considers for one m."""
 
 _FEW = 1 << 20
 """Combinations of values that are counted in an array with room for all of them."""
@@ -35,18 +35,18 @@ _FEW = 1 << 20
 class SubsetKAnonymity(PrivacyModel):
     """Anyone who knows some of a record's quasi-identifiers finds at least k records that share their values.
 
-    Which ones an attacker knows is any m of the quasi-identifiers (then also any fewer: they single out
-    larger groups), or one of the sets that are listed. With m below the number of quasi-identifiers this is
-    weaker than k-anonymity, and keeps much more of tables with many columns.
+    An attacker knows any m of the quasi-identifiers (then also any fewer: they single out larger groups), or
+    one of the sets that are listed. With m below the number of quasi-identifiers this is weaker than
+    k-anonymity, and keeps much more of tables with many columns.
 
     A group of records spans classes, so the released records are judged together: classes in too small a
-    group are suppressed, which shrinks other groups, until no group is too small. What remains does not
+    group are suppressed, which shrinks other groups, until no group is too small. The remainder does not
     depend on the order: a union of two sets of classes without small groups has none either, so there is a
     largest one.
 
-    Monotone under generalization: groups only merge. Under suppression too: of the records kept at a node,
-    take the classes they belong to at a more general node; no group among those is smaller, so the more
-    general node keeps them all.
+    Monotone under generalization: groups only merge. Under suppression too: consider the classes, at a more
+    general node, of the records kept at a node; no group among those is smaller, so the more general node
+    keeps them all.
     """
 
     k: Annotated[int, Field(ge=1, description="smallest allowed group; 5 to 20 is usual for publication")]
@@ -75,7 +75,7 @@ class SubsetKAnonymity(PrivacyModel):
             )
 
     def known_sets(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the sets of quasi-identifiers that an attacker may know; those within others are left out.
+        """Return the sets of quasi-identifiers that an attacker may know, without subsets of others.
 
         >>> SubsetKAnonymity(5, 2).known_sets(["age", "sex", "zip"])
         [('age', 'sex'), ('age', 'zip'), ('sex', 'zip')]
@@ -103,35 +103,35 @@ class SubsetKAnonymity(PrivacyModel):
     def bind(self, sample: Sample) -> _Criterion | None:
         """Prepare the masks of packed keys."""
         names = sample.encoding.names
-        known = self.known_sets(names)
-        if self.k == 1 or known == [names]:
+        subsets = self.known_sets(names)
+        if self.k == 1 or subsets == [names]:
             return None
-        return _Criterion(sample.encoding, known, min(self.k, sample.records + 1))  # which no group has
+        return _Criterion(sample.encoding, subsets, min(self.k, sample.records + 1))  # no group is larger
 
     def verify(self, published: Published) -> Finding:
         """Count the records of every group of every set."""
-        known = self.known_sets(published.names)
+        subsets = self.known_sets(published.names)
         what = (
-            f"any {len(known[0])}"
+            f"any {len(subsets[0])}"
             if self.m is not None
-            else " or ".join(" and ".join(map(repr, s)) for s in known)
+            else " or ".join(" and ".join(map(repr, s)) for s in subsets)
         )
         promise = f"{self.k}-anonymity against anyone who knows {what} of the quasi-identifiers"
         if not published.sizes.size:
             return Finding(promise, True, "no class")
         groups = _Groups(published)
-        least, worst = min((groups.smallest(subset), subset) for subset in known)
+        least, worst = min((groups.smallest(subset), subset) for subset in subsets)
         return Finding(promise, least >= self.k, f"k = {least} for {', '.join(map(repr, worst))}")
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the size of the smallest group for each m, up to where k is that of k-anonymity.
+        """Return the size of the smallest group for each m, until k is that of k-anonymity.
 
-        Tables with many columns have too many sets for a larger m: that is where the list ends.
+        The list ends before an m with too many sets.
         """
-        found: list[Strength] = []
+        strengths: list[Strength] = []
         if not published.sizes.size:
-            return found
+            return strengths
         groups = _Groups(published)
         least, floor = published.records + 1, int(published.sizes.min())
         for m in range(1, len(published.names)):
@@ -139,10 +139,10 @@ class SubsetKAnonymity(PrivacyModel):
                 break
             for subset in combinations(published.names, m):
                 least = min(least, groups.smallest(subset))
-                if least == floor:  # nobody who knows less can do better
+                if least == floor:  # no subset of columns has a smaller group
                     break
-            found.append(Strength("SubsetKAnonymity", f"k (m = {m})", least))
-        return found
+            strengths.append(Strength("SubsetKAnonymity", f"k (m = {m})", least))
+        return strengths
 
 
 # --- criterion ------------------------------------------------------------------------------------
@@ -151,10 +151,10 @@ class SubsetKAnonymity(PrivacyModel):
 class _Criterion:
     """Groups classes by the part of their packed keys that an attacker knows."""
 
-    def __init__(self, encoding: Encoding, known: Iterable[tuple[str, ...]], k: int) -> None:
+    def __init__(self, encoding: Encoding, subsets: Iterable[tuple[str, ...]], k: int) -> None:
         self.k = k
         self.cardinalities = encoding.cardinalities
-        members = [[name in subset for name in encoding.names] for subset in known]
+        members = [[name in subset for name in encoding.names] for subset in subsets]
         self.members = np.array(members, np.bool_)
         self.masks = np.zeros((len(members), encoding.words), np.uint64)
         for j, (word, shift, mask) in enumerate(encoding.layout.tolist()):
@@ -162,7 +162,7 @@ class _Criterion:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Mark classes in too small a group of classes without a mark, until there is none."""
-        self._settle(table, rejected, True)
+        self._reject_groups(table, rejected, True)
 
     def suppress(
         self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
@@ -170,18 +170,18 @@ class _Criterion:
         self.reject(table, rejected)
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
-        return self._settle(table, rejected, False)
+        return self._reject_groups(table, rejected, False)
 
-    def _settle(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:
+    def _reject_groups(self, table: ClassTable, rejected: NDArray[np.uint8], mark: bool) -> bool:
         rooms = np.where(self.members, self._sizes(table), 1.0).prod(axis=1)
-        return bool(_settle(table.keys, table.count, self.masks, rooms, self.k, mark, rejected))
+        return bool(_reject_small(table.keys, table.count, self.masks, rooms, self.k, mark, rejected))
 
     def _sizes(self, table: ClassTable) -> NDArray[np.float64]:
         return self.cardinalities[np.arange(len(table.levels)), list(table.levels)].astype(np.float64)
 
 
 @kernel
-def _settle(
+def _reject_small(
     keys: Words,
     counts: NDArray[np.int64],
     masks: NDArray[np.uint64],
@@ -190,9 +190,9 @@ def _settle(
     mark: bool,
     rejected: NDArray[np.uint8],
 ) -> bool:
-    """Reject classes in groups of fewer than k records, set after set, until all sets in a row need nothing.
+    """Reject classes in groups of fewer than k records, set by set, until no set has such a group.
 
-    Return whether nothing was to be rejected. Without `mark`, stop there instead of rejecting. The records of
+    Return whether there was none. Without `mark`, stop at the first one instead of rejecting. The records of
     a group are those of classes that are not rejected and agree in the bits of a mask; `rooms` bounds the
     number of groups of each mask.
     """
@@ -202,17 +202,19 @@ def _settle(
         if rejected[i] == 0 and counts[i] > 0:
             alive[left] = i
             left += 1
+    # Hash tables with room for as many groups as classes.
     words = len(keys)
     bits = 1
     while (1 << bits) < 2 * left:
         bits += 1
-    slots = np.empty(1 << bits, np.int32)  # first class of the group that lives there
+    slots = np.empty(1 << bits, np.int32)  # group with this hash
     group = np.empty(left, np.int32)
     sums = np.empty(left, np.int64)
     first = np.empty(left, np.int32)
     untouched = True
-    settled = s = 0
-    while settled < masks.shape[0] and left > 0:
+    unchanged_sets = s = 0
+    # Group the remaining classes by one mask after the other, until none of them rejects any.
+    while unchanged_sets < masks.shape[0] and left > 0:
         bits = 1
         while (1 << bits) < 2.0 * min(float(left), rooms[s]):
             bits += 1
@@ -228,22 +230,23 @@ def _settle(
                 mixed ^= mixed >> np.uint64(32)
             slot = np.int64((mixed * np.uint64(0x9E3779B97F4A7C15)) >> down)
             while True:
-                found = int(slots[slot])
-                if found < 0:
-                    found = number
-                    slots[slot] = found
-                    first[found] = i
-                    sums[found] = 0
+                group_number = int(slots[slot])
+                if group_number < 0:
+                    group_number = number
+                    slots[slot] = group_number
+                    first[group_number] = i
+                    sums[group_number] = 0
                     number += 1
                     break
                 same = True
                 for w in range(words):
-                    same &= ((keys[w][i] ^ keys[w][first[found]]) & masks[s, w]) == 0
+                    same &= ((keys[w][i] ^ keys[w][first[group_number]]) & masks[s, w]) == 0
                 if same:
                     break
                 slot = (slot + 1) & last
-            sums[found] += counts[i]
-            group[a] = found
+            sums[group_number] += counts[i]
+            group[a] = group_number
+        # Keep the classes of large groups.
         stay = 0
         for a in range(left):
             if sums[group[a]] >= k:
@@ -254,22 +257,21 @@ def _settle(
                 if not mark:
                     return False
                 rejected[alive[a]] = 1
-        settled = settled + 1 if stay == left else 1
+        unchanged_sets = unchanged_sets + 1 if stay == left else 1
         left = stay
         s = s + 1 if s + 1 < masks.shape[0] else 0
     return untouched
 
 
-# --- seen from outside ----------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 class _Groups:
-    """The classes of a published table, ready to be grouped by any of their columns."""
+    """The classes of a published table, prepared for grouping by any of their columns."""
 
     def __init__(self, published: Published) -> None:
         self.sizes = published.sizes
-        # Who shows nothing at all shows nothing in the known columns either, like those who show something
-        # elsewhere only: nobody can tell them apart, unless a flag says which of them are suppressed.
+        # Suppressed records match records that are blank in the known columns, unless a flag marks them.
         self.bare = 0 if published.flag is not None else published.suppressed_records
         self.codes: dict[str, NDArray[np.int64]] = {}
         self.counts: dict[str, int] = {}

@@ -20,7 +20,7 @@ from veil.published.finding import Finding
 from veil.published.table import Published
 
 _ASSESSED_RISK = 0.2
-"""Highest risk for which `strongest` tells the share of records above it: classes of less than five."""
+"""Risk above which `strongest` counts records: classes of fewer than five."""
 
 
 @declared(kind_of=PrivacyModel)
@@ -28,16 +28,16 @@ class AverageReidentificationRisk(PrivacyModel):
     """An attacker who links every record succeeds for at most a given share of them.
 
     The risk of a record is one over the size of its class, so the average is the number of classes divided by
-    the number of records. Optionally, at most a share `at_risk` of the records may have a risk above `highest`. A risk that is
-    within one percent below 1/s is taken for 1/s, as in ARX, so that 0.33 allows classes of three. El Emam and
-    Malin (2015) call the plain form strict average risk.
+    the number of records. Optionally, at most a share `at_risk` of the records may have a risk above
+    `highest`. A risk that is within one percent below 1/s is taken for 1/s, as in ARX, so that 0.33 allows
+    classes of three. El Emam and Malin (2015) call the plain form strict average risk.
 
-    Without suppression, merging classes makes fewer of them, each larger. Suppressing more of the smallest classes never
-    hurts.
+    Without suppression, merging classes makes fewer and larger ones. Suppressing more of the smallest classes
+    never hurts.
 
-    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are people, who may
-    show something in other columns. And among classes of equal size and loss, those go first whose labels come first in
-    their hierarchies, not those whose rows come first in the table.
+    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are
+    people, who may show something in other columns. And among classes of equal size and loss, those whose
+    labels come first in their hierarchies go first, not those whose rows come first in the table.
 
     >>> AverageReidentificationRisk(0.1, highest=0.5, at_risk=0.05)
     AverageReidentificationRisk(average=0.1, highest=0.5, at_risk=0.05)
@@ -72,9 +72,7 @@ class AverageReidentificationRisk(PrivacyModel):
 
     @property
     def survives_union(self) -> bool:
-        """Yes: a share of two parts together lies between the shares of each, and classes that become one are fewer and
-        larger.
-        """
+        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
         return True
 
     @property
@@ -90,7 +88,7 @@ class AverageReidentificationRisk(PrivacyModel):
         return ShareCriterion(sample, self._shares)
 
     def promised(self, records: int) -> PromisedRisk:
-        """The average is what a marketer gets."""
+        """The average is a marketer's success rate."""
         return PromisedRisk(marketer=self.average)
 
     def verify(self, published: Published) -> Finding:
@@ -112,16 +110,12 @@ class AverageReidentificationRisk(PrivacyModel):
         average = Share(Fraction(0), None, records=False).measure(sizes)
         highest = Fraction(1, int(sizes.min())) if sizes.size else Fraction(0)
         exposed = Share(Fraction(0), smallest_safe_size(_ASSESSED_RISK), records=True).measure(sizes)
-        found = {
-            "average": average,
-            "highest": highest,
-            f"at_risk (highest = {_ASSESSED_RISK:g})": exposed,
-        }
-        return [Strength(cls.__name__, name, float_at_least(value)) for name, value in found.items()]
+        risks = {"average": average, "highest": highest, f"at_risk (highest = {_ASSESSED_RISK:g})": exposed}
+        return [Strength(cls.__name__, name, float_at_least(value)) for name, value in risks.items()]
 
 
 def smallest_safe_size(risk: float) -> int | None:
-    """Return the smallest class whose risk counts as at most the given one; None if every class is too small.
+    """Return the smallest class whose risk counts as at most `risk`; None if every class is too small.
 
     >>> [smallest_safe_size(risk) for risk in (0.34, 0.33333, 0.3, 0.2, 0.15, 0.051)]
     [3, 3, 4, 5, 7, 20]

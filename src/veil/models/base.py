@@ -1,7 +1,7 @@
-"""What a privacy model is: parameters with their ranges, facts for people, and a decision on classes.
+"""Privacy models: parameters with their ranges, properties, and a decision on classes.
 
-A model is declared without data (`KAnonymity(5)`); `bind` meets it with a sample and returns a criterion
-that the search calls at every node. Models never learn how the search works.
+A model is declared without data (`KAnonymity(5)`); `bind` applies it to a sample and returns a criterion that
+the search calls at every node. Models do not depend on how the search works.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PromisedRisk:
 
     @classmethod
     def of_classes(cls, size: int) -> PromisedRisk:
-        """Return what classes of at least so many records promise: no attacker does better than by chance.
+        """Return the risks if classes have at least `size` records: no attacker does better than by chance.
 
         >>> PromisedRisk.of_classes(5).journalist
         0.2
@@ -58,7 +58,7 @@ class PromisedRisk:
         return cls(1.0 / size, 1.0 / size, 1.0 / size)
 
     def __and__(self, other: PromisedRisk) -> PromisedRisk:
-        """Return what is promised if both promises are kept."""
+        """Return the risks if both promises hold."""
         return PromisedRisk(
             min(self.prosecutor, other.prosecutor),
             min(self.journalist, other.journalist),
@@ -67,15 +67,15 @@ class PromisedRisk:
 
 
 Beside = Literal["distribution", "records", "population", "hierarchies"]
-"""What a verdict may rest on beside the released cells: how often the input has each sensitive value, how many records it
-has, the people that the released ones were chosen from, or the hierarchies."""
+"""Information beside the released cells on which a verdict may rest: the frequencies of sensitive values in
+the input, its number of records, the population, or the hierarchies."""
 
 
 class Subset(Protocol):
     """A choice of rows."""
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell for each row of the table whether it is chosen."""
+        """Return a mask of the rows of the subset."""
 
 
 class ClassCriterion(Protocol):
@@ -87,11 +87,11 @@ class ClassCriterion(Protocol):
 
 @runtime_checkable
 class HasMinimalSize(Protocol):
-    """A criterion that knows itself what `PrivacyModel.minimal_class_size` returns, which may be much to compute."""
+    """A criterion with the result of `PrivacyModel.minimal_class_size`, which is costly to compute."""
 
     @property
     def smallest(self) -> int:
-        """The size below which a class is rejected whatever else it holds."""
+        """The size below which every class is rejected."""
 
 
 @runtime_checkable
@@ -101,16 +101,16 @@ class BoundsKeptRecords(Protocol):
     def keepable(
         self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
     ) -> None:
-        """Lower `left` to what nodes between `source` and the table can keep of each class at most.
+        """Lower `left` to the most records of each class that nodes between `source` and the table can keep.
 
-        `groups` tells which class of the table each class of the source is part of. The claim rests on a
-        necessary condition that holds for a union of classes if it holds for each.
+        `groups` maps each class of the source to the class of the table that contains it. The bound rests on
+        a necessary condition that holds for a union of classes if it holds for each.
         """
 
 
 @runtime_checkable
 class RulesOutNodes(Protocol):
-    """A class criterion that can also rule a node out whatever is suppressed."""
+    """A class criterion that can also rule out a node, regardless of suppression."""
 
     def forbids(self, table: ClassTable) -> bool:
         """Whether no suppression can make these classes acceptable."""
@@ -118,15 +118,12 @@ class RulesOutNodes(Protocol):
 
 @runtime_checkable
 class SampleCriterion(Protocol):
-    """A decision on all classes together that are still there after the classes have been judged one by one."""
+    """A decision on all classes together that remain after the class criteria."""
 
     def suppress(
         self, table: ClassTable, rejected: NDArray[np.uint8], losses: NDArray[np.float64] | None
     ) -> None:
-        """Mark further classes for suppression until the model is fulfilled, if that can be done.
-
-        `losses` orders classes of equal size by what they cost (None: it does not matter).
-        """
+        """Mark further classes until the model is fulfilled, if possible; `losses` breaks ties of size."""
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
         """Whether the classes that are not marked fulfil the model as a whole."""
@@ -134,17 +131,17 @@ class SampleCriterion(Protocol):
 
 @runtime_checkable
 class BoundsSuppression(Protocol):
-    """A sample criterion that can tell how many records every more specific node must suppress."""
+    """A sample criterion that can bound how many records every more specific node must suppress."""
 
     def least(self, table: ClassTable) -> int:
-        """Return how many records have to be suppressed at this node and at every more specific one."""
+        """Return how many records must be suppressed at this node and at every more specific one."""
 
 
 @runtime_checkable
 class HasLargestRemainder(SampleCriterion, Protocol):
-    """A sample criterion with one largest remainder, which `reject` finds from whatever is marked before.
+    """A sample criterion with one largest remainder, which `reject` finds from any initial marks.
 
-    Both kinds of monotone, so that what it rejects at a node is rejected at every more specific one.
+    Both kinds of monotone: classes rejected at a node are rejected at every more specific one.
     """
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
@@ -160,40 +157,41 @@ class PrivacyModel:
         A class made of acceptable classes is acceptable. With nothing suppressed, a node that violates the
         model then proves that every more specific node does.
     monotone_suppression
-        A part of a rejected class is rejected. The records rejected at a node are then rejected at every
-        more specific one.
+        A part of a rejected class is rejected. The records rejected at a node are then rejected at every more
+        specific one.
     protects_absence
-        Whether the model promises something of people of whom no record is shown, so that rows must not be dropped.
+        Whether the model makes a promise to people without a released record, so that rows must not be
+        dropped.
     reads_labels
-        Whether the model judges what the labels of a class say, not only which records it holds, so that
-        microaggregated columns leave it nothing to judge.
+        Whether the model judges the labels of a class, not only its records, so that it cannot judge
+        microaggregated columns.
     reads_sizes_only
-        Whether the model judges the sizes of classes alone, and labels only tell which of several equal ones goes first.
+        Whether the model judges the sizes of classes alone, and labels only break ties between equal ones.
     reads_levels
-        Whether the verdict on a class depends on the generalization levels of its labels, so that a table with labels
-        of several levels can only be verified part by part.
+        Whether the verdict on a class depends on the generalization levels of its labels, so that a table
+        with labels of several levels can only be verified part by part.
     attacks
-        What the model defends against: "record linkage", "attribute linkage", "table linkage",
+        The attacks it defends against: "record linkage", "attribute linkage", "table linkage",
         "probabilistic".
     monotone_if
-        Which of the two kinds of monotone, "generalization" or "suppression", depend on parameters, and when they
-        hold, in words. The class then has the safe answer, and every model its own.
+        The kinds of monotone, "generalization" or "suppression", that depend on parameters, with the
+        condition in words. The class then has the safe answer, and every model its own.
     views
-        How it reads a class in which a person has several values of a sensitive attribute, where people may have several
-        rows: see `veil.classes.owner_sample`. A class has to be acceptable as each of these. "one value", which rejects such
-        classes, is right for every model.
+        How it reads a class in which a person with several rows has several values of a sensitive attribute:
+        see `veil.classes.owner_sample`. A class has to be acceptable in each of these views. "one value",
+        which rejects such classes, is right for every model.
     attribute_may_be_known
-        Whether its column may be one that an attacker knows, too: the model then says how much of it. For masks alone.
+        Whether an attacker may know its column, too: the model then defines how much of it. For masks alone.
     counts_owners
-        Whether it can count people who may have several rows. Not so if it adds up records of several classes.
+        Whether it can count people with several rows. Not so if it adds up records of several classes.
     over_neighbours
-        Whether it promises that tables which differ by one person lead to the same release, so that nothing may look at a
-        cell to find out whose rows there are: the plan has to say it.
+        Whether it promises the same release for tables that differ by one person. Owners must then be given
+        by the plan, not read from cells.
     unverifiable
-        What the model promises and no table shows, in words: how it was made, for example.
+        The part of the promise that no table shows, in words: how it was made, for example.
     relaxed_by
-        The parameter by which it promises less, and where that ends: there it promises next to nothing. Whatever fulfils the
-        model fulfils it with any value on the way there.
+        The parameter by which it promises less, and the value at which it promises next to nothing. A table
+        that fulfils the model fulfils it with any value on the way there.
     """
 
     monotone_generalization: ClassVar[bool] = False
@@ -212,10 +210,10 @@ class PrivacyModel:
     relaxed_by: ClassVar[tuple[str, float] | None] = None
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """Say why the model cannot count people who may have several rows, or None: it can.
+        """Return the reason why the model cannot count people with several rows; None if it can.
 
-        A class then has as many records as people, who may be in other classes as well; with `all_rows` known to an
-        attacker, a class is made of people who have the same rows.
+        A class then has as many records as people, who may be in other classes as well; with `all_rows` known
+        to an attacker, a class consists of people with the same rows.
         """
         if not self.counts_owners:
             return "it adds up the records of several classes, in which the same person may be"
@@ -226,18 +224,15 @@ class PrivacyModel:
         return None
 
     def check_table(self, table: pa.Table) -> None:
-        """Refuse a table that has columns of which the model cannot speak."""
+        """Refuse a table with columns that the model cannot judge."""
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
-        """Return the order that the values of a sensitive attribute need, spelled as text; () if that of their type.
-
-        None if the model does not look at their order.
-        """
+        """Return the order of an attribute's values, as text; () for that of their type, None for any."""
         return None
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
-        """Sensitive attributes that the model speaks of."""
+        """The sensitive attributes of the model."""
         return ()
 
     @property
@@ -247,16 +242,16 @@ class PrivacyModel:
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:
-        """What `verify` compares the published table with, and those who have the table alone may not have."""
+        """What `verify` compares the published table with, and recipients of the table may not have."""
         return ()
 
     @property
     def survives_union(self) -> bool:
         """Whether parts of a table that fulfil the model by themselves fulfil it together.
 
-        For everybody who looks, classes of two parts that have the same labels are one. That does no harm where a class
-        made of acceptable classes is acceptable. In the population of a research subset nobody could tell which
-        part a person would be in.
+        Classes of two parts with the same labels are one class to a recipient, which is harmless if a union
+        of acceptable classes is acceptable. With a research subset, the part to which a person of the
+        population belongs is unknown.
         """
         return self.monotone_generalization and self.subset is None
 
@@ -264,15 +259,15 @@ class PrivacyModel:
     def survives_union_of_owners(self) -> bool:
         """Whether classes of different people that fulfil the model by themselves fulfil it together.
 
-        Where nobody is in both, whoever shows a value in one is counted once more in both together, and so are those who
-        show it in every view that adds up: the histograms of "one value" and of "most" are the sums of those of the two.
-        The "worst" view of both may be less even than the sum; models that read it say why they survive. What compares
-        with the whole table or with a population would have to know all people.
+        If no person is in both, counts of people add up, also by value in the views that add up: the
+        histograms of "one value" and of "most" are the sums of those of the two classes. The "worst" view of
+        both may be less even than the sum; models that read it state why they survive. A comparison with the
+        whole table or with a population would need all people.
         """
         return self.survives_union and not self.compares_with and set(self.views) <= {"one value", "most"}
 
     def for_part(self, sample: Sample) -> PrivacyModel:
-        """Return the model by which a part of the sample is judged, such that it says of the part what this one does."""
+        """Return the model for a part of the sample that is equivalent to this one for the whole."""
         return self
 
     def promised(self, records: int) -> PromisedRisk:
@@ -280,51 +275,48 @@ class PrivacyModel:
         return PromisedRisk()
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return the size below which a class is rejected whatever else it holds."""
+        """Return the size below which every class is rejected."""
         return 1
 
     def bind(self, sample: Sample) -> ClassCriterion | SampleCriterion | None:
-        """Meet the model with the data. None: the minimal class size says it all."""
+        """Apply the model to a sample. None if the minimal class size decides."""
         return None
 
     def verify(self, published: Published) -> Finding:
-        """Check the promise on a published table, without any help from the engine."""
+        """Check the promise on a published table, independently of the engine."""
         raise NotImplementedError
 
     def verify_parts(self, whole: Published, parts: Iterable[Published]) -> Finding:
-        """Check the promise on a table whose parts are generalized to different levels; each part knows its own."""
+        """Check the promise on a table whose parts are generalized to levels of their own."""
         if not self.reads_levels:
             return self.verify(whole)
-        found = [self.verify(part) for part in parts] or [self.verify(whole)]
-        return next((finding for finding in found if not finding.holds), found[0])
+        findings = [self.verify(part) for part in parts] or [self.verify(whole)]
+        return next((finding for finding in findings if not finding.holds), findings[0])
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the strongest parameters for which the table fulfils the model, for each sensitive attribute."""
+        """Return the strongest parameters that the table fulfils, for each sensitive attribute."""
         return []
 
 
 def views_of(model: PrivacyModel, sample: Sample) -> Iterator[tuple[View, Sample]]:
-    """Return the sample in each way that a model has to accept it; where every record is a person, there is one."""
+    """Return the sample in each view that a model has to accept; only one if every record is a person."""
     for view in model.views[:1] if sample.persons is None else model.views:
         yield view, by_owner(sample, view)
 
 
 def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:
-    """Tell whether a model is monotone under generalization and under suppression: yes, no, or if what.
+    """Return whether a model is monotone under generalization and suppression: "yes", "no" or "if …".
 
-    Of a class that is what holds for all its parameters, of a model what holds for those it has.
+    A class answers for all its parameters, a model for its own.
 
     >>> from veil import EntropyLDiversity
     >>> monotonicity(EntropyLDiversity), monotonicity(EntropyLDiversity("disease", 2))["generalization"]
     ({'generalization': 'if estimator is shannon', 'suppression': 'no'}, 'yes')
     """
-    known = {
-        "generalization": model.monotone_generalization,
-        "suppression": model.monotone_suppression,
-    }
+    monotone = {"generalization": model.monotone_generalization, "suppression": model.monotone_suppression}
     conditions = model.monotone_if if isinstance(model, type) else {}
     return {
         name: f"if {conditions[name]}" if name in conditions else "yes" if holds else "no"
-        for name, holds in known.items()
+        for name, holds in monotone.items()
     }

@@ -27,11 +27,9 @@ class DeltaDisclosure(SensitiveModel):
     With its frequency q in the class and p in the table: |log2(q / p)| < δ. Values that do not occur in the
     class are not judged, as in ARX; the original definition asks for all values in all classes.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
-
-    At worst, all blanks of a class are one value, or one of them is a
-    value that the class lacks.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are one value, or one of them is a value that the class lacks.
 
     Not monotone: a class without a value may be merged with one that holds it, and then hold too little of
     it. Nor under suppression. Brickell and Shmatikov (2008).
@@ -62,11 +60,11 @@ class DeltaDisclosure(SensitiveModel):
         return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
-        """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""
+        """Return the least size for which the allowed counts of the values add up (see `ShareLimits`)."""
         return self.criterion(sample).minimal_class_size()
 
     def criterion(self, sample: Sample) -> ShareLimits:
-        """Turn the distance allowed into limits of each value's share: p / 2^δ < q < p * 2^δ."""
+        """Turn the distance into limits on the share of each value: p / 2^δ < q < p * 2^δ."""
         return ShareLimits(sample, self.attribute, self._limits)
 
     def _limits(self, p: Fraction, records: int) -> tuple[Fraction, Fraction]:
@@ -85,25 +83,25 @@ class DeltaDisclosure(SensitiveModel):
     def check(self, published: Published, whole: Published) -> Finding:
         """Compare the extreme frequencies of each value in the classes with its frequency in the table."""
         promise = f"{exactly(self.delta)}-disclosure privacy of {self.attribute!r}"
-        found = shares(published, self.attribute)
-        if not found:
+        value_shares = shares(published, self.attribute)
+        if not value_shares:
             return Finding(promise, True, "no class")
-        if not all(each.p > 0 for each in found):
+        if not all(each.p > 0 for each in value_shares):
             return Finding(promise, False, "a value that the input does not have")
-        ratio = _largest_ratio(found)
+        ratio = _largest_ratio(value_shares)
         holds = _discloses_less(ratio, self.delta)
-        # Logarithms are rounded: what lies on the other side of delta than it should is at delta, to the eye.
+        # Logarithms are rounded: a value on the wrong side of delta is shown next to delta.
         delta = min(_log2(ratio), math.nextafter(self.delta, 0.0)) if holds else max(_log2(ratio), self.delta)
         measured = f"delta = {beside(delta, self.delta)}"
         return Finding(promise, holds, f"{measured}, and less is needed" if delta == self.delta else measured)
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
-        """Return a delta just above the largest distance, at which the model begins to hold."""
-        found = shares(published, name)
-        if not all(each.p > 0 for each in found):
+        """Return a delta just above the largest distance, the least for which the model holds."""
+        value_shares = shares(published, name)
+        if not all(each.p > 0 for each in value_shares):
             return []
-        ratio = _largest_ratio(found)
+        ratio = _largest_ratio(value_shares)
         delta = float_above(Fraction(0)) if ratio == 1 else _log2(ratio)
         while not _discloses_less(ratio, delta):
             delta = math.nextafter(delta, math.inf)
@@ -114,9 +112,9 @@ def _times_power_of_two(p: Fraction, exponent: Fraction) -> Real:
     return lambda bits: ball(p) * (ball(exponent) * ball(2).log()).exp()
 
 
-def _largest_ratio(found: list[ValueShare]) -> Fraction:
-    """Largest q / p or p / q."""
-    return max(max(each.largest / each.p, each.p / each.smallest) for each in found)
+def _largest_ratio(value_shares: list[ValueShare]) -> Fraction:
+    """Return the largest q / p or p / q."""
+    return max(max(each.largest / each.p, each.p / each.smallest) for each in value_shares)
 
 
 def _log2(ratio: Fraction) -> float:

@@ -33,13 +33,13 @@ _ASSESSED_L = 5
 class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l different values of a sensitive attribute.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are its commonest value.
 
-    At worst, all blanks of a class are its commonest value.
-
-    Both kinds of monotone where no value is missing: a union of classes holds the values of each, and a part of a class no
-    further ones. Guessing the most frequent value may still succeed nearly always. Machanavajjhala et al. (2007).
+    Both kinds of monotone where no value is missing: a union of classes holds the values of each, and a part
+    of a class no further ones. Guessing the most frequent value may still succeed nearly always.
+    Machanavajjhala et al. (2007).
     """
 
     attribute: Attribute
@@ -56,8 +56,8 @@ class DistinctLDiversity(SensitiveModel):
 
     @property
     def survives_union_of_owners(self) -> bool:
-        """It does: a class fails if everybody in it shows one of some l - 1 values. What most people of two classes show is
-        shown by no more of each than shows the l - 1 values that most show there, so that somebody is left in both.
+        """It does: a class fails iff some l - 1 values cover all its people. The l - 1 commonest values of
+        two classes together cover no more people of each than its own do, so people are left in both.
         """
         return True
 
@@ -72,7 +72,7 @@ class DistinctLDiversity(SensitiveModel):
         return _Distinct(sample, self) if self.l > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, as l values need l records, unless none is there to be seen."""
+        """A record is one of l, as l values need l records, unless a class may be blank."""
         return one_of(self.l, self.missing)
 
     def check(self, published: Published, whole: Published) -> Finding:
@@ -95,10 +95,9 @@ class RecursiveCLDiversity(SensitiveModel):
     With the counts of a class in descending order: r_1 < c (r_l + ... + r_m). An attacker who excludes l - 2
     values still cannot be too sure of the most frequent one. (Some texts print the inequality reversed.)
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
-
-    At worst, all blanks of a class are its commonest value.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are its commonest value.
 
     Monotone under generalization: in a union r_1 is at most the sum of the parts', and the sum of the l - 1
     largest counts too, so what is left is at least the sum of what the parts leave. Not monotone under
@@ -126,8 +125,8 @@ class RecursiveCLDiversity(SensitiveModel):
 
     @property
     def survives_union_of_owners(self) -> bool:
-        """It does: in both classes somebody shows none of the l - 1 most frequent values, or nothing would be left. So
-        the worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, and both are as in a union of rows.
+        """It does: in both, people show none of the l - 1 most frequent values, or none would be left. So the
+        worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, as in a union of rows.
         """
         return True
 
@@ -152,13 +151,13 @@ class RecursiveCLDiversity(SensitiveModel):
         return _Recursive(sample, self)
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, as l values need l records, unless none is there to be seen."""
+        """A record is one of l, as l values need l records, unless a class may be blank."""
         return one_of(self.l, self.missing)
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Sort the counts of each class."""
-        found = ClassValues(published, self.attribute)
-        first, rest = found.recursive(self.l)
+        values = ClassValues(published, self.attribute)
+        first, rest = values.recursive(self.l)
         c = decimal_fraction(self.c)
         pairs = np.unique(np.stack([first, rest]), axis=1).T.tolist()
         holds = all(rest > 0 and first < c * rest for first, rest in pairs)
@@ -173,19 +172,19 @@ class RecursiveCLDiversity(SensitiveModel):
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
-        """Return the least c for each l from 2 to 5 that every class has values for. Smaller ones fail."""
-        found, counted = [], ClassValues(published, name)
-        for l in range(2, min(int(counted.distinct.min()), _ASSESSED_L) + 1):
-            first, rest = counted.recursive(l)
+        """Return the least c for each l from 2 to 5 for which every class has enough values."""
+        result, values = [], ClassValues(published, name)
+        for l in range(2, min(int(values.distinct.min()), _ASSESSED_L) + 1):
+            first, rest = values.recursive(l)
             ratio = first / rest
             worst = np.flatnonzero(ratio == ratio.max())  # division is monotone, so the largest is there
             largest = max(Fraction(int(first[i]), int(rest[i])) for i in worst)
-            found.append(Strength("RecursiveCLDiversity", f"c (l = {l})", float_above(largest), name))
-        return found
+            result.append(Strength("RecursiveCLDiversity", f"c (l = {l})", float_above(largest), name))
+        return result
 
 
 def one_of(l: int, missing: str) -> PromisedRisk:
-    """Return what at least l values promise about sizes: nothing of classes that show no value."""
+    """Return the risks if classes have at least l values; none is promised for classes without a value."""
     return PromisedRisk() if missing == "left out" else PromisedRisk.of_classes(l)
 
 
@@ -202,7 +201,7 @@ def check_l(model: PrivacyModel, l: float, sample: Sample) -> int:
 
 
 def different(values: int) -> str:
-    """Count the values of a column, in words.
+    """Return a count of distinct values in words.
 
     >>> different(1), different(3)
     ('1 value only', '3 different values')
@@ -297,11 +296,11 @@ def _reject_dominated(
             rejected[i] = 1
 
 
-# --- seen from outside ----------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 class ClassValues:
-    """The counts of each class of a published table, classes together, in ascending order."""
+    """The histograms of a published table, class by class, counts in ascending order."""
 
     def __init__(self, published: Published, attribute: str) -> None:
         number, _, count = published.histograms(attribute)
@@ -312,12 +311,12 @@ class ClassValues:
         self.sizes = np.add.reduceat(self.count, self.starts) if self.starts.size else np.empty(0, np.int64)
 
     def counts_of(self, classes: NDArray[np.bool_]) -> set[tuple[int, ...]]:
-        """The different histograms of some classes."""
+        """Return the distinct histograms of some classes."""
         entries = np.repeat(classes, self.distinct)
         return set(split(self.number[entries], self.count[entries])[1])
 
     def recursive(self, l: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Largest count of each class, and the sum of all but the l - 1 largest."""
+        """Return the largest count of each class, and the sum of all but the l - 1 largest."""
         if not self.starts.size:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         ends = self.starts + self.distinct
@@ -327,7 +326,7 @@ class ClassValues:
 
 
 def split(number: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Gather the counts of each class into a sorted tuple."""
+    """Return the classes, and the counts of each as a sorted tuple."""
     order = np.lexsort((count, number))
     number, count = number[order], count[order]
     starts = np.flatnonzero(np.diff(number, prepend=-1))

@@ -39,17 +39,16 @@ class EntropyLDiversity(SensitiveModel):
     "grassberger" corrects for the entropy that small samples lack, by G(x) in place of ln x for counts
     (Stammler, Katzenbeisser and Hamacher 2016).
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are its commonest value.
 
-    At worst, all blanks of a class are its commonest value.
+    With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least the
+    least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that, (2,
+    2), does not. Under suppression neither is monotone. Machanavajjhala et al. (2007).
 
-    With the Shannon estimator, monotone under generalization: entropy is concave, so a union has at least
-    the least entropy of its parts. Not so with Grassberger's: the counts (1, 1) fulfil l = 2, and twice that,
-    (2, 2), does not. Under suppression neither is monotone. Machanavajjhala et al. (2007).
-
-    Difference from ARX: there the sum with G is compared after every value, in the order of the table, and
-    as G(1) is negative a sum may exceed its bound on the way only. Here the sum itself is compared.
+    Difference from ARX: there the sum with G is compared after every value, in the order of the table, and as
+    G(1) is negative a sum may exceed its bound on the way only. Here the sum itself is compared.
     """
 
     attribute: Attribute
@@ -75,9 +74,9 @@ class EntropyLDiversity(SensitiveModel):
                 "`missing` of EntropyLDiversity should be 'left out' or 'a value' for the estimator 'grassberger', not "
                 "'worst': its entropy may rise as a frequent value becomes more frequent. Use estimator='shannon'"
             )
-        # A class variable of the base; the safe answer stays unless the estimator has earned the other.
+        # A class variable of the base, which has the safe answer.
         object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
-        # Shannon's entropy only falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
+        # Shannon's entropy falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
         object.__setattr__(self, "views", ("worst",) if self.estimator == "shannon" else ("one value",))
 
     def least_size(self, sample: Sample) -> int:
@@ -91,21 +90,23 @@ class EntropyLDiversity(SensitiveModel):
         return _Entropy(sample, self) if self.l > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
-        """A record is one of l, rounded up, as so many values need as many records, unless none is there to be seen."""
+        """A record is one of ceil(l), as so many values need as many records, unless a class may be blank."""
         return one_of(math.ceil(decimal_fraction(self.l)), self.missing)
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Compute the entropy of each class."""
-        found = ClassValues(published, self.attribute)
+        values = ClassValues(published, self.attribute)
         l = decimal_fraction(self.l)
-        entropy, error = _entropies(found, self.estimator)
-        below = (entropy + error < math.log(l)) | (found.distinct < math.ceil(l))
+        entropy, error = _entropies(values, self.estimator)
+        below = (entropy + error < math.log(l)) | (values.distinct < math.ceil(l))
         close = ~below & (entropy - error <= math.log(l))
-        holds = not below.any() and all(entropy_reaches(c, l, self.estimator) for c in found.counts_of(close))
+        holds = not below.any() and all(
+            entropy_reaches(c, l, self.estimator) for c in values.counts_of(close)
+        )
         measured = "no class"
         if entropy.size:
-            least = min(float(np.exp(entropy.min())), float(found.distinct.min()))
-            # Entropies are rounded: what lies on the other side of l than it should is next to l.
+            least = min(float(np.exp(entropy.min())), float(values.distinct.min()))
+            # Entropies are rounded: a value on the wrong side of l is shown next to l.
             least = max(least, self.l) if holds else min(least, math.nextafter(self.l, 0.0))
             measured = f"l = {beside(least, self.l)}"
         promise = f"{self.estimator} entropy {exactly(self.l)}-diversity of {self.attribute!r}"
@@ -122,7 +123,7 @@ class EntropyLDiversity(SensitiveModel):
 
 
 class _Entropy:
-    """Decides with doubles, and again with balls where those come too close to the bound.
+    """Decides with doubles, and again with balls (interval arithmetic) if those are too close to the bound.
 
     Error bound: an entry of the table is off by at most 4 units of 2^-53 relative to its size (logarithm,
     product), and adding up d of them by d - 1 more; so is, with fewer operations, the right-hand side. All
@@ -145,15 +146,15 @@ class _Entropy:
         )  # fmt: skip
         if close:
             entries = np.flatnonzero(rejected[histogram.classes] == _CLOSE)
-            found = split(histogram.classes[entries].astype(np.int64), histogram.counts[entries])
-            for number, counts in zip(*found, strict=True):
+            histograms = split(histogram.classes[entries].astype(np.int64), histogram.counts[entries])
+            for number, counts in zip(*histograms, strict=True):
                 rejected[number] = not self._fulfils(counts)
 
     def _fulfils(self, counts: tuple[int, ...]) -> bool:
-        known = self.decided.get(counts)
-        if known is None:
-            known = self.decided[counts] = entropy_reaches(counts, self.l, self.model.estimator)
-        return known
+        verdict = self.decided.get(counts)
+        if verdict is None:
+            verdict = self.decided[counts] = entropy_reaches(counts, self.l, self.model.estimator)
+        return verdict
 
 
 @kernel
@@ -167,7 +168,7 @@ def _reject_low_entropy(
     plain: bool,
     rejected: NDArray[np.uint8],
 ) -> int:
-    """Reject classes with less than `least` values or an entropy below `bound`; mark those too close to tell.
+    """Reject classes with fewer than `least` values or an entropy below `bound`; mark and count close calls.
 
     Equal counts are no close call with the plain estimator: their entropy is the logarithm of their number.
     """
@@ -199,16 +200,16 @@ def _reject_low_entropy(
 
 
 def _logarithm(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Natural logarithm, 0 for 0."""
+    """Return natural logarithms, 0 for 0."""
     return np.log(np.maximum(counts, 1))
 
 
 def _grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """G(x) - G(1): the sum of 2 / (2j - 1) for j up to x // 2.
+    """Return G(x) - G(1): the sum of 2 / (2j - 1) for j up to x // 2.
 
     The constant G(1) cancels in every entropy, since the counts add up to the size of the class. Beyond 128
     terms the sum is ln i + 1/(24 i^2) - 7/(960 i^4) + 31/(8064 i^6) plus a constant, with an error below
-    1/(240 i^8), which no double shows.
+    1/(240 i^8), less than the precision of a double.
     """
     half = counts // 2
     few = np.array([math.fsum(2 / (2 * j - 1) for j in range(1, i + 1)) for i in range(129)])
@@ -223,7 +224,7 @@ _LOGARITHMS = {"shannon": _logarithm, "grassberger": _grassberger}
 
 
 def _entropies(counted: ClassValues, estimator: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Entropy of each class in doubles, with a bound on the error."""
+    """Return the entropy of each class in doubles, and a bound on the error."""
     logarithm = _LOGARITHMS[estimator]
     if not counted.starts.size:
         return np.empty(0), np.empty(0)

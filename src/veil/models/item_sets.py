@@ -24,7 +24,7 @@ from veil.published.table import Published
 from veil.tables.columns import encode_values, is_text
 
 _MANY = 1 << 24
-"""Combinations of items, over all different sets, that fit in memory with ease."""
+"""Combinations of items, over all distinct sets, that easily fit in memory."""
 
 _ASSESSED_M = 3
 """Largest m for which `strongest` looks for k."""
@@ -69,7 +69,7 @@ class KMAnonymity(PrivacyModel):
         return self.k
 
     def bind(self, sample: Sample) -> _Criterion | None:
-        """Find the combinations worth counting. Every combination is held by one record at least."""
+        """Find the combinations to count. None if k is 1."""
         return _Criterion(sample, self) if self.k > 1 else None
 
     def promised(self, records: int) -> PromisedRisk:
@@ -79,7 +79,7 @@ class KMAnonymity(PrivacyModel):
     def verify(self, published: Published) -> Finding:
         """Count all combinations in all classes."""
         promise = f"{self.k}^{self.m}-anonymity of {self.attribute!r}"
-        if self.attribute in published.names:  # of a mask: known are some of its items, not whole sets
+        if self.attribute in published.names:  # by a mask: some items are known, not whole sets
             others = [name for name in published.names if name != self.attribute]
             published = Published(published.rows, others, suppressed="none")
         if not published.sizes.size:
@@ -89,19 +89,19 @@ class KMAnonymity(PrivacyModel):
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return, for columns that hold sets, how few records share m items of a record, for m up to 3."""
-        found = []
+        """Return, for columns of sets, how few records share m items of a record, for m up to 3."""
+        strengths = []
         for name in sensitive if published.sizes.size else ():
             if m := _assessable(published, name):
                 least = np.minimum.accumulate(_rarest(published, name, m, _SEPARATOR))
-                found += [
+                strengths += [
                     Strength("KMAnonymity", f"k (m = {i})", int(least[i]), name) for i in range(1, m + 1)
                 ]
-        return found
+        return strengths
 
 
 def _items(value: object, separator: str, column: str) -> Items:
-    """Return the different items of a set."""
+    """Return the distinct items of a set."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -120,10 +120,10 @@ class _Criterion:
     """Counts, combination by combination, the records of each class that hold it.
 
     Two facts leave little to count. A combination of fewer than m items of a set is held by all who hold a
-    larger one of that set: so those with m items will do, and whole sets that are smaller. And a combination
-    held by fewer than k records altogether spoils every class it occurs in, so the sets that contain it are
-    hopeless; the records that hold those do not count towards other combinations either, as their classes
-    are rejected anyway, which may make further sets hopeless.
+    larger one of that set: combinations of m items suffice, and whole sets that are smaller. And a
+    combination held by fewer than k records altogether spoils every class it occurs in, so the sets that
+    contain it are hopeless; records with hopeless sets do not count towards other combinations, as their
+    classes are rejected anyway, which may make further sets hopeless.
     """
 
     def __init__(self, sample: Sample, model: KMAnonymity) -> None:
@@ -144,7 +144,7 @@ class _Criterion:
 
 
 class _Index:
-    """The sets that are hopeless, and for each combination to count the sets that contain it.
+    """The hopeless sets, and for each combination to count the sets that contain it.
 
     Combination q is contained in the sets `values[starts[q] : starts[q + 1]]`.
     """
@@ -157,7 +157,7 @@ class _Index:
         self.items = np.array([item for items in ordered for item in items], np.int64)
         self.frequencies = frequencies
         self.hopeless = np.zeros(len(sets), np.uint8)
-        # Each row says: the set contains the combination, whose last item stands at this place.
+        # In each row the set contains the combination, whose last item is at this place.
         value, combination, last = (
             np.repeat(np.arange(len(sets)), self.lengths),
             self.items,
@@ -168,11 +168,11 @@ class _Index:
             if size > 1:
                 value, combination, last = self._extend(value, combination, last, size, model)
             value, combination, last = self._without_hopeless(value, combination, last, model.k)
-            wanted = np.zeros(combination.max(initial=-1) + 1, np.bool_)
-            wanted[combination[(self.lengths[value] == size) | (size == model.m)]] = True
-            chosen = wanted[combination]
-            counted.append((value[chosen], combination[chosen] + so_far))
-            so_far += wanted.size
+            combination_mask = np.zeros(combination.max(initial=-1) + 1, np.bool_)
+            combination_mask[combination[(self.lengths[value] == size) | (size == model.m)]] = True
+            row_mask = combination_mask[combination]
+            counted.append((value[row_mask], combination[row_mask] + so_far))
+            so_far += combination_mask.size
         self._store(*(np.concatenate(part) for part in zip(*counted, strict=True)))
 
     def _extend(
@@ -183,7 +183,7 @@ class _Index:
         size: int,
         model: KMAnonymity,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Add to each combination each item that comes later in the set."""
+        """Extend each combination by each later item of the set."""
         more = self.ends[value] - last - 1
         total = int(more.sum())
         if total > _MANY:
@@ -203,8 +203,8 @@ class _Index:
         while True:
             promising = self.hopeless[value] == 0
             value, combination, last = value[promising], combination[promising], last[promising]
-            held = np.bincount(combination, weights=self.frequencies[value])
-            rare = held[combination] < k
+            holder_counts = np.bincount(combination, weights=self.frequencies[value])
+            rare = holder_counts[combination] < k
             if not rare.any():
                 return value, combination, last
             self.hopeless[value[rare]] = 1
@@ -238,7 +238,7 @@ def _reject_rare(
         if hopeless[v]:
             for e in range(starts[v], starts[v + 1]):
                 rejected[classes[e]] = 1
-    held = np.zeros(sizes.size, np.int64)
+    holder_counts = np.zeros(sizes.size, np.int64)
     touched = np.empty(sizes.size, np.int32)
     for q in range(combination_starts.size - 1):
         number = 0
@@ -247,25 +247,22 @@ def _reject_rare(
                 i = classes[e]
                 if rejected[i]:
                     continue
-                if held[i] == 0:
+                if holder_counts[i] == 0:
                     touched[number] = i
                     number += 1
-                held[i] += counts[e]
+                holder_counts[i] += counts[e]
         for p in range(number):
             i = touched[p]
-            if held[i] < k:
+            if holder_counts[i] < k:
                 rejected[i] = 1
-            held[i] = 0
+            holder_counts[i] = 0
 
 
-# --- seen from outside ----------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDArray[np.int64]:
-    """Return for 0 to m items how few records of a class share that many items of one of them.
-
-    Where no record has so many items, all records do.
-    """
+    """Return for 0 to m items how few records of a class share so many of one of them; all if none has."""
     number, values, count = published.histograms(attribute)
     distinct, codes = encode_values(pa.chunked_array([values]))
     sets = [_items(value, separator, attribute) for value in distinct.to_pylist()]
@@ -288,28 +285,28 @@ def _rarest(published: Published, attribute: str, m: int, separator: str) -> NDA
 
 
 def _combinations(sets: list[Items], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the combinations of so many items, set by set, as numbers; also tell how many each set has."""
+    """Number the combinations of `size` items, set by set; also return how many each set has."""
     number = {item: i for i, item in enumerate(dict.fromkeys(item for items in sets for item in items))}
     of_length: dict[int, list[int]] = {}
     for i, items in enumerate(sets):
         of_length.setdefault(len(items), []).append(i)
     lengths = np.array([math.comb(len(items), size) for items in sets], np.int64)
     offsets = np.cumsum(lengths) - lengths
-    found = np.zeros((int(lengths.sum()), size), np.int64)
+    rows = np.zeros((int(lengths.sum()), size), np.int64)
     for length, members in of_length.items():
         if length >= size:
-            chosen = np.array(list(combinations(range(length), size)))
+            places = np.array(list(combinations(range(length), size)))
             matrix = np.array([sorted(number[item] for item in sets[i]) for i in members])
-            where = offsets[members][:, None] + np.arange(len(chosen))
-            found[where.ravel()] = matrix[:, chosen].reshape(-1, size)
-    combination = found[:, 0]
+            where = offsets[members][:, None] + np.arange(len(places))
+            rows[where.ravel()] = matrix[:, places].reshape(-1, size)
+    combination = rows[:, 0]
     for column in range(1, size):
-        combination = np.unique(combination * len(number) + found[:, column], return_inverse=True)[1]
+        combination = np.unique(combination * len(number) + rows[:, column], return_inverse=True)[1]
     return combination, lengths
 
 
 def _parts(number: NDArray[np.int64], weights: NDArray[np.int64]) -> Iterable[slice]:
-    """Cut the entries, which are in order of their class, into parts of some million combinations each."""
+    """Split the entries, which are ordered by class, into parts of some million combinations each."""
     reached = np.cumsum(weights)
     start = 0
     while start < number.size:
@@ -323,7 +320,7 @@ def _parts(number: NDArray[np.int64], weights: NDArray[np.int64]) -> Iterable[sl
 
 
 def _assessable(published: Published, column: str) -> int:
-    """Return the largest m to assess: 0 if the column does not hold sets."""
+    """Return the largest m to assess; 0 if the column does not hold sets."""
     values = published.encode(column)[0]
     if is_text(values.type):
         lengths = np.array(pc.fill_null(pc.count_substring(values, _SEPARATOR), 0), np.int64) + 1

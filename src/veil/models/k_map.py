@@ -1,4 +1,4 @@
-"""k-map: k-anonymity in the population that the release was chosen from."""
+"""k-map: k-anonymity in the population that the release was drawn from."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 Estimator = Literal["poisson", "zero_truncated_poisson"]
 
 _OFFSETS: dict[Estimator, tuple[int, int]] = {"poisson": (0, 2), "zero_truncated_poisson": (1, 1)}
-"""The least number of records that a class shows, and how many more k' is than those that one of k people shows."""
+"""The least number of records in a class, and the difference of k' and the records of a class of k people."""
 
 
 @declared(kind_of=PrivacyModel)
 class KMap(PrivacyModel):
-    """Everybody in the release looks like at least k - 1 other people of the population, released or not.
+    """Everyone in the release looks like at least k - 1 other people of the population, released or not.
 
-    With a research subset, the whole table is the population and its people are counted. With `population`, its
-    size alone is known, and classes need k' records, derived from k: a class of k people would show no more than
-    k' - 2 records (zero-truncated: k' - 1) in a random sample of this size, but for a chance of `significance`. A
-    class that shows k' is therefore taken to be larger than k in the population. k' is never more than k.
+    With a research subset, the whole table is the population. With `population`, only its size is known, and
+    classes need k' records, derived from k: a class of k people would show at most k' - 2 records
+    (zero-truncated: k' - 1) in a random sample of this size, but for a chance of `significance`. A class with
+    k' records is therefore taken to be larger than k in the population. k' is at most k.
 
-    Both kinds of monotone: merging classes only makes them larger, in the population as well, and parts of a class
-    that is too small are too small. Sweeney (2001), El Emam and Dankar (2008).
+    Both kinds of monotone: merging classes only makes them larger, in the population as well, and parts of a
+    class that is too small are too small. Sweeney (2001), El Emam and Dankar (2008).
 
     >>> KMap(10, population=50).derived_class_size(records=10)
     8
@@ -82,20 +82,20 @@ class KMap(PrivacyModel):
 
     @property
     def survives_union(self) -> bool:
-        """Whether k' is derived: people of the population are not in any part, so they cannot be counted by part."""
+        """Whether k' is derived: people of the population are in no part and cannot be counted by part."""
         return self.population is not None
 
     def derived_class_size(self, records: int) -> int:
         """Return k', for a table of so many records in total.
 
-        The smallest c with a distribution function of at least 1 - significance, plus 2 (truncated: 1); at most k.
-        Its mean is k * records / population.
+        The smallest c with a distribution function of at least 1 - significance, plus 2 (truncated: 1); at
+        most k. Its mean is k * records / population.
         """
         assert self.population is not None
         rate, goal = Fraction(self.k * records, _people(self.population, records)), self._goal
         least, further = _OFFSETS[self.estimator]
         most = min(self.k, records)
-        # Growing c reaches the goal once and for all, so bisect. What no c up to `high` reaches gets the most.
+        # The function is monotone in c, so bisect. If no c up to `high` reaches the goal, k' is `most`.
         low, high = least, most - further
         while low <= high:
             c = (low + high) // 2
@@ -110,9 +110,7 @@ class KMap(PrivacyModel):
         return 1 - decimal_fraction(self.significance)
 
     def _reaches(self, goal: Fraction, c: int, rate: Fraction) -> bool:
-        """Whether the distribution function at c is at least the goal; they are never equal, as e^rate is
-        transcendental.
-        """
+        """Whether the distribution function at c reaches the goal; never equal: e^rate is transcendental."""
 
         def distribution(bits: int) -> arb:
             mean = ball(rate)
@@ -134,11 +132,11 @@ class KMap(PrivacyModel):
         return ("population",) if self.population is None else ("records",)
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return k' if it is derived: the model is k'-anonymity then. People are only counted class by class."""
+        """Return k' if it is derived: the model is k'-anonymity then. Otherwise `bind` counts people."""
         return 1 if self.population is None else self.derived_class_size(sample.population_size)
 
     def bind(self, sample: Sample) -> LargeInPopulation | None:
-        """Count each class in the population, if it is at hand."""
+        """Count each class in the population, if available."""
         if self.population is not None:
             return None
         require_subset(self, sample)
@@ -150,7 +148,7 @@ class KMap(PrivacyModel):
         return PromisedRisk(1.0 / derived, 1.0 / self.k, 1.0 / self.k)
 
     def verify(self, published: Published) -> Finding:
-        """Count the smallest class, in the population if it is at hand. It is never smaller there."""
+        """Count the smallest class, in the population if available. It is never smaller there."""
         needed = self.k
         promise = f"{self.k}-map"
         sizes = published.sizes
@@ -165,28 +163,28 @@ class KMap(PrivacyModel):
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the size of the smallest class in the population, if that is at hand or can be estimated.
+        """Return the size of the smallest class in the population, if available or by estimate.
 
-        Estimated with the usual significance, and from what the records say: that k' is never more than their
-        number does not make a table of one class, or of one record, any safer.
+        Estimated with the usual significance, from the records alone: that k' is at most their number does
+        not make a table of one class, or of one record, any safer.
         """
         if not published.sizes.size:
             return []
-        found = []
+        strengths = []
         if published.population is not None:
-            found.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
+            strengths.append(Strength("KMap", "k", int(sizes_in_population(published).min())))
         if isinstance(published.region, Population):
             whole = (published.baseline if published.population is None else published.population).people
             if published.region.size_for(whole) < whole:
-                return found
+                return strengths
             smallest = int(published.sizes.min())
             for estimator in get_args(Estimator):
-                asked = cls(smallest, population=published.region, estimator=estimator)
-                found.append(Strength("KMap", f"k ({estimator})", asked._largest(smallest, whole)))
-        return found
+                model = cls(smallest, population=published.region, estimator=estimator)
+                strengths.append(Strength("KMap", f"k ({estimator})", model._largest(smallest, whole)))
+        return strengths
 
     def _largest(self, size: int, records: int) -> int:
-        """Return the largest k for which a class of this size is large enough; it is for k up to the size itself."""
+        """Return the largest k for which a class of this size is large enough; at least the size itself."""
         assert self.population is not None
         people = _people(self.population, records)
         least, further = _OFFSETS[self.estimator]
@@ -210,7 +208,7 @@ def _people(population: Population, records: int) -> int:
 
 
 class LargeInPopulation:
-    """Rejects classes of less than k people of the population."""
+    """Rejects classes of fewer than k people of the population."""
 
     def __init__(self, k: int) -> None:
         self.k = k

@@ -26,12 +26,11 @@ class BetaLikeness(SensitiveModel):
 
     With the frequency q of a value in a class and p in the table: (q - p) / p <= β. The enhanced form also
     demands (q - p) / p <= -ln p, so that values that are frequent anyway gain little. A value that becomes
-    rarer tells nothing here.
+    rarer is no disclosure here.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
-
-    At worst, all blanks of a class are one value, whichever gains most.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are one value, whichever gains most.
 
     Monotone under generalization: the frequency in a union is at most the largest one of its parts, and p
     stays. Not monotone under suppression. Cao and Karras (2012).
@@ -57,7 +56,7 @@ class BetaLikeness(SensitiveModel):
         return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
-        """Return the least size for which the counts allowed for each value can add up (see `ShareLimits`)."""
+        """Return the least size for which the allowed counts of the values add up (see `ShareLimits`)."""
         return self.criterion(sample).minimal_class_size()
 
     def criterion(self, sample: Sample) -> ShareLimits:
@@ -74,28 +73,30 @@ class BetaLikeness(SensitiveModel):
 
     def check(self, published: Published, whole: Published) -> Finding:
         """Compare the largest frequency of each value in any class with its frequency in the table."""
-        found = shares(published, self.attribute)
+        value_shares = shares(published, self.attribute)
         name = "enhanced" if self.enhanced else "basic"
         holds = all(
             each.p > 0
             and each.gain <= decimal_fraction(self.beta)
             and (not self.enhanced or each.has_enhanced_likeness)
-            for each in found
+            for each in value_shares
         )
-        gains = [each.gain if each.p else math.inf for each in found]
+        gains = [each.gain if each.p else math.inf for each in value_shares]
         measured = f"beta = {beside(max(gains), self.beta)}" if gains else "no class"
-        if self.enhanced and not all(each.p > 0 and each.has_enhanced_likeness for each in found):
+        if self.enhanced and not all(each.p > 0 and each.has_enhanced_likeness for each in value_shares):
             measured += ", and a gain above -ln p"
         return Finding(f"{name} {exactly(self.beta)}-likeness of {self.attribute!r}", holds, measured)
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
         """Return the largest gain; for the enhanced form too, if every gain is at most -ln p."""
-        found = shares(published, name)
-        if not all(each.p > 0 for each in found):
+        value_shares = shares(published, name)
+        if not all(each.p > 0 for each in value_shares):
             return []
-        beta = float_at_least(max(each.gain for each in found))
+        beta = float_at_least(max(each.gain for each in value_shares))
         forms = (
-            ("beta", "beta (enhanced)") if all(each.has_enhanced_likeness for each in found) else ("beta",)
+            ("beta", "beta (enhanced)")
+            if all(each.has_enhanced_likeness for each in value_shares)
+            else ("beta",)
         )
         return [Strength("BetaLikeness", form, beta, name) for form in forms]

@@ -1,4 +1,4 @@
-"""δ-presence: who looks somebody up learns neither that they are in the table nor that they are not. Inclusion."""
+"""δ-presence: an attacker learns neither that a person is in the table nor that they are not. Inclusion."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Chance = Annotated[float, Field(ge=0, le=1)]
 
 @declared(kind_of=PrivacyModel)
 class DeltaPresence(PrivacyModel):
-    """Of everybody who looks the same, at least a share `minimum` and at most a share `maximum` is in the release.
+    """The share of a class of the population that is in the release is between `minimum` and `maximum`.
 
-    The whole table is the population, the research subset is what is released. For each class of people with the
-    same generalized quasi-identifiers: minimum <= (those in the subset) / (all of them) <= maximum. That is the
-    chance that a person of the class is in the release, as far as the release tells. Nergiz et al. (2007).
+    The whole table is the population, the research subset is released. For each class of people with the same
+    generalized quasi-identifiers: minimum <= (those in the subset) / (all of them) <= maximum. That is the
+    chance that a person of the class is in the release, as far as the release shows. Nergiz et al. (2007).
 
-    A class that nobody of the subset is in has the share 0. If minimum is above 0, it breaks the promise, and no
-    suppression can mend that: such a transformation is ruled out (`empty_classes="forbid"`). Difference from
-    ARX, which forgets this as soon as another model of the plan defines a minimal class size.
-    `empty_classes="ignore"` does so always, to reproduce such results. What is lost: of everybody in a class without
-    a released record an attacker learns for certain that they are not in the subset. Only `maximum`, and
-    `minimum` for people who share their class with a released record, are promised then. For suppressed
-    records the release tells no class, and nothing is promised for people in classes that are suppressed whole: any of them
-    may be behind a blank row. Dropped rows leave no such doubt, so that a plan with a minimum above 0 that drops rows is
-    refused.
+    A class without a person of the subset has the share 0. If minimum is above 0, it breaks the promise, and
+    no suppression can mend that: such a transformation is ruled out (`empty_classes="forbid"`). Difference
+    from ARX, which forgets this as soon as another model of the plan defines a minimal class size.
+    `empty_classes="ignore"` does so always, to reproduce such results. The price: an attacker learns for
+    certain that people in a class without a released record are not in the subset. Only `maximum`, and
+    `minimum` for people who share their class with a released record, are promised then. The release does not
+    show the class of suppressed records, and nothing is promised for people in classes that are suppressed
+    whole: any of them may be behind a blank row. Dropped rows leave no such doubt, so a plan with a minimum
+    above 0 that drops rows is refused.
 
     Monotone under generalization, since the share of a union lies between those of its parts; not so if empty
-    classes are ignored, as a part that nobody minds may spoil the union. Not monotone under suppression.
+    classes are ignored, as an ignored part may spoil the union. Not monotone under suppression.
     """
 
     minimum: Annotated[
@@ -77,20 +77,20 @@ class DeltaPresence(PrivacyModel):
                 f"`minimum` of DeltaPresence should be at most `maximum`, which is {self.maximum:g}, "
                 f"not {self.minimum:g}"
             )
-        # Of people whose like were all dropped, everybody sees that nobody is in the release: a share of 0.
+        # If all rows of a class are dropped, the release shows that its share is 0.
         object.__setattr__(self, "protects_absence", self.minimum > 0 and self.empty_classes == "forbid")
-        # A class variable of the base; the safe answer stays where the empty classes cannot be relied on.
+        # A class variable of the base, which has the safe answer.
         object.__setattr__(
             self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
         )
 
     @property
     def survives_union(self) -> bool:
-        """No: nobody can tell which part the people would be in who are not released."""
+        """No: the part of people who are not released is unknown."""
         return False
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return the numerator of the simplest share that is allowed, for which no fraction has a smaller one."""
+        """Return the numerator of the simplest allowed share; no other allowed fraction has a smaller one."""
         return (
             _simplest_between(decimal_fraction(self.minimum), decimal_fraction(self.maximum)).numerator or 1
         )
@@ -102,7 +102,7 @@ class DeltaPresence(PrivacyModel):
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:
-        """Everybody that the records were chosen from."""
+        """The population."""
         return ("population",)
 
     def verify(self, published: Published) -> Finding:
@@ -137,7 +137,7 @@ class DeltaPresence(PrivacyModel):
         smallest, largest = _extreme_shares(published)
         if classes_without_members(published) != 0:
             smallest = Fraction(0)
-        # One that lies on the safe side of the fraction even when read as a decimal number.
+        # Rounded to the safe side, also when read as a decimal number.
         minimum = -float_at_least(-smallest)
         return [
             Strength("DeltaPresence", "minimum", abs(minimum), rounding="down"),
@@ -161,7 +161,7 @@ class Inclusion(PrivacyModel):
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:
-        """Everybody that the records were chosen from."""
+        """The population."""
         return ("population",)
 
     def verify(self, published: Published) -> Finding:
@@ -176,7 +176,7 @@ class Inclusion(PrivacyModel):
 
 
 def require_subset(model: PrivacyModel, sample: Sample) -> None:
-    """Refuse a sample in which nobody has said what the population is and what is released."""
+    """Refuse a sample without a research subset."""
     if not sample.has_subset:
         raise ParameterError(
             f"`subset` of {type(model).__name__} is required, here or in another model of the plan: row numbers, "
@@ -188,7 +188,7 @@ def require_subset(model: PrivacyModel, sample: Sample) -> None:
 
 
 class _Presence:
-    """Decides in integers: a share of at most n people may give way to fractions of integers up to n."""
+    """Decides in integers: bounds on shares of n people become fractions of integers up to n."""
 
     def __init__(self, sample: Sample, model: DeltaPresence) -> None:
         inside = largest_fraction(decimal_fraction(model.maximum), sample.population_size)
@@ -200,7 +200,7 @@ class _Presence:
         _reject_share(table.count, table.population, *self.limits, rejected)
 
     def forbids(self, table: ClassTable) -> bool:
-        """Whether a class holds nobody of the subset, which violates any minimum above 0."""
+        """Whether a class is without a person of the subset, which violates any minimum above 0."""
         return self.forbidding and not table.count.all()
 
 
@@ -226,10 +226,10 @@ def _reject_share(
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction of an interval from 0 on with the least denominator and the least numerator.
+    """Return the fraction with the least denominator and numerator in an interval of positive numbers.
 
-    It is an integer if there is one, else both ends have the same integer part, and it is that plus the inverse of
-    the simplest number between the inverses of what is left of them.
+    It is an integer if there is one. Otherwise both ends have the same integer part, and it is that plus the
+    inverse of the simplest number between the inverses of their fractional parts.
     """
     whole = math.ceil(low)
     if whole <= high:
@@ -237,25 +237,25 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
     return whole - 1 + 1 / _simplest_between(1 / (high - whole + 1), 1 / (low - whole + 1))
 
 
-# --- seen from outside ----------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 def sizes_in_population(published: Published) -> NDArray[np.int64]:
-    """Count for each class of a release everybody who looks like its records; without a population, those alone.
+    """Count the people of the population in each class of a release; without a population, its records.
 
-    0 where the population lacks some of the records: these are nobody's, and nothing protects them.
+    0 if the population has fewer than the release: such records are unprotected.
     """
     if published.population is None:
         return published.sizes
     classes, everybody = row_numbers([published.labels, published.population.table], published.names)
-    found = published.population.weights.count_by(everybody, int(classes.max(initial=-1)) + 1)[classes]
-    return np.where(found >= published.sizes, found, 0)
+    counts = published.population.weights.count_by(everybody, int(classes.max(initial=-1)) + 1)[classes]
+    return np.where(counts >= published.sizes, counts, 0)
 
 
 def classes_without_members(published: Published) -> int | None:
-    """Count the classes of the population that nobody of the subset is in; None if that cannot be told.
+    """Count the classes of the population without a person of the subset; None if that is unknown.
 
-    `members` of a published table tells which rows of the population are in the subset. Without it, a class without
+    `members` of a published table are the rows of the population in the subset. Without them, a class without
     a released record may be empty, or suppressed.
     """
     assert published.population is not None
@@ -264,16 +264,16 @@ def classes_without_members(published: Published) -> int | None:
     members = published.members
     if members is not None:
         classes = np.concatenate([classes, everybody[members]])
-    seen = np.bincount(classes, minlength=there.size)[: there.size] > 0
-    unseen = int(np.count_nonzero(there & ~seen))
-    if members is None and unseen:
+    represented = np.bincount(classes, minlength=there.size)[: there.size] > 0
+    empty_count = int(np.count_nonzero(there & ~represented))
+    if members is None and empty_count:
         hidden = published.suppressed_records + published.baseline.people - published.records
-        return unseen if hidden <= 0 else None
-    return unseen
+        return empty_count if hidden <= 0 else None
+    return empty_count
 
 
 def _extreme_shares(published: Published) -> tuple[Fraction, Fraction]:
-    """Least and largest share of a class; beyond 1 if the population lacks records of the release."""
+    """Return the extreme shares of the classes; beyond 1 if the population lacks released records."""
     sizes, everybody = published.sizes, sizes_in_population(published)
     if not everybody.all():
         return Fraction(0), Fraction(2)

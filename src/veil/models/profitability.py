@@ -1,4 +1,4 @@
-"""Profitability: a rational adversary attacks only what pays, and a publisher gains by what is worth the risk."""
+"""Profitability: a rational adversary attacks only if that pays, and the publisher still profits."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _CLOSE = 2
 class Profitability(PrivacyModel):
     """The publisher expects to profit from every class, given an adversary who attacks only where that pays.
 
-    A record of a class whose labels cover the share c of all D combinations has lost x = 1 + log(c) / log(D) of
-    its information (kept in [0, 1]; see `EntropyBased`) and earns benefit * (1 - x). An attack succeeds with the
-    chance p = 1 / (size of the class); it is made if adversary_gain * p > cost, and costs the publisher
-    publisher_loss * p. The class is accepted iff what is left is above 0. A prosecutor knows that a person is in the
-    release, so the class counts there; for a journalist it counts in the whole table (without a research subset
-    that is the same). Wan et al. (2015).
+    A record of a class whose labels cover the share c of all D combinations has lost x = 1 + log(c) / log(D)
+    of its information (kept in [0, 1]; see `EntropyBased`) and earns benefit * (1 - x). An attack succeeds
+    with the chance p = 1 / (size of the class); it is made if adversary_gain * p > cost, and costs the
+    publisher publisher_loss * p. The class is accepted iff the rest is above 0. A prosecutor knows that a
+    person is in the release, so the class is counted there; for a journalist it is counted in the whole table
+    (without a research subset that is the same). Wan et al. (2015).
 
     With `no_attack`, no class may be worth an attack at all: adversary_gain * p < cost. That is k-anonymity
-    (prosecutor) or k-map (journalist) with the smallest k that is above adversary_gain / cost, and monotone as
-    these are. Otherwise neither kind of monotone: large classes are safe but may have lost too much.
+    (prosecutor) or k-map (journalist) with the smallest k that is above adversary_gain / cost, and monotone
+    as these are. Otherwise neither kind of monotone: large classes are safe but may have lost too much.
 
     >>> Profitability(no_attack=True, adversary_gain=300, cost=4).unattacked_class_size()
     76
@@ -88,14 +88,14 @@ class Profitability(PrivacyModel):
                 "`benefit` of Profitability should be greater than 0 without no_attack, because otherwise "
                 "no attack pays, not 0"
             )
-        # Class variables of the base; the safe answers stay where the payout matters.
+        # Class variables of the base, which have the safe answers.
         object.__setattr__(self, "monotone_generalization", self.no_attack)
         object.__setattr__(self, "monotone_suppression", self.no_attack)
         object.__setattr__(self, "reads_levels", not self.no_attack)
 
     @property
     def survives_union(self) -> bool:
-        """Yes, without a research subset: a larger class is attacked less, and what its labels are worth stays."""
+        """Yes, without a research subset: larger classes are attacked less, and labels keep their worth."""
         return self.subset is None
 
     def unattacked_class_size(self) -> int:
@@ -105,22 +105,22 @@ class Profitability(PrivacyModel):
         return math.floor(decimal_fraction(self.adversary_gain) / decimal_fraction(self.cost)) + 1
 
     def _payout(self) -> PublisherPayout:
-        """The quality model of the same costs and benefits."""
+        """Return the quality model of the same costs and benefits."""
         return PublisherPayout(
             self.attacker == "journalist", self.benefit, self.publisher_loss, self.adversary_gain, self.cost
         )
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:
-        """What labels cover, unless nobody attacks; for a journalist, the population."""
+        """The hierarchies, unless no attack pays; for a journalist, the population."""
         people: tuple[Beside, ...] = ("population",) if self.attacker == "journalist" else ()
         return people if self.no_attack else ("hierarchies", *people)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size that makes attacks useless, or one that makes their harm smaller than the benefit.
 
-        A class of n records that is attacked earns at most benefit - publisher_loss / n. Nothing can be said of a
-        journalist's classes, which may be larger in the population.
+        A class of n records that is attacked earns at most benefit - publisher_loss / n. A journalist's
+        classes have no such bound, as they may be larger in the population.
         """
         if self.attacker == "journalist" and sample.has_subset:
             return 1
@@ -138,15 +138,15 @@ class Profitability(PrivacyModel):
         return LargeInPopulation(self.unattacked_class_size())
 
     def harm(self, size: int) -> Fraction:
-        """Return what an attack on a class of this size is expected to cost the publisher, for each record."""
+        """Return the expected cost to the publisher of an attack on a class of this size, for each record."""
         chance = Fraction(1, size)
         attacked = decimal_fraction(self.adversary_gain) * chance > decimal_fraction(self.cost)
         return decimal_fraction(self.publisher_loss) * chance if attacked else Fraction(0)
 
     def profitable(self, shares: Sequence[Fraction], domains: Sequence[Fraction], harm: Fraction) -> bool:
-        """Decide exactly whether benefit * (1 - x) > harm for labels that cover the given shares of domains.
+        """Decide exactly whether benefit * (1 - x) > harm for labels that cover given shares of domains.
 
-        As 1 - x is -ln(c) / ln(D), cut to [0, 1], and harm / benefit is in [0, 1), the cut does not matter.
+        As 1 - x is -ln(c) / ln(D), clipped to [0, 1], and 0 <= harm / benefit < 1, clipping has no effect.
         """
         part = harm / decimal_fraction(self.benefit)
         possible = math.prod(domains, start=Fraction(1))
@@ -154,18 +154,18 @@ class Profitability(PrivacyModel):
             return part < 1
         if not all(shares):
             return possible > 1
-        found = sign_of_logs([*((1, share) for share in shares), *((part, domain) for domain in domains)])
-        return found == (-1 if possible > 1 else 1)
+        sign = sign_of_logs([*((1, share) for share in shares), *((part, domain) for domain in domains)])
+        return sign == (-1 if possible > 1 else 1)
 
     def promised(self, records: int) -> PromisedRisk:
-        """Classes that nobody attacks are large, in the population if the attacker is a journalist."""
+        """Classes that are not attacked are large, in the population if the attacker is a journalist."""
         if not self.no_attack:
             return PromisedRisk()
-        found = PromisedRisk.of_classes(self.unattacked_class_size())
-        return found if self.attacker == "prosecutor" else dataclasses.replace(found, prosecutor=1.0)
+        risk = PromisedRisk.of_classes(self.unattacked_class_size())
+        return risk if self.attacker == "prosecutor" else dataclasses.replace(risk, prosecutor=1.0)
 
     def verify(self, published: Published) -> Finding:
-        """Compute sizes and payouts from the cells of the table, and from the hierarchies if these are at hand."""
+        """Compute sizes and payouts from the cells of the table, and from the hierarchies if available."""
         sizes = sizes_in_population(published) if self.attacker == "journalist" else published.sizes
         if self.no_attack:
             needed = self.unattacked_class_size()
@@ -192,42 +192,42 @@ class Profitability(PrivacyModel):
         hierarchies: Mapping[str, Hierarchy],
         levels: Mapping[str, int],
     ) -> tuple[bool, str]:
-        """Whether every class pays, and the least payout. Doubles, and fractions where these come close to 0."""
+        """Return whether every class pays, and the least payout. Those near 0 are decided exactly."""
         names = published.names
         domains = [decimal_fraction(hierarchies[name].domain_size) for name in names]
         information = math.fsum(math.log(domain) for domain in domains)
-        known: list[list[Fraction]] = []
+        share_lists: list[list[Fraction]] = []
         codes = np.empty((len(names) + 1, sizes.size), np.int64)
         left = np.zeros(sizes.size)
         for j, name in enumerate(names):
             values, codes[j] = encode_values(published.labels[name])
             hierarchy, level = hierarchies[name], levels[name]
             share = dict(zip(hierarchy.labels[level], exact_shares(hierarchy, level), strict=True))
-            known.append([share[text] for text in canonical_text(values)])
-            left -= np.array([math.log(each) if each else -math.inf for each in known[j]])[codes[j]]
+            share_lists.append([share[text] for text in canonical_text(values)])
+            left -= np.array([math.log(each) if each else -math.inf for each in share_lists[j]])[codes[j]]
         left = np.clip(left / information, 0, 1) if information else np.ones(sizes.size)
         different, place_of = np.unique(sizes, return_inverse=True)
         attacked = np.array([self.harm(size) > 0 for size in different.tolist()])[place_of]
         codes[-1] = np.where(attacked, sizes, 0)
         payout = self.benefit * left - np.where(attacked, self.publisher_loss / sizes, 0.0)
         error = 1e-9 * (self.benefit + self.publisher_loss) * (1 + len(names) / (abs(information) or 1.0))
-        if abs(information) < 1e-6 and math.prod(domains) != 1:  # logarithms that all but cancel out
+        if abs(information) < 1e-6 and math.prod(domains) != 1:  # logarithms that nearly cancel out
             error = math.inf
         holds = not (payout < -error).any()
         for close in np.unique(codes[:, np.abs(payout) <= error], axis=1).T.tolist():
-            shares = [each[code] for each, code in zip(known, close[:-1], strict=True)]
+            shares = [each[code] for each, code in zip(share_lists, close[:-1], strict=True)]
             harm = self.harm(close[-1]) if close[-1] else Fraction(0)
             holds = holds and self.profitable(shares, domains, harm)
         return holds, f"at least {payout.min():.6g} a record"
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return how many times the cost an adversary may gain before attacks pay: less than the smallest class."""
+        """Return the ratio of gain to cost below which no attack pays: just less than the smallest class."""
         if not published.sizes.size:
             return []
-        found = {"no_attack": published.sizes}
+        sizes_by_form = {"no_attack": published.sizes}
         if published.population is not None:
-            found["no_attack, journalist"] = sizes_in_population(published)
+            sizes_by_form["no_attack, journalist"] = sizes_in_population(published)
         return [
             Strength(
                 "Profitability",
@@ -235,12 +235,12 @@ class Profitability(PrivacyModel):
                 math.nextafter(int(sizes.min()), 0.0),
                 rounding="down",
             )
-            for form, sizes in found.items()
+            for form, sizes in sizes_by_form.items()
         ]
 
 
 def exact_shares(hierarchy: Hierarchy, level: int) -> list[Fraction]:
-    """Share of the domain that each label of a level covers: a count of rows, or the decimal number given."""
+    """Return the share of the domain that each label of a level covers, from rows or decimal numbers."""
     shares, rows = hierarchy.shares[level], int(hierarchy.listed.sum())
     if np.array_equal(shares, hierarchy.materialized_shares[level]):
         return [Fraction(count, rows) for count in np.rint(shares * rows).astype(np.int64).tolist()]
@@ -251,13 +251,13 @@ def exact_shares(hierarchy: Hierarchy, level: int) -> list[Fraction]:
 
 
 class _Profit:
-    """Decides with doubles, and again exactly where those come too close to 0.
+    """Decides with doubles, and again exactly if those are too close to 0.
 
-    The loss of a class is a sum of one number for each attribute, log(share * domain) / log(D), as the publisher's
-    payout has it. Error bound: with 4 units in the last place for a logarithm, the argument off by 3 halves of
-    one, and u = 1 / log(D), the number x is off by 2 |u| + 5 |x| units, and u itself by 6 A units relative to its
-    size, where A = |u| times the sum of |log domain| + 1; adding up m of them adds m/2 units of their sum T. The
-    total, at most 2 m |u| + T (11 A + m) units of 2^-52, is doubled.
+    The loss of a class is a sum of one number for each attribute, log(share * domain) / log(D), as in the
+    publisher's payout. Error bound: with 4 units in the last place for a logarithm, the argument off by 3
+    halves of one, and u = 1 / log(D), the number x is off by 2 |u| + 5 |x| units, and u itself by 6 A units
+    relative to its size, where A = |u| times the sum of |log domain| + 1; adding up m of them adds m/2 units
+    of their sum T. The total, at most 2 m |u| + T (11 A + m) units of 2^-52, is doubled.
     """
 
     def __init__(self, sample: Sample, model: Profitability) -> None:
@@ -296,7 +296,7 @@ class _Profit:
             self._decide(table, sizes, rejected)
 
     def _decide(self, table: ClassTable, sizes: NDArray[np.int64], rejected: NDArray[np.uint8]) -> None:
-        """Decide the close calls, each combination of shares and class size once."""
+        """Decide the close calls, once for each combination of shares and class size."""
         where = np.flatnonzero(rejected == _CLOSE)
         if self.shares is None:
             self.shares = self._exact_shares()
@@ -317,15 +317,15 @@ class _Profit:
         rejected[where] = verdicts[which.reshape(-1)]
 
     def _exact_shares(self) -> tuple[NDArray[np.int64], list[Fraction]]:
-        """Number the shares that occur; also return for each value of each attribute the number of its share."""
-        known: dict[Fraction, int] = {}
+        """Return the number of the share of each value of each attribute, and the distinct shares."""
+        share_numbers: dict[Fraction, int] = {}
         numbers = [
-            known.setdefault(share, len(known))
+            share_numbers.setdefault(share, len(share_numbers))
             for hierarchy in self.encoding.hierarchies
             for level in range(hierarchy.height + 1)
             for share in exact_shares(hierarchy, level)
         ]
-        return np.array(numbers, np.int64), list(known)
+        return np.array(numbers, np.int64), list(share_numbers)
 
 
 @kernel
@@ -344,7 +344,7 @@ def _reject_unprofitable(
     slack: float,
     rejected: NDArray[np.uint8],
 ) -> int:
-    """Reject classes whose payout is not above 0, mark those too close to tell, and count these."""
+    """Reject classes whose payout is not above 0; mark and count close calls."""
     varying, fixed = fields(levels, layout, starts, uniform)
     everywhere = 0.0
     for f in range(fixed.size):
@@ -356,9 +356,9 @@ def _reject_unprofitable(
         loss = everywhere
         for v in range(varying.shape[0]):
             loss += losses[place(keys, i, varying[v])]
-        lost = harm / sizes[i] if sizes[i] <= attacked else 0.0
-        payout = benefit * (1.0 - min(max(loss, 0.0), 1.0)) - lost
-        error = benefit * slack + (benefit + lost) * 2.0**-50
+        expected_harm = harm / sizes[i] if sizes[i] <= attacked else 0.0
+        payout = benefit * (1.0 - min(max(loss, 0.0), 1.0)) - expected_harm
+        error = benefit * slack + (benefit + expected_harm) * 2.0**-50
         if payout < -error:
             rejected[i] = 1
         elif payout <= error:

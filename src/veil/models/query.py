@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from veil.errors import PlanError, did_you_mean
 
 Condition = Callable[[Any], pa.Array]
-"""Tells of each row of a table whether something is true, false or (missing) neither."""
+"""Returns for each row of a table whether a condition is true, false or (null) unknown."""
 
 _DEEPEST = 50
-"""Brackets and negations within each other."""
+"""Largest depth of nested brackets and negations."""
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?")
 _TOKEN = re.compile(
@@ -41,7 +41,7 @@ _OF_FLOATS = {
     operator.eq: pc.equal, operator.ne: pc.not_equal, operator.lt: pc.less, operator.le: pc.less_equal,
     operator.gt: pc.greater, operator.ge: pc.greater_equal,
 }  # fmt: skip
-"""The same comparisons for whole columns of floats, which have about as many different values as rows."""
+"""The comparisons for whole columns of floats, which have about as many distinct values as rows."""
 _KEYWORDS = ("and", "or", "not", "is", "null", "missing", "true", "false")
 
 
@@ -54,31 +54,31 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The keyword it is, in small letters."""
+        """The keyword in lower case; empty for other tokens."""
         return self.text.lower() if self.kind == "word" and self.text.lower() in _KEYWORDS else ""
 
     @property
     def content(self) -> str:
-        """What stands between quotes."""
+        """The text between the quotes."""
         return self.text[1:-1].replace(self.text[0] * 2, self.text[0])
 
 
 class Query:
-    """A query, read once from left to right: `or` binds least, then `and`, then `not`."""
+    """A query, parsed once from left to right: `or` binds least, then `and`, then `not`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[Token] = []
         at = 0
         while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 hint = ": a quote that is not closed" if text[at] in "'\"`" else ""
                 raise self.error(at, f"{text[at]!r} does not belong here{hint}")
-            at = found.end()
-            if found.lastgroup != "space":
-                # The last group to close is the named one around the parts of a moment.
-                self.tokens.append(Token(str(found.lastgroup), found.group(), found.start()))
+            at = match.end()
+            if match.lastgroup != "space":
+                # The last group to close is the group around the parts of a moment.
+                self.tokens.append(Token(str(match.lastgroup), match.group(), match.start()))
         self.tokens.append(Token("end", "the end", len(text)))
         self.next = 0
 
@@ -87,8 +87,8 @@ class Query:
 
     def raise_expected(self, what: str) -> NoReturn:
         token = self.tokens[self.next]
-        shown = token.text if token.kind == "end" else repr(token.text)
-        raise self.error(token.start, f"{what} should follow, not {shown}")
+        text = token.text if token.kind == "end" else repr(token.text)
+        raise self.error(token.start, f"{what} should follow, not {text}")
 
     def take(self, *words: str) -> Token | None:
         """Return the next token and step over it, if it is one of these words or kinds."""
@@ -100,19 +100,19 @@ class Query:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that it reads, each once.
+        """The columns of the query, each once.
 
         >>> Query("age > 30 and (`birth place` = 'Rome' or age is missing)").columns
         ['age', 'birth place']
         """
-        named = (each for each in self.tokens if each.kind in ("word", "name") and not each.word)
-        return list(dict.fromkeys(each.content if each.kind == "name" else each.text for each in named))
+        names = (each for each in self.tokens if each.kind in ("word", "name") and not each.word)
+        return list(dict.fromkeys(each.content if each.kind == "name" else each.text for each in names))
 
     def condition(self) -> Condition:
-        found = self.either(0)
+        expression = self.either(0)
         if not self.take("end"):
             self.raise_expected("`and`, `or` or the end")
-        return found
+        return expression
 
     def either(self, depth: int) -> Condition:
         parts = [self.both(depth)]
@@ -150,8 +150,8 @@ class Query:
                 self.raise_expected("`missing`")
 
             def missing(table: pa.Table) -> pa.Array:
-                found = self.is_missing(self.column(table, column, name.start))
-                return pc.invert(found) if negated else found
+                mask = self.is_missing(self.column(table, column, name.start))
+                return pc.invert(mask) if negated else mask
 
             return missing
         relation = self.take("relation")
@@ -169,17 +169,17 @@ class Query:
             self.call_at(seconds_of, value, value.text)
 
         def compare(table: pa.Table) -> pa.Array:
-            found = self.column(table, column, name.start)
-            return self.call_at(self.compare, value, found, _RELATIONS[relation.text], value)
+            cells = self.column(table, column, name.start)
+            return self.call_at(self.compare, value, cells, _RELATIONS[relation.text], value)
 
         return compare
 
     def is_missing(self, column: Any) -> pa.Array:
-        """Tell of each row whether a column has no value."""
+        """Return a mask of the rows without a value in a column."""
         return pc.is_null(column)
 
     def compare(self, column: Any, relation: Callable[[Any, Any], Any], value: Token) -> pa.Array:
-        """Tell of each row whether a comparison is true; neither, where a value is missing."""
+        """Return for each row whether a comparison is true; null for missing values."""
         return _compare(column, relation, value)
 
     def column(self, table: Any, name: str, at: int) -> Any:
@@ -187,12 +187,12 @@ class Query:
         if name not in table.column_names:
             hint = did_you_mean(name, table.column_names)
             raise PlanError(f"{self.error(at, f'the table has no column {name!r}')}.{hint}")
-        found = table[name]
-        # Categories may list a missing one, which Arrow looks for since version 26 only.
-        return found.cast(found.type.value_type) if pa.types.is_dictionary(found.type) else found
+        values = table[name]
+        # Categories may contain a null, which Arrow handles since version 26 only.
+        return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
     def call_at(self, function: Callable[..., Any], token: Token, *args: Any) -> Any:
-        """Call a function, and say where its complaint comes from."""
+        """Call a function, and add the position of a token to its error."""
         try:
             return function(*args)
         except ValueError as error:
@@ -204,7 +204,7 @@ def _join_conditions(function: Callable[[Any, Any], pa.Array], parts: list[Condi
 
 
 def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value: Token) -> pa.Array:
-    """Compare the distinct values of a column, exactly, each as what the column holds."""
+    """Compare the distinct values of a column, exactly, in the type of the column."""
     if pa.types.is_nested(column.type):
         raise ValueError(f"a column of type {column.type} cannot be compared")
     if pa.types.is_floating(column.type) and value.kind == "number":
@@ -219,12 +219,12 @@ def _compare(column: pa.ChunkedArray, relation: Callable[[Any, Any], Any], value
 
 
 def _sides(values: pa.Array, token: Token) -> tuple[list[Any], Any]:
-    """Both sides of a comparison, as numbers or texts that Python compares without rounding."""
+    """Return both sides of a comparison, as numbers or texts that Python compares without rounding."""
     kind, types = values.type, pa.types
     if is_number(kind):
         if token.kind != "number":
             raise ValueError(f"a number should follow, as the column holds numbers, not {token.text}")
-        if types.is_floating(kind):  # the float that the decimal number stands for, at the column's precision
+        if types.is_floating(kind):  # the nearest float at the column's precision
             return values.to_pylist(), pa.scalar(float(token.text)).cast(kind).as_py()
         number = Fraction(token.text)
         if types.is_decimal(kind):
@@ -261,12 +261,12 @@ def _sides(values: pa.Array, token: Token) -> tuple[list[Any], Any]:
 
 
 def seconds_of(text: str) -> tuple[Fraction, bool]:
-    """Seconds from 1970 to a date or time, and whether its offset from UTC is said."""
-    found = _MOMENT.fullmatch(text)
+    """Return the seconds from 1970 to a date or time, and whether it has an offset from UTC."""
+    match = _MOMENT.fullmatch(text)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        date, time, part, zone = found.groups()
+        date, time, part, zone = match.groups()
         moment = datetime.fromisoformat(f"{date}T{time or '00:00'}{zone or '+00:00'}")
     except ValueError:
         raise ValueError(

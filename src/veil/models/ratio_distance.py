@@ -1,4 +1,4 @@
-"""The ratio distance: t-closeness with the distance that makes it a promise like that of differential privacy."""
+"""The ratio distance: t-closeness with a distance whose promise resembles that of differential privacy."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ LABEL = "not differential privacy: holds for somebody who knows no more than the
 
 @declared(kind_of=PrivacyModel)
 class RatioDistance(SensitiveModel):
-    """In every class, each sensitive value is at most t times and at least 1/t times as frequent as in the whole table.
+    """In every class, each sensitive value is at most t times and at least 1/t times as frequent as in the
+    whole table.
 
-    With its share q in a class and p in the table: max(q / p, p / q) <= t, for all values of the table. A value that a
-    class lacks is infinitely far away, so that every class has every value: of attributes with many values that takes
-    large classes, or fewer and coarser values (see `BucketizedTCloseness`). It is δ-disclosure privacy for δ = log2 t
-    as its authors define it, with <= for <; `DeltaDisclosure` does not judge values that a class lacks.
+    With its share q in a class and p in the table: max(q / p, p / q) <= t, for all values of the table. A
+    value that a class lacks is infinitely far away, so every class has every value: attributes with many
+    values need large classes, or fewer and coarser values (see `BucketizedTCloseness`). It is δ-disclosure
+    privacy for δ = log2 t as defined by its authors, with <= for <; `DeltaDisclosure` ignores values that a
+    class lacks.
 
-    Somebody who knows who is in the table, and of the attribute no more than its distribution, learns at most a factor t
-    about a person, as with ln(t)-differential privacy. This is not differential privacy: who knows all values of a class
-    but one learns that one.
+    An attacker who knows who is in the table and the distribution of the attribute learns at most a factor t
+    about a person, as with ln(t)-differential privacy. This is not differential privacy: who knows all values
+    of a class but one learns that one.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are one value, whichever it is.
 
-    At worst, all blanks of a class are one value, whichever it is.
-
-    Monotone under generalization: the share in a union is a mean of the shares in its parts. Not monotone under
-    suppression: two classes that are too far away, on opposite sides, can be acceptable together. Soria-Comas (2013),
-    definition 15 and proposition 10.
+    Monotone under generalization: the share in a union is a mean of the shares in its parts. Not monotone
+    under suppression: two classes that are too far away, on opposite sides, can be acceptable together.
+    Soria-Comas (2013), definition 15 and proposition 10.
 
     >>> RatioDistance("disease", 2)
     RatioDistance(attribute='disease', t=2.0)
@@ -81,7 +82,7 @@ class RatioDistance(SensitiveModel):
         return max(1, int(np.count_nonzero(sample.distribution(self.attribute))))
 
     def criterion(self, sample: Sample) -> _Criterion:
-        """Turn the ratio allowed into limits of each value's share: p / t <= q <= p * t."""
+        """Turn the ratio into limits on the share of each value: p / t <= q <= p * t."""
         return _Criterion(sample, self.attribute, self._limits)
 
     def _limits(self, p: Fraction, records: int) -> tuple[Fraction, Fraction]:
@@ -100,7 +101,7 @@ class RatioDistance(SensitiveModel):
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
-        """Return the largest ratio, where every class has every value."""
+        """Return the largest ratio, if every class has every value."""
         ratio = largest_ratio(published, name)
         return [] if ratio is None else [Strength("RatioDistance", "t", float_at_least(ratio), name)]
 
@@ -116,10 +117,10 @@ class _Criterion(ShareLimits):
 
 
 def largest_ratio(published: Published, attribute: str) -> Fraction | None:
-    """Return the largest ratio of shares, either way, of all classes; None if it is infinite."""
-    found = count(published, attribute, ordered=False)
-    known = found.masses > 0
-    there = np.bincount(found.classes[known[found.codes]], minlength=len(found.sizes))
-    if not known[found.codes].all() or (there < known.sum()).any():
+    """Return the largest ratio of shares, either way, over all classes; None if it is infinite."""
+    counts = count(published, attribute, ordered=False)
+    input_mask = counts.masses > 0
+    there = np.bincount(counts.classes[input_mask[counts.codes]], minlength=len(counts.sizes))
+    if not input_mask[counts.codes].all() or (there < input_mask.sum()).any():
         return None
     return max(max(each.largest / each.p, each.p / each.smallest) for each in shares(published, attribute))

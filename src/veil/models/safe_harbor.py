@@ -18,7 +18,7 @@ _RESTRICTED = {
     "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878", "879", "884",
     "890", "893",
 }  # fmt: skip
-"""First digits of ZIP codes of areas with 20,000 people or fewer by the census of 2000 (US Department of Health)."""
+"""First digits of ZIP codes of areas with at most 20,000 people (census of 2000, US Department of Health)."""
 
 _Below = dict[Label, list[str]]
 """The labels of a level, each with the values below it."""
@@ -32,20 +32,20 @@ def safe_harbor_levels(
     zip_codes: str | Iterable[str] = (),
     dates: str | Iterable[str] = (),
 ) -> dict[str, int]:
-    """Find the least levels that fit the Safe Harbor rule of HIPAA (45 CFR 164.514(b)(2)), for `minimum_levels`.
+    """Return the least levels that fit HIPAA's Safe Harbor rule (45 CFR 164.514(b)(2)), for `minimum_levels`.
 
-    `ages` in years: all from 90 on have one label, and it tells no more than "90 or older". So `>=90`, `90+`, `80+`,
-    `90 or older` and `*` fit; `90`, `[90, 95[` and `[80, 100[` do not, as they tell that somebody is not older, even
-    if nobody is. Nobody is taken to be older than 120, so `[90, 120[` fits. A word such as `old` fits if the hierarchy
-    lists all years from 90 to 120 below it, or has a level below that fits. `zip_codes`: labels tell at most the
-    first three digits, and not even these for areas of 20,000 people or fewer (one label for all of those, such as
-    000, will do). `dates`: labels tell at most the year. Where a label does not show what it tells, the level is
-    passed over. Values count that the hierarchy lists, in the table or not. Together with `Profitability` this is
-    what ARX calls Safe-Harbor-friendly.
+    `ages` in years: all from 90 on have one label, which means no more than "90 or older". So `>=90`, `90+`,
+    `80+`, `90 or older` and `*` fit; `90`, `[90, 95[` and `[80, 100[` do not, as they exclude older people,
+    even if there are none. Ages are taken to end at 120, so `[90, 120[` fits. A word such as `old` fits if
+    the hierarchy lists all years from 90 to 120 below it, or has a level below that fits. `zip_codes`: labels
+    have at most the first three digits, and not even these for areas of 20,000 people or fewer (one label for
+    all of those, such as 000, will do). `dates`: labels have at most the year. A level whose labels are not
+    understood is passed over. All values of the hierarchy count, in the table or not. Together with
+    `Profitability` this is what ARX calls Safe-Harbor-friendly.
 
-    A help, not legal advice. Safe Harbor asks for more than levels can give: no names, numbers, addresses and
-    other identifiers of its list, no years of birth that tell an age above 89, and no knowledge that what is left
-    identifies anybody.
+    A help, not legal advice. Safe Harbor asks for more than levels: no names, numbers, addresses and other
+    identifiers of its list, no years of birth that imply an age above 89, and no knowledge that the rest
+    identifies a person.
 
     >>> import pyarrow as pa
     >>> from veil import hierarchies as h
@@ -57,13 +57,13 @@ def safe_harbor_levels(
     {'age': 1}
     """
     table = read(source).table
-    found: dict[str, int] = {}
+    levels: dict[str, int] = {}
     for columns, fits in ((ages, _ages_fit), (zip_codes, _zip_codes_fit), (dates, _dates_fit)):
         for name in [columns] if isinstance(columns, str) else columns:
             if name not in quasi_identifiers or name not in table.column_names:
-                known = [each for each in quasi_identifiers if each in table.column_names]
+                candidates = [each for each in quasi_identifiers if each in table.column_names]
                 raise PlanError(
-                    f"{name!r} is not a quasi-identifier of the table.{did_you_mean(name, known)}"
+                    f"{name!r} is not a quasi-identifier of the table.{did_you_mean(name, candidates)}"
                 )
             builder = quasi_identifiers[name]
             if not hasattr(builder, "build"):
@@ -72,14 +72,14 @@ def safe_harbor_levels(
                 )
             values, codes = encode_values(table[name])
             hierarchy: Hierarchy = builder.build(values, np.bincount(codes, minlength=len(values)), name)
-            found[name] = _least_level(hierarchy, name, fits)
-    return found
+            levels[name] = _least_level(hierarchy, name, fits)
+    return levels
 
 
 def _least_level(hierarchy: Hierarchy, name: str, fits: Callable[[_Below], bool | None]) -> int:
     """Return the level from which on all levels fit, as a search may take any of them.
 
-    `fits` says None of labels that do not show what they tell. Above labels that fit, these tell less.
+    `fits` returns None for labels it does not understand. Above labels that fit, these are less specific.
     """
     least = None
     for level, labels in enumerate(hierarchy.labels):
@@ -104,7 +104,7 @@ def _least_level(hierarchy: Hierarchy, name: str, fits: Callable[[_Below], bool 
 
 
 _OLD, _OLDEST = 90, 120
-"""The age from which on ages may not be told apart, and one that hardly anybody reaches."""
+"""The age from which on ages must share one label, and one that is hardly ever reached."""
 
 _AGE = "([0-9]+(?:[.][0-9]+)?)"
 _FROM = re.compile(f"(?:>=|≥|from) ?{_AGE}|{_AGE} ?(?:[+]|(?:or|and) (?:older|over|above|more|up))")
@@ -115,15 +115,15 @@ _BETWEEN = re.compile(rf"([\[\](]?) ?{_AGE} ?(?:,|;|-|–|to|[.][.]) ?(?:{_AGE}|
 
 def _ages_fit(below: _Below) -> bool | None:
     ages = {label: [_age(text) for text in texts] for label, texts in below.items()}
-    old = [label for label, found in ages.items() if max(found) >= _OLD]
+    old = [label for label, years in ages.items() if max(years) >= _OLD]
     if len(old) != 1:
         return not old
     (label,) = old
     if label is None or label == ROOT or (len(below) == 1 and not label.strip(ROOT)):
         return True
-    told = _ages_of_label(label)
-    if told is not None:
-        return told[0] <= _OLD and told[1] >= _OLDEST
+    age_range = _ages_of_label(label)
+    if age_range is not None:
+        return age_range[0] <= _OLD and age_range[1] >= _OLDEST
     if set(ages[label]) >= set(range(_OLD, _OLDEST + 1)):
         return True
     return False if re.search("[0-9]", label) else None
@@ -140,43 +140,43 @@ def _age(text: str) -> float:
 
 
 def _ages_of_label(label: str) -> tuple[float, float] | None:
-    """Return the youngest and the oldest age that a label tells of, None if it does not read like that.
+    """Return the youngest and the oldest age of a label, None if it has another form.
 
     >>> _ages_of_label("[90, 95["), _ages_of_label("aged 90 years or older"), _ages_of_label("over 89"), _ages_of_label("90s")
     ((90.0, 95.0), (90.0, inf), (89.00000000000001, inf), None)
     """
     text = " ".join(re.sub(r"\b(?:age[ds]?|years?|old)\b", " ", label.lower()).split())
-    if found := _FROM.fullmatch(text):
-        return float(found[1] or found[2]), math.inf
-    if found := _ABOVE.fullmatch(text):
-        return math.nextafter(float(found[1]), math.inf), math.inf
-    if found := _BELOW.fullmatch(text):
-        return 0.0, float(found[1])
-    if found := _BETWEEN.fullmatch(text):
-        low = float(found[2])
-        without = found[1] in ("]", "(")
-        return math.nextafter(low, math.inf) if without else low, float(found[3] or math.inf)
+    if match := _FROM.fullmatch(text):
+        return float(match[1] or match[2]), math.inf
+    if match := _ABOVE.fullmatch(text):
+        return math.nextafter(float(match[1]), math.inf), math.inf
+    if match := _BELOW.fullmatch(text):
+        return 0.0, float(match[1])
+    if match := _BETWEEN.fullmatch(text):
+        low = float(match[2])
+        without = match[1] in ("]", "(")
+        return math.nextafter(low, math.inf) if without else low, float(match[3] or math.inf)
     return None
 
 
 def _zip_codes_fit(below: _Below) -> bool | None:
     if any(letter.isalpha() for label in below for letter in label or ""):
-        return None  # names of places may tell more than three digits
+        return None  # names of places may be more specific than three digits
     areas = {label: {_area(text) for text in texts} for label, texts in below.items()}
-    everywhere = {area for held in areas.values() for area, _ in held}
-    if sum(len({area for area, _ in held}) for held in areas.values()) > len(everywhere):
+    everywhere = {area for pairs in areas.values() for area, _ in pairs}
+    if sum(len({area for area, _ in pairs}) for pairs in areas.values()) > len(everywhere):
         return None  # an area is split
     small = everywhere & _RESTRICTED
-    for label, held in areas.items():
+    for label, pairs in areas.items():
         digits = "".join(re.findall("[0-9]", label or ""))
-        names = {area for area, _ in held}
+        names = {area for area, _ in pairs}
         if len(names) > 1:
             alone = names <= small and names != small
         else:
-            # Numbers lack leading zeros, so that fewer digits tell as much.
-            told = all(visible.startswith(digits) for _, visible in held)
+            # Numbers lack leading zeros, so fewer digits may be all three.
+            is_prefix = all(visible.startswith(digits) for _, visible in pairs)
             alone = digits != "000" and not (
-                told and (all(digits != v for _, v in held) or not names <= small)
+                is_prefix and (all(digits != v for _, v in pairs) or not names <= small)
             )
         if alone:
             return None
@@ -184,28 +184,28 @@ def _zip_codes_fit(below: _Below) -> bool | None:
 
 
 def _area(text: str) -> tuple[str, str]:
-    """First three digits of a ZIP code, and those of them that the text shows."""
-    found = re.fullmatch("([0-9]{1,5})(?:-?[0-9]{4})?", text)
-    if found is None:
+    """Return the first three digits of a ZIP code, and those of them that are in the text."""
+    match = re.fullmatch("([0-9]{1,5})(?:-?[0-9]{4})?", text)
+    if match is None:
         raise ValueError(f"{text!r} is not a ZIP code")
-    area = found[1].zfill(5)[:3]
-    return area, area[5 - len(found[1]) :]
+    area = match[1].zfill(5)[:3]
+    return area, area[5 - len(match[1]) :]
 
 
 def _dates_fit(below: _Below) -> bool | None:
     years = {label: {_year(text) for text in texts} for label, texts in below.items()}
     if sum(map(len, years.values())) > len(set().union(*years.values())):
         return None  # a year is split
-    for label, held in years.items():
+    for label, label_years in years.items():
         # The year, and in an interval the next one, where it ends.
-        told = {*held, *(str(int(year) + 1) for year in held)}
-        if len(held) == 1 and not told.issuperset(re.findall(r"\w+", label or "")):
+        allowed = {*label_years, *(str(int(year) + 1) for year in label_years)}
+        if len(label_years) == 1 and not allowed.issuperset(re.findall(r"\w+", label or "")):
             return None
     return True
 
 
 def _year(text: str) -> str:
-    found = re.search("(?<![0-9])[0-9]{4}(?![0-9])", text)
-    if found is None:
+    match = re.search("(?<![0-9])[0-9]{4}(?![0-9])", text)
+    if match is None:
         raise ValueError(f"{text!r} does not show a year")
-    return found[0]
+    return match[0]

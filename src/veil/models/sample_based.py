@@ -1,14 +1,13 @@
 """Models that judge all classes of a table together, by their sizes alone.
 
-They are asked after the models that judge class by class, about all classes that are left. If these violate a model,
-those that are easiest to single out go first: the smallest, among equally small ones those that lose least, then those whose labels
-come first in their hierarchies, compared from the last attribute to the first. How many go is found by bisection, as
-in ARX, so that results can be compared.
+They run after the models that judge class by class, on all remaining classes. If these violate a model, the
+classes that are easiest to single out go first: the smallest, among equally small ones those of least loss,
+then those whose labels come first in their hierarchies, compared from the last attribute to the first. How
+many go is found by bisection, as in ARX, so that results can be compared.
 
-Differences from ARX: where size and loss are equal, ARX goes by the numbers of rows; here the order of rows never
-matters, so that a table gives the same answer wherever it is. And ARX leaves out the class whose labels are all `*`, as if it
-were suppressed. Its records are people like others: what they show in other columns is shown, and a lone one can be told
-from the rest.
+Differences from ARX: for equal size and loss, ARX goes by row numbers; here the order of rows never matters.
+And ARX leaves out the class whose labels are all `*`, as if it were suppressed. Its records are people like
+others: their values in other columns are released, and a single one is distinguishable from the rest.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 
 _DENSE = 1024
-"""Sizes below this are counted in an array; there are few classes above it."""
+"""Sizes below this are counted in an array; there are few larger classes."""
 
 
 class SizeCriterion:
-    """A decision on the sizes of all classes that are left. `holds` makes it a decision on something."""
+    """A decision on the sizes of all remaining classes, which subclasses define by `holds`."""
 
     def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
-        """Whether classes of these different sizes, in ascending order, so many of each, fulfil the model."""
+        """Whether `counts[i]` classes of size `sizes[i]`, in ascending order, fulfil the model."""
         raise NotImplementedError
 
     def suppress(
@@ -46,15 +45,15 @@ class SizeCriterion:
             _mark(table, rejected, losses, sizes, counts, prefix)
 
     def fulfilled(self, table: ClassTable, rejected: NDArray[np.uint8]) -> bool:
-        """Whether the classes that are not marked fulfil the model. No classes at all fulfil every one."""
+        """Whether the classes that are not marked fulfil the model, as an empty table always does."""
         sizes, counts = _histogram(table.count, rejected)
         return not sizes.size or self.holds(sizes, counts)
 
     def prefix(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes to suppress.
 
-        Bisection finds the fewest if suppressing more never hurts. Where it may, the number found is one of
-        several, or none: then the classes that are left violate the model.
+        Bisection finds the fewest if suppressing more never hurts. Otherwise it finds one of several numbers,
+        or none: then the remaining classes violate the model.
         """
         if not sizes.size or self.holds(sizes, counts):
             return 0
@@ -80,7 +79,7 @@ class SizeCriterion:
 
 
 class Share(NamedTuple):
-    """A bound on how many classes, or records in classes, smaller than `below` there are for each record."""
+    """A bound on the number of classes, or of records in classes, smaller than `below`, per record."""
 
     bound: Fraction
     below: int | None
@@ -91,7 +90,7 @@ class Share(NamedTuple):
         return not sizes.size or self.measure(sizes) <= self.bound
 
     def measure(self, sizes: NDArray[np.int64]) -> Fraction:
-        """Return what is bounded, for classes of the given sizes; 0 if there are none."""
+        """Return the bounded share for classes of the given sizes; 0 if there are none."""
         small = sizes if self.below is None else sizes[sizes < self.below]
         number = int(small.sum()) if self.records else small.size
         return Fraction(number, max(1, int(sizes.sum())))
@@ -100,9 +99,9 @@ class Share(NamedTuple):
 class ShareCriterion(SizeCriterion):
     """Bounds on shares of small classes.
 
-    Decided in integers: no fraction of counts up to the number of records lies between a bound and the largest
-    such fraction p/q below it, and no product of two such numbers overflows. Suppressing one more of the
-    smallest classes never breaks a bound that holds, so the fewest to suppress are found in one pass.
+    Decided in integers: no fraction of counts up to the number of records lies between a bound and the
+    largest such fraction p/q below it, and no product of two such numbers overflows. Suppressing one more of
+    the smallest classes never breaks a bound that holds, so the fewest to suppress are found in one pass.
     """
 
     def __init__(self, sample: Sample, shares: Sequence[Share]) -> None:
@@ -120,14 +119,14 @@ class ShareCriterion(SizeCriterion):
         return int(_shortest_prefix(sizes, counts, self.shares))
 
     def least(self, table: ClassTable) -> int:
-        """Return how many records have to be suppressed at this node and at every more specific one.
+        """Return how many records must be suppressed at this node and at every more specific one.
 
-        Take what a more specific node keeps. Seen from here it lies in no more classes than there, and a
-        record that is alone here, or in a small class, was so there. So the bound on records holds for it with
-        the class sizes of this node, and there is a largest set of records for which it does: all that are in
+        Consider the records that a more specific node keeps. Here they are in no more classes than there, and
+        a record that is alone, or in a small class, here was so there. So the bound on records holds for them
+        with the class sizes of this node, and there is a largest set of records for which it does: all in
         large classes, and as many others as fit. The bound on classes still holds if the classes are filled
-        up with the rest of their records, and the largest union of classes for which it does is what is left
-        without the smallest.
+        up with their other records, and the largest union of classes for which it does lacks only the
+        smallest.
         """
         sizes, counts = _histogram(table.count, np.zeros(len(table), np.uint8))
         return int(_least_records(sizes, counts, self.shares))
@@ -137,13 +136,14 @@ class ShareCriterion(SizeCriterion):
 def _histogram(
     counts: NDArray[np.int64], rejected: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different sizes of the classes that are left, in ascending order, and how many have each."""
+    """Return the distinct sizes of the remaining classes, in ascending order, and how many have each."""
+    # Count small sizes in an array, and collect the others.
     few = np.zeros(_DENSE, np.int64)
     alone = large = 0
     for i in range(counts.size):
         if rejected[i]:
             continue
-        if counts[i] == 1:  # by far the most, and faster in a register
+        if counts[i] == 1:  # the most frequent size, faster in a register
             alone += 1
         elif counts[i] < _DENSE:
             few[counts[i]] += 1
@@ -158,6 +158,7 @@ def _histogram(
                 many[large] = counts[i]
                 large += 1
         many.sort()
+    # Join both, leaving out sizes without a class.
     sizes = np.empty(_DENSE + large, np.int64)
     numbers = np.empty(_DENSE + large, np.int64)
     filled = 0
@@ -188,7 +189,7 @@ def _mark(
     last = int(np.searchsorted(ends, prefix))
     rest = prefix - int(ends[last] - counts[last])
     equal = _mark_smaller(table.count, rejected, sizes[last], int(counts[last]))
-    # Later attributes stand in later words and higher bits. No two classes have the same key.
+    # Later attributes are in later words and higher bits. Keys are unique.
     for order in (*(() if losses is None else (losses,)), *reversed(table.keys)):
         if rest == equal.size:
             break
@@ -218,9 +219,9 @@ def _mark_smaller(
 def _mark_first(
     values: NDArray[Any], classes: NDArray[np.int64], rejected: NDArray[np.uint8], number: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Mark the `number` classes with the smallest values but for those that share the largest of these.
+    """Mark the `number` classes with the smallest values, except for those with the largest of these.
 
-    Return all that share it, and how many of them are left to mark.
+    Return the classes with that value, and how many of them are left to mark.
     """
     largest = _smallest(values.copy(), number - 1)
     equal = np.empty(classes.size, np.int64)
@@ -237,10 +238,10 @@ def _mark_first(
 
 @kernel
 def _smallest(values: NDArray[Any], place: int) -> Any:
-    """Return the value that would stand at a place if the values were sorted; their order is lost.
+    """Return the value at a place in sorted order; the array is rearranged.
 
-    Quickselect that sets equal values aside at once: losses take few different values. Pivots come from anywhere,
-    as keys often stand in some order, on which pivots from fixed places can take time in the square of it.
+    Quickselect that sets equal values aside at once, as there are few distinct losses. Pivots are
+    pseudorandom: keys are often sorted, and pivots at fixed places could take quadratic time.
     """
     low, high = 0, values.size - 1
     seed = 1
@@ -275,7 +276,7 @@ def _smallest(values: NDArray[Any], place: int) -> Any:
 def _totals(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]
 ) -> tuple[int, NDArray[np.int64]]:
-    """Return the number of records, and of what each share counts."""
+    """Return the number of records, and the count of each share."""
     records = 0
     counted = np.zeros(shares.shape[0], np.int64)
     for t in range(sizes.size):
@@ -288,10 +289,10 @@ def _totals(
 
 @kernel
 def _keeps_shares(records: int, counted: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
-    kept = True
+    holds = True
     for s in range(shares.shape[0]):
-        kept &= counted[s] * shares[s, 1] <= shares[s, 0] * records
-    return kept
+        holds &= counted[s] * shares[s, 1] <= shares[s, 0] * records
+    return holds
 
 
 @kernel
@@ -323,7 +324,7 @@ def _shortest_prefix(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares
 
 @kernel
 def _least_records(sizes: NDArray[np.int64], counts: NDArray[np.int64], shares: NDArray[np.int64]) -> int:
-    """Return how many records have to go for the bound that takes most, each looked at by itself."""
+    """Return how many records have to go for the strictest bound, each considered by itself."""
     most = 0
     for s in range(shares.shape[0]):
         share = shares[s : s + 1]

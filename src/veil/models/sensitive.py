@@ -1,15 +1,16 @@
-"""What models of a sensitive attribute have in common: how they treat cells that show no value.
+"""Models of a sensitive attribute: how they treat cells that show no value.
 
-A cell of a sensitive attribute is a value, missing (nobody knows), or withheld (by a policy or a mask). Missing and withheld
-cells are no values: a blank does not make a class more diverse, nor does it make it differ from the table. So by default they
-are left out of the class and of the table; their records still count for the sizes of classes, and a class in which nobody
-shows a value tells nothing and holds.
+A cell of a sensitive attribute is a value, missing (unknown), or withheld (by a policy or a mask). Missing
+and withheld cells are not values: a blank makes a class neither more diverse nor different from the table. By
+default they are left out of class and table; their records count for class sizes, and a class without any
+value discloses nothing and holds.
 
-`missing="worst"` is stricter: a class holds only if it does whatever its missing and withheld cells are, of the values that
-the table shows; the table's own distribution stays that of the cells that show one. What holds at worst holds with such
-cells left out, unless a class shows no value: no model gets harder to fulfil if the blanks of a class become like its other
-cells. It is decided exactly, by the few fillings that no other is worse than (`filling`). A union of classes that hold at
-worst does: a filling of it is one of each part. `missing="a value"` is ARX's form: all of them together are one more value.
+`missing="worst"` is stricter: a class holds only if it does for every way to fill its blanks with values of
+the table, whose own distribution stays that of the cells with a value. A class that holds at worst also holds
+with blanks left out, unless it shows no value: no model gets harder to fulfil if blanks become like the other
+cells. It is decided exactly, by the few worst fillings (`filling`). A union of classes that hold at worst
+does too: a filling of it is one of each part. `missing="a value"` is ARX's form: all blanks together are one
+more value.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _NOT_OF_PEOPLE = "at worst, blank cells are filled in one by one, and a person m
 class SensitiveModel(PrivacyModel):
     """Base of models that judge the values of one sensitive attribute in each class.
 
-    Parts of an acceptable class may be without any value, and a union of acceptable classes shows what its parts show: so what
-    is monotone under generalization stays so. Under suppression nothing is, where a value is missing: the part of a rejected
-    class that shows no value holds.
+    A union of acceptable classes shows the values of its parts, even if some show none: monotony under
+    generalization is kept. Under suppression it is lost if a value is missing: the part of a rejected class
+    without any value holds.
     """
 
     attribute: str
@@ -67,104 +68,106 @@ class SensitiveModel(PrivacyModel):
         return (self.attribute,)
 
     def visible(self, sample: Sample) -> Visible | None:
-        """Return what the model sees of a sample in which cells may show no value; None if it sees all of it."""
+        """Return the part of a sample that shows a value; None if all of it does, or if blanks are values."""
         if self.missing == "a value" or sample.attribute(self.attribute).hidden is None:
             return None
         return Visible(sample, self.attribute)
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """Say why the model cannot count people who may have several rows, or None: it can."""
+        """Return the reason why the model cannot count people with several rows; None if it can."""
         if self.missing == "worst":
             return f"{_NOT_OF_PEOPLE}; missing='left out' can count them"
         return super().why_not_owners(all_rows=all_rows)
 
     def minimal_class_size(self, sample: Sample) -> int:
-        """Return the size below which a class is rejected whatever else it holds: 1 if it may show no value.
+        """Return the size below which every class is rejected: 1 if a class may show no value.
 
-        At worst, what an acceptable class shows is acceptable; and if a class may show nothing, so may one record any value.
+        At worst, the values of an acceptable class are acceptable; if it may be blank, so may any record.
         """
-        seen = self.visible(sample)
-        if seen is None:
+        visible = self.visible(sample)
+        if visible is None:
             return self.least_size(sample)
         if self.missing == "worst":
-            self._check_fillable(seen)
-            return self.least_size(seen.sample)
-        whole = seen.sample.baseline or seen.sample
-        return self.least_size(seen.sample) if seen.is_whole and whole.records else 1
+            self._check_fillable(visible)
+            return self.least_size(visible.sample)
+        whole = visible.sample.baseline or visible.sample
+        return self.least_size(visible.sample) if visible.is_whole and whole.records else 1
 
-    def _check_fillable(self, seen: Visible) -> None:
-        if isinstance(seen.sample, OwnerSample):
+    def _check_fillable(self, visible: Visible) -> None:
+        if isinstance(visible.sample, OwnerSample):
             raise PlanError(f"{self} cannot count people: {_NOT_OF_PEOPLE}. Use missing='left out'")
-        if not (seen.sample.baseline or seen.sample).records:
+        if not (visible.sample.baseline or visible.sample).records:
             raise ImpossibleError(
                 f"column {self.attribute!r} shows no value that {type(self).__name__} could fill in with missing='worst': "
                 "leave the model out, or use missing='left out'"
             )
 
     def bind(self, sample: Sample) -> ClassCriterion | None:
-        """Judge the records that show a value, or all of them as if they did."""
-        seen = self.visible(sample)
-        if seen is None:
+        """Judge the records that show a value, or all of them with blanks filled in."""
+        visible = self.visible(sample)
+        if visible is None:
             return self.criterion(sample)
         if self.missing == "worst":
-            self._check_fillable(seen)
-        elif not (seen.sample.baseline or seen.sample).records:
+            self._check_fillable(visible)
+        elif not (visible.sample.baseline or visible.sample).records:
             return None
-        criterion = self.criterion(seen.to_fill if self.missing == "worst" else seen.sample)
+        criterion = self.criterion(visible.to_fill if self.missing == "worst" else visible.sample)
         if criterion is None:
             return None
         if self.missing == "worst":
-            values = np.flatnonzero(seen.to_fill.distribution(self.attribute))
-            some = list(fillings(values, self.filling))
+            values = np.flatnonzero(visible.to_fill.distribution(self.attribute))
+            choices = list(fillings(values, self.filling))
             return (_KeepingFilled if isinstance(criterion, BoundsKeptRecords) else OfFilled)(
-                criterion, seen, some
+                criterion, visible, choices
             )
-        return (_KeepingVisible if isinstance(criterion, BoundsKeptRecords) else OfVisible)(criterion, seen)
+        return (_KeepingVisible if isinstance(criterion, BoundsKeptRecords) else OfVisible)(
+            criterion, visible
+        )
 
     def verify(self, published: Published) -> Finding:
-        """Check the promise on the records that show a value, or on all of them as if they did."""
+        """Check the promise on the records that show a value, or on all of them with blanks filled in."""
         if self.missing == "left out":
             return self.check(published.visible(self.attribute), published)
-        seen: Published | None = published
+        table: Published | None = published
         if self.missing == "worst":
-            seen = fill_published(published, self.attribute, self.filling)
-        finding = self.check(seen or published, published)
+            table = fill_published(published, self.attribute, self.filling)
+        finding = self.check(table or published, published)
         promise = finding.promise + self.labels[self.missing]
         if self.missing == "worst" and not published.rows.owners.are_records:
             return Finding(promise, False, _NOT_OF_PEOPLE)
-        if seen is None:
+        if table is None:
             return Finding(promise, not published.sizes.size, "no value to fill in")
         return Finding(promise, finding.holds, finding.measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the strongest parameters for which the records that show a value fulfil the model."""
-        found = []
+        strengths = []
         for name in sensitive:
-            seen = published.visible(name)
-            found += cls.strengths(seen, name, published) if seen.sizes.size else []
-        return found
+            visible = published.visible(name)
+            strengths += cls.strengths(visible, name, published) if visible.sizes.size else []
+        return strengths
 
     def least_size(self, sample: Sample) -> int:
         """Return the least number of records with a value that an acceptable class has."""
         return 1
 
     def criterion(self, sample: Sample) -> ClassCriterion | None:
-        """Meet the model with records that all have a value."""
+        """Apply the model to records that all have a value."""
         raise NotImplementedError
 
     def check(self, published: Published, whole: Published) -> Finding:
-        """Check the promise on published records with a value; those of the whole table are there for sizes."""
+        """Check the promise on published records with a value; `whole` has all records, for sizes."""
         raise NotImplementedError
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
-        """Return the strongest parameters for one attribute, of which there is some value."""
+        """Return the strongest parameters for one attribute with at least one value."""
         raise NotImplementedError
 
 
 class OfVisible:
-    """Judges classes by the records that show a value; those without any are left alone."""
+    """Judges classes by the records that show a value; classes without any are left alone."""
 
     def __init__(self, criterion: ClassCriterion, visible: Visible) -> None:
         self.criterion, self._visible = criterion, visible
@@ -172,44 +175,44 @@ class OfVisible:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Reject classes whose visible records violate the model."""
-        seen = self.see(table)
-        blank = (seen.count == 0).astype(np.uint8)
+        visible = self.see(table)
+        blank = (visible.count == 0).astype(np.uint8)
         marks = rejected | blank
-        self.criterion.reject(seen, marks)
+        self.criterion.reject(visible, marks)
         rejected |= marks & (1 - blank)
 
     def see(self, table: ClassTable) -> ClassTable:
-        """Return the visible records of classes; of the same table, the same."""
+        """Return the visible records of the classes; cached for the last table."""
         if getattr(self._last, "table", None) is not table:
-            self._last.seen, self._last.table = self._visible.see(table), table
-        seen: ClassTable = self._last.seen
-        return seen
+            self._last.visible, self._last.table = self._visible.see(table), table
+        visible: ClassTable = self._last.visible
+        return visible
 
 
 class OfFilled(OfVisible):
-    """Judges classes whose blank cells are filled in; they have to be acceptable however that is done."""
+    """Judges classes with blank cells filled in: every filling has to be acceptable."""
 
-    def __init__(self, criterion: ClassCriterion, visible: Visible, some: list[Filling]) -> None:
+    def __init__(self, criterion: ClassCriterion, visible: Visible, choices: list[Filling]) -> None:
         super().__init__(criterion, visible)
-        self._fillings = some
+        self._fillings = choices
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Reject classes that violate the model with some filling."""
-        seen = self.see(table)
-        for filling in self._fillings if (seen.count < table.count).any() else self._fillings[:1]:
-            self.criterion.reject(fill(seen, table.count, filling), rejected)
+        visible = self.see(table)
+        for filling in self._fillings if (visible.count < table.count).any() else self._fillings[:1]:
+            self.criterion.reject(fill(visible, table.count, filling), rejected)
 
 
 class _KeepingVisible(OfVisible):
     def keepable(
         self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
     ) -> None:
-        """Lower `left` to what can be kept of the visible records, and all others."""
-        seen = self.see(table)
-        visible = np.minimum(left, seen.count)
-        cast("BoundsKeptRecords", self.criterion).keepable(seen, visible, self._visible.see(source), groups)
-        np.minimum(left, visible + table.count - seen.count, out=left)
+        """Lower `left` to the visible records that can be kept, plus all others."""
+        visible = self.see(table)
+        most = np.minimum(left, visible.count)
+        cast("BoundsKeptRecords", self.criterion).keepable(visible, most, self._visible.see(source), groups)
+        np.minimum(left, most + table.count - visible.count, out=left)
 
 
 class _KeepingFilled(OfFilled, _KeepingVisible):
-    """Keeps no more of the visible records than if they were alone: what is acceptable at worst is so without blanks."""
+    """Keeps no more visible records than without blanks, which only make a class worse."""

@@ -1,4 +1,4 @@
-"""Limits on the share of single values in a class: what several models have in common."""
+"""Limits on the share of single values in a class, which several models have in common."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from veil.models.value_counts import count
 from veil.published.table import Published
 
 _LOOKED_AT = 4096
-"""Class sizes that are tried out for the minimal class size."""
+"""Largest class size that the search for the minimal class size tries."""
 
 Limit = Callable[[Fraction, int], tuple[Fraction, Fraction]]
-"""Given the share of a value in the table and the number of records: the largest share allowed in a class, and
-the share that it must exceed if it occurs. Both as fractions with a denominator up to the number of records."""
+"""Maps the share of a value in the table and the number of records to the largest share allowed in a class,
+and the share that it must exceed if it occurs. Both have a denominator up to the number of records."""
 
 
 class ShareLimits:
     """Criterion: the share of each value that occurs in a class lies between two limits.
 
-    A share is a fraction f/n of integers up to the number of records. A limit, whatever real number it is,
-    is therefore as good as the largest such fraction up to it (`veil.base.exact.largest_fraction`), and the kernel
-    decides in integers; no product exceeds the square of the number of records.
+    A share is a fraction f/n of integers up to the number of records. Any real limit is therefore equivalent
+    to the largest such fraction up to it (`veil.base.exact.largest_fraction`), and the kernel decides in
+    integers; no product exceeds the square of the number of records.
     """
 
     def __init__(self, sample: Sample, attribute: str, limit: Limit) -> None:
         self.sample, self.attribute = sample, attribute
         self.frequencies, self.whole = sample.distribution(attribute), sample.whole_of(attribute)
         # Values of equal frequency have equal limits, and frequencies repeat when there are many values.
-        known = {0: (Fraction(1), Fraction(0))}
+        limits_by_frequency = {0: (Fraction(1), Fraction(0))}
         for frequency in np.unique(self.frequencies[self.frequencies > 0]).tolist():
             upper, lower = limit(Fraction(frequency, self.whole), sample.largest_size(attribute))
-            known[frequency] = min(upper, Fraction(1)), lower
+            limits_by_frequency[frequency] = min(upper, Fraction(1)), lower
         self.limits = np.empty((self.frequencies.size, 4), np.int64)
         for value, frequency in enumerate(self.frequencies.tolist()):
-            upper, lower = known[frequency]
+            upper, lower = limits_by_frequency[frequency]
             self.limits[value] = upper.numerator, upper.denominator, lower.numerator, lower.denominator
 
     def release(self, values: NDArray[np.bool_]) -> None:
@@ -60,11 +60,11 @@ class ShareLimits:
     def keepable(
         self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
     ) -> None:
-        """Lower `left` to what parts of each class within the upper limits can hold.
+        """Lower `left` to the most records of each class within the upper limits.
 
         If parts of a class keep to an upper limit, so does their union. In a union of n records value v
-        occurs at most min(f, c * n) times, f being its count in the class and c its limit, and these must
-        add up to n.
+        occurs at most min(f, c * n) times, f being its count in the class and c its limit, and these must add
+        up to n.
         """
         histogram = self.sample.histogram(table, self.attribute)
         keepable(
@@ -79,9 +79,9 @@ class ShareLimits:
     def minimal_class_size(self) -> int:
         """Return the smallest n for which some counts within the limits add up to n.
 
-        In a class of n records a value occurs at most as often as the largest integer f with f/n within its
-        limits says, nor more often than in the table. If even all those f together are fewer than n, no class
-        of n records fulfils the limits. Sizes beyond a few thousand are not tried out.
+        In a class of n records a value occurs at most f times, for the largest integer f with f/n within its
+        limits, nor more often than in the table. If even all those f together are fewer than n, no class of n
+        records fulfils the limits. Sizes beyond a few thousand are not tried.
         """
         rows = np.column_stack([self.limits, self.frequencies])[self.frequencies > 0]
         kinds, times = np.unique(rows, axis=0, return_counts=True)
@@ -130,7 +130,7 @@ def keepable(
     required: float,
     left: NDArray[np.int64],
 ) -> None:
-    """Lower `left[i]` to a bound on the n for which the sum of min(f, c * n) over the values is >= required * n.
+    """Lower `left[i]` to a bound on the n for which the sum of min(f, c * n) over values is >= required * n.
 
     f is the count of a value in class i and c its limit. The left side minus the right is concave in n and 0
     at 0, so that Newton's method from above never passes the largest such n: every step is a bound.
@@ -151,7 +151,7 @@ def keepable(
                     full[i] += limits[value]
         changed = False
         for i in range(left.size):
-            # Limits that add up to what is required, but for rounding, leave no bound at all.
+            # Limits that add up to `required` within rounding give no bound.
             slope = required - full[i] - rounding
             if slope > 0.0:
                 better = short[i] / slope
@@ -161,16 +161,16 @@ def keepable(
         if not changed:
             break
     for i in range(left.size):
-        # Upwards by more than rounding can have taken away.
+        # Round up by more than the rounding error.
         left[i] = min(left[i], np.int64(np.floor(bound[i] * (1.0 + 1e-9) + 1e-6)))
 
 
-# --- seen from outside ----------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ValueShare:
-    """How frequent a value is in the table (0 if it does not occur there), and in the classes that hold it."""
+    """The share of a value in the table (0 if it does not occur there), and in the classes that hold it."""
 
     value: pa.Scalar
     p: Fraction
@@ -190,18 +190,15 @@ class ValueShare:
 
 def shares(published: Published, attribute: str) -> list[ValueShare]:
     """Compare the share of each published value in the classes with that in the table, exactly."""
-    found = count(published, attribute, ordered=False)
-    if not found.classes.size:
+    counts = count(published, attribute, ordered=False)
+    if not counts.classes.size:
         return []
-    sizes = found.sizes[found.classes]
-    largest, smallest = (_extreme(found.codes, found.counts, sizes, most) for most in (True, False))
-    total = int(found.masses.sum())
+    sizes = counts.sizes[counts.classes]
+    largest, smallest = (_extreme(counts.codes, counts.counts, sizes, most) for most in (True, False))
+    total = int(counts.masses.sum())
     return [
         ValueShare(
-            found.values[code],
-            Fraction(int(found.masses[code]), total),
-            largest[code],
-            smallest[code],
+            counts.values[code], Fraction(int(counts.masses[code]), total), largest[code], smallest[code]
         )
         for code in sorted(largest)
     ]
@@ -210,20 +207,20 @@ def shares(published: Published, attribute: str) -> list[ValueShare]:
 def _extreme(
     codes: NDArray[np.int64], count: NDArray[np.int64], sizes: NDArray[np.int64], most: bool
 ) -> dict[int, Fraction]:
-    """Largest or smallest share of each value that occurs.
+    """Return the largest or smallest share of each value that occurs.
 
     Rounding keeps the order of two quotients, or makes them equal. So the extreme is among those with the
-    extreme double, and these are compared again.
+    extreme double, which are compared exactly.
     """
     quotient = count / sizes
     extreme = np.full(int(codes.max()) + 1, -np.inf if most else np.inf)
     (np.maximum if most else np.minimum).at(extreme, codes, quotient)
     at = quotient == extreme[codes]
     common = np.gcd(count[at], sizes[at])
-    found: dict[int, Fraction] = {}
+    result: dict[int, Fraction] = {}
     for code, f, n in np.unique(
         np.stack([codes[at], count[at] // common, sizes[at] // common]), axis=1
     ).T.tolist():
         share = Fraction(f, n)
-        found[code] = (max if most else min)(found.get(code, share), share)
-    return found
+        result[code] = (max if most else min)(result.get(code, share), share)
+    return result

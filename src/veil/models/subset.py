@@ -1,7 +1,7 @@
-"""Research subsets: which rows of a table are released, while the whole table stands for the population.
+"""Research subsets: which rows of a table are released, while the whole table is the population.
 
-Four ways to choose them, each a declared value that a recipe can name: `RowNumbers` by number, `Matching` by another
-table, `Where` by a query, `Random` by chance. `subset_of` finds the right one for what a user has at hand.
+Four ways to choose them, each a declared value that a recipe can name: `RowNumbers` by number, `Matching` by
+another table, `Where` by a query, `Random` by chance. `subset_of` turns a user's value into one of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from veil.tables.frames import frame_of
 from veil.tables.text import canonical_text
 
 _SHOWN = 5
-"""Row numbers or cells that a text shows before it stops."""
+"""Most row numbers or cells in a text."""
 
 
 def _row_numbers(value: Any) -> Any:
@@ -65,7 +65,7 @@ class RowNumbers:
     kind: Literal["RowNumbers"] = Field(default="RowNumbers", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell for each row of the table whether it is chosen."""
+        """Return a mask of the rows of the subset."""
         if self.total is not None and self.total != table.num_rows:
             raise ParameterError(
                 f"`total` of RowNumbers should be {table.num_rows}, the number of rows of the table, not {self.total}: "
@@ -77,9 +77,9 @@ class RowNumbers:
                 f"`rows` of RowNumbers should be between 0 and {table.num_rows - 1}, as the table has "
                 f"{plural(table.num_rows, 'row')}, not {wrong}"
             )
-        chosen = np.zeros(table.num_rows, np.bool_)
-        chosen[np.array(self.rows, np.int64)] = True
-        return chosen
+        row_mask = np.zeros(table.num_rows, np.bool_)
+        row_mask[np.array(self.rows, np.int64)] = True
+        return row_mask
 
     def __repr__(self) -> str:
         if len(self.rows) <= 2 * _SHOWN:
@@ -135,39 +135,43 @@ class Matching:
     kind: Literal["Matching"] = Field(default="Matching", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell for each row of the table whether it is chosen."""
-        found = read(self.source)
-        names = found.table.column_names
+        """Return a mask of the rows of the subset."""
+        other = read(self.source)
+        names = other.table.column_names
         for name in names:
             if name not in table.column_names:
                 raise PlanError(
                     f"{self._name} has a column {name!r}, which the table does not "
                     f"have.{did_you_mean(name, table.column_names)}"
                 )
-        have, wanted = row_numbers([table, found.table], names)
-        groups = int(max(have.max(initial=-1), wanted.max(initial=-1))) + 1
-        places, demand = np.bincount(have, minlength=groups), np.bincount(wanted, minlength=groups)
+        numbers, other_numbers = row_numbers([table, other.table], names)
+        groups = int(max(numbers.max(initial=-1), other_numbers.max(initial=-1))) + 1
+        places, demand = np.bincount(numbers, minlength=groups), np.bincount(other_numbers, minlength=groups)
         if (demand > places).any():
-            raise PlanError(self._without_match(found, wanted, places))
+            raise PlanError(self._without_match(other, other_numbers, places))
         if len(names) < table.num_columns:
-            self._refuse_arbitrary(table, have, (demand > 0) & (demand < places))
-        return _place_in_group(have) < demand[have]
+            self._refuse_arbitrary(table, numbers, (demand > 0) & (demand < places))
+        return _place_in_group(numbers) < demand[numbers]
 
-    def _without_match(self, found: Source, wanted: NDArray[np.int64], places: NDArray[np.int64]) -> str:
-        row = int(np.flatnonzero(_place_in_group(wanted) >= places[wanted])[0])
-        cells = found.table.slice(row, 1).to_pylist()[0]
-        shown = ", ".join(f"{name} {value!r}" for name, value in list(cells.items())[:_SHOWN])
-        shown += ", …" if len(cells) > _SHOWN else ""
-        equal = int(places[wanted[row]])
+    def _without_match(
+        self, other: Source, other_numbers: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> str:
+        row = int(np.flatnonzero(_place_in_group(other_numbers) >= places[other_numbers])[0])
+        cells = other.table.slice(row, 1).to_pylist()[0]
+        text = ", ".join(f"{name} {value!r}" for name, value in list(cells.items())[:_SHOWN])
+        text += ", …" if len(cells) > _SHOWN else ""
+        equal = int(places[other_numbers[row]])
         why = f"has only {plural(equal, 'such row')}, taken already" if equal else "has no such row"
-        return f"{self._name}, {_where(found, row)}: no match for {shown}: the table {why}"
+        return f"{self._name}, {_where(other, row)}: no match for {text}: the table {why}"
 
-    def _refuse_arbitrary(self, table: pa.Table, have: NDArray[np.int64], partly: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(partly[have])
+    def _refuse_arbitrary(
+        self, table: pa.Table, numbers: NDArray[np.int64], partly: NDArray[np.bool_]
+    ) -> None:
+        rows = np.flatnonzero(partly[numbers])
         for name in table.column_names:
-            number = row_numbers([table.select([name]).take(pa.array(rows))], [name])[0]
-            order = np.lexsort((number, have[rows]))
-            group, value = have[rows][order], number[order]
+            value_numbers = row_numbers([table.select([name]).take(pa.array(rows))], [name])[0]
+            order = np.lexsort((value_numbers, numbers[rows]))
+            group, value = numbers[rows][order], value_numbers[order]
             differs = np.flatnonzero((group[1:] == group[:-1]) & (value[1:] != value[:-1]))
             if differs.size:
                 pair = rows[order[differs[0]]], rows[order[differs[0] + 1]]
@@ -181,21 +185,21 @@ class Matching:
         return self.source if isinstance(self.source, str) else "the table of the research subset"
 
     def __repr__(self) -> str:
-        shown = (
+        source = (
             repr(self.source)
             if isinstance(self.source, str)
             else f"<table of {plural(self.source.num_rows, 'row')}>"
         )
-        return f"Matching({shown})"
+        return f"Matching({source})"
 
 
 @declared
 class Where:
     """Rows that a query is true of: comparisons of columns with values, joined by and, or, not and brackets.
 
-    Comparisons are = (or ==), !=, <, <=, >, >=, `is missing` and `is not missing` (or null). Text stands in
-    quotes; numbers, dates (2020-01-31, 2020-01-31T12:00), true and false do not. Names that are not one word go
-    between backticks. A comparison with a missing value is neither true nor false, and neither is its negation.
+    Comparisons are = (or ==), !=, <, <=, >, >=, `is missing` and `is not missing` (or null). Text is in
+    quotes; numbers, dates (2020-01-31, 2020-01-31T12:00), true and false are not. Names that are not one word
+    go between backticks. Comparisons with a missing value, and their negations, are neither true nor false.
 
     >>> people = pa.table({"age": [30, 40, None], "birth place": ["Rome", "Oslo", "Rome"]})
     >>> Where("age < 35 or not `birth place` = 'Oslo'").mask(people).tolist()
@@ -213,7 +217,7 @@ class Where:
         Query(self.query).condition()
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell for each row of the table whether it is chosen."""
+        """Return a mask of the rows of the subset."""
         try:
             truth = Query(self.query).condition()(table)
         except ValueError as error:
@@ -225,9 +229,9 @@ class Where:
 class Random:
     """Each row by itself with the given probability, by random numbers of the operating system.
 
-    Rows are drawn once for each table that is read: all models of a plan that name the same probability get the
-    same rows, and the next run draws others. So a recipe says how rows are drawn and never which; to fix
-    them, write their numbers down (`RowNumbers`).
+    Rows are drawn once for each table that is read: all models of a plan that name the same probability get
+    the same rows, and the next run draws others. So a recipe defines how rows are drawn and never which; to
+    fix them, write their numbers down (`RowNumbers`).
 
     >>> Random(0.5).mask(pa.table({"age": [30] * 1000})).mean() > 0.3
     np.True_
@@ -243,30 +247,30 @@ class Random:
     kind: Literal["Random"] = Field(default="Random", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell for each row of the table whether it is chosen; the same answer for the same table."""
+        """Return a mask of the rows of the subset; the same for the same table."""
         with _DRAWING:
-            drawn = _draws_of(table)
+            draws = _draws_of(table)
             key = (self.probability, self.for_testing_seed)
-            if key not in drawn:
-                drawn[key] = self._draw(table.num_rows)
-            return drawn[key].copy()
+            if key not in draws:
+                draws[key] = self._draw(table.num_rows)
+            return draws[key].copy()
 
     def _draw(self, rows: int) -> NDArray[np.bool_]:
-        """Compare 64 random bits a row with the first 64 bits of the probability, and further bits where equal."""
+        """Compare 64 random bits a row with the first 64 bits of the probability; if equal, further bits."""
         draw: Callable[[int], bytes] = secrets.SystemRandom().randbytes
         if self.for_testing_seed is not None:
             draw = np.random.default_rng(self.for_testing_seed).bytes
         rest = decimal_fraction(self.probability)
         if rest == 1:
             return np.ones(rows, np.bool_)
-        chosen = np.zeros(rows, np.bool_)
+        row_mask = np.zeros(rows, np.bool_)
         open_rows = np.arange(rows)
         while open_rows.size:
             bits = np.frombuffer(draw(8 * open_rows.size), np.uint64)
             threshold, rest = divmod(rest * 2**64, 1)
-            chosen[open_rows] = bits < threshold
+            row_mask[open_rows] = bits < threshold
             open_rows = open_rows[bits == threshold] if rest else open_rows[:0]
-        return chosen
+        return row_mask
 
 
 _Draws = dict[tuple[float, int | None], NDArray[np.bool_]]
@@ -275,13 +279,13 @@ _DRAWING = threading.Lock()
 
 
 def _draws_of(table: pa.Table) -> _Draws:
-    """What has been drawn for a table; forgotten when the table is."""
-    known = _DRAWN.get(id(table))
-    if known is None or known[0]() is not table:
-        for gone in [key for key, (alive, _) in _DRAWN.items() if alive() is None]:
-            del _DRAWN[gone]
-        known = _DRAWN[id(table)] = (weakref.ref(table), {})
-    return known[1]
+    """Return the draws of a table, which live as long as the table."""
+    entry = _DRAWN.get(id(table))
+    if entry is None or entry[0]() is not table:
+        for number in [key for key, (alive, _) in _DRAWN.items() if alive() is None]:
+            del _DRAWN[number]
+        entry = _DRAWN[id(table)] = (weakref.ref(table), {})
+    return entry[1]
 
 
 AnySubset = Annotated[RowNumbers | Matching | Where | Random, Field(discriminator="kind")]
@@ -294,10 +298,11 @@ SUBSETS: dict[str, type[RowNumbers | Matching | Where | Random]] = {
 
 
 def subset_of(value: Any) -> RowNumbers | Matching | Where | Random:
-    """Turn what a user or a recipe has at hand into a research subset.
+    """Turn a value of a user or a recipe into a research subset.
 
-    Row numbers, a mask with one truth value for each row, a query, the path of a file or a frame with the rows, or
-    a mapping with a `kind`. Text that ends like a table file (.csv, .parquet, …) is a path, other text a query.
+    Row numbers, a mask with one truth value for each row, a query, the path of a file, a frame with the rows,
+    or a mapping with a `kind`. Text that ends like a table file (.csv, .parquet, …) is a path, other text a
+    query.
 
     >>> subset_of([0, 5]), subset_of("age > 30"), subset_of("subset.csv"), subset_of([True, False])
     (RowNumbers([0, 5]), Where(query='age > 30'), Matching('subset.csv'), RowNumbers([0]))
@@ -312,21 +317,21 @@ def subset_of(value: Any) -> RowNumbers | Matching | Where | Random:
         return _from_mapping(value)
     if frame_of(value) is not None:
         return Matching(value)
-    listed = _row_numbers(value)
-    if not isinstance(listed, Sequence):
+    numbers = _row_numbers(value)
+    if not isinstance(numbers, Sequence):
         raise ParameterError(
             f"a research subset should be row numbers, a mask, a query, a path or a frame, not {value!r}"
         )
-    if listed and all(isinstance(each, bool) for each in listed):
-        return RowNumbers(tuple(np.flatnonzero(listed).tolist()), len(listed))
-    return RowNumbers(tuple(listed))
+    if numbers and all(isinstance(each, bool) for each in numbers):
+        return RowNumbers(tuple(np.flatnonzero(numbers).tolist()), len(numbers))
+    return RowNumbers(tuple(numbers))
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> RowNumbers | Matching | Where | Random:
     kind, fields = value.get("kind"), {str(name): each for name, each in value.items() if name != "kind"}
     if kind not in SUBSETS:
-        given = "`kind` is required" if kind is None else f"there is no kind {kind!r} of research subset"
-        raise ParameterError(f"{given}.{did_you_mean(str(kind), SUBSETS)}")
+        problem = "`kind` is required" if kind is None else f"there is no kind {kind!r} of research subset"
+        raise ParameterError(f"{problem}.{did_you_mean(str(kind), SUBSETS)}")
     return SUBSETS[kind](**fields)
 
 
@@ -341,7 +346,7 @@ def _is_path(text: str) -> bool:
 def _read_subset(value: Any) -> Any:
     try:
         return None if value is None else subset_of(value)
-    except ParameterError as error:  # as a ValueError, so that a recipe can say on which line
+    except ParameterError as error:  # a ValueError gets the line of the recipe
         raise ValueError(str(error)) from None
 
 
@@ -357,11 +362,11 @@ SubsetField = Annotated[
     BeforeValidator(_read_subset, json_schema_input_type=str | list[int] | AnySubset | None),
     PlainSerializer(_spell_subset),
 ]
-"""The type of a parameter that takes a research subset in any of its forms."""
+"""The type of a parameter for a research subset in any of its forms."""
 
 
 def row_numbers(tables: Sequence[pa.Table], names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Number the rows of tables such that equal rows have equal numbers, counted from 0 without gaps.
+    """Number the rows of tables such that equal rows have equal numbers, from 0 without gaps.
 
     >>> [each.tolist() for each in row_numbers([pa.table({"a": ["1", "2"]}), pa.table({"a": [2]})], ["a"])]
     [[0, 1], [1]]
@@ -375,28 +380,28 @@ def numbers_with_gaps(tables: Sequence[pa.Table], names: Sequence[str]) -> NDArr
     numbers = np.zeros(sum(table.num_rows for table in tables), np.int64)
     different = 1
     for name in names:
-        # Compared are the different values of each table, of which there are fewer than rows.
+        # Compare the distinct values of each table, which are fewer than its rows.
         columns = [encode_values(table[name]) for table in tables]
-        values, codes = encode_values(_comparable([pa.chunked_array([known]) for known, _ in columns]))
+        values, codes = encode_values(_comparable([pa.chunked_array([distinct]) for distinct, _ in columns]))
         if different * len(values) >= 2**63:
             numbers, different = _dense(numbers)
         numbers *= len(values)
         different *= len(values)
         row = first = 0
-        for known, places in columns:
-            numbers[row : row + places.size] += codes[first : first + len(known)][places]
-            row, first = row + places.size, first + len(known)
+        for distinct, places in columns:
+            numbers[row : row + places.size] += codes[first : first + len(distinct)][places]
+            row, first = row + places.size, first + len(distinct)
     return numbers
 
 
 def _dense(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Number different integers in order of first appearance; also return how many there are."""
-    found = pa.array(numbers).dictionary_encode()
-    return np.array(found.indices, dtype=np.int64), len(found.dictionary)
+    """Number distinct integers in order of first appearance; also return how many there are."""
+    encoded = pa.array(numbers).dictionary_encode()
+    return np.array(encoded.indices, dtype=np.int64), len(encoded.dictionary)
 
 
 def _comparable(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Put columns below each other, as text where their types differ."""
+    """Concatenate columns, as text if their types differ."""
     plain = [
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in columns
@@ -416,7 +421,7 @@ def _as_text(column: pa.ChunkedArray, *, shortest: bool) -> pa.ChunkedArray:
 
 
 def _place_in_group(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count for each entry the equal ones before it."""
+    """Count the equal entries before each entry."""
     order = np.argsort(numbers, kind="stable")
     ranked = numbers[order]
     starts = np.flatnonzero(np.diff(ranked, prepend=-1))
@@ -425,12 +430,12 @@ def _place_in_group(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return places
 
 
-def _where(found: Source, row: int) -> str:
-    """Say where a row stands: by line in a CSV file, else by number."""
-    if not isinstance(found.format, Csv):
+def _where(source: Source, row: int) -> str:
+    """Return the place of a row for a message: its line in a CSV file, else its number."""
+    if not isinstance(source.format, Csv):
         return f"row {row}"
     breaks = 0
-    for column in found.table.slice(0, row).columns:
+    for column in source.table.slice(0, row).columns:
         if pa.types.is_string(column.type):
             breaks += sum(text.count("\n") for text in column.to_pylist() if text)
-    return f"line {row + breaks + (2 if found.format.header else 1) + found.format.skip} (row {row})"
+    return f"line {row + breaks + (2 if source.format.header else 1) + source.format.skip} (row {row})"

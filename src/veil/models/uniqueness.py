@@ -29,11 +29,11 @@ from veil.published.table import Published
 class SampleUniqueness(PrivacyModel):
     """At most a given share of the records are alone in their class.
 
-    Without suppression, merging classes never makes a record unique. Suppressing more of the smallest classes never hurts.
+    Without suppression, merging classes never makes a record unique. Suppressing small classes never hurts.
 
-    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are people, who may
-    show something in other columns. And among classes of equal size and loss, those go first whose labels come first in
-    their hierarchies, not those whose rows come first in the table.
+    Differences from ARX: the class all of whose labels are `*` counts like any other, as its records are
+    people, who may show something in other columns. And among classes of equal size and loss, those whose
+    labels come first in their hierarchies go first, not those whose rows come first in the table.
 
     >>> SampleUniqueness(0.05)
     SampleUniqueness(threshold=0.05)
@@ -52,9 +52,7 @@ class SampleUniqueness(PrivacyModel):
 
     @property
     def survives_union(self) -> bool:
-        """Yes: a share of two parts together lies between the shares of each, and classes that become one are fewer and
-        larger.
-        """
+        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
         return True
 
     @property
@@ -66,7 +64,7 @@ class SampleUniqueness(PrivacyModel):
         return ShareCriterion(sample, [self._share])
 
     def promised(self, records: int) -> PromisedRisk:
-        """As many records as may be unique."""
+        """The share of records that may be unique."""
         return PromisedRisk(marketer=self.threshold)
 
     def verify(self, published: Published) -> Finding:
@@ -87,22 +85,22 @@ class SampleUniqueness(PrivacyModel):
 class PopulationUniqueness(PrivacyModel):
     """At most a given share of the population is estimated to be alone in its class.
 
-    This is a statistical estimate and no guarantee: it rests on a model of how class sizes are distributed in
-    a population that nobody looked at, and other models give other numbers. It says nothing about single
-    records either. Combine it with a model that does.
+    This is a statistical estimate and no guarantee: it rests on a model of class sizes in an unknown
+    population, and other models give other numbers. It makes no promise for single records. Combine it with a
+    model that does.
 
-    A table whose estimate fails, because the equations have no solution that the solver finds or, as of a single
-    record, determine nothing, counts as violating the model, unless no record is unique. The same solver limits
-    as in ARX decide that, but without its clocks, so results do not depend on the machine. For Dankar's rule see
-    `veil.population.estimate`; here it does not fall back on Zayatz. The equations are those of the papers; ARX's,
-    which differ for the slide negative binomial and for Pitman, are there for comparison.
+    A table whose estimate fails, because the solver finds no solution or because the equations determine
+    nothing, as for a single record, counts as violating the model, unless no record is unique. Solver limits
+    are those of ARX, but without its clocks, so results do not depend on the machine. For Dankar's rule see
+    `veil.population.estimate`; here it does not fall back on Zayatz. The equations are those of the papers;
+    ARX's, which differ for the slide negative binomial and for Pitman, are available for comparison.
 
     Not monotone: merging classes that are not unique can raise every one of the estimates, or make it fail.
-    Zayatz's, of which the opposite is said, grows from 2/3 to 6/5 uniques among six people when a sample of
+    Zayatz's, which is claimed to be monotone, grows from 2/3 to 6/5 uniques among six people when a sample of
     1 + 2 + 2 records becomes one of 1 + 4. And a suppressed class changes all of them, up or down.
 
-    Difference from ARX: among classes of equal size and loss, those go first whose labels come first in their
-    hierarchies, not those whose rows come first in the table.
+    Difference from ARX: among classes of equal size and loss, those whose labels come first in their
+    hierarchies go first, not those whose rows come first in the table.
 
     >>> PopulationUniqueness(0.01, "USA")
     PopulationUniqueness(threshold=0.01, population=Population(size=None, region='USA', sampling_fraction=None),
@@ -131,14 +129,14 @@ class PopulationUniqueness(PrivacyModel):
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
-        """The estimators take a sample in which everybody is once: so it is where people are told apart by all their rows."""
+        """Return a reason unless attackers know all rows: estimators need a sample with each person once."""
         if all_rows:
             return super().why_not_owners(all_rows=True)
         return "its estimates take a sample in which everybody is once, as they are where attackers know all rows"
 
     @property
     def compares_with(self) -> tuple[Beside, ...]:
-        """The number of records, which the population is a multiple of or at least as large as."""
+        """The number of records, a lower bound or a fraction of the population."""
         return ("records",)
 
     def bind(self, sample: Sample) -> SizeCriterion:
@@ -155,47 +153,47 @@ class PopulationUniqueness(PrivacyModel):
         return size
 
     def promised(self, records: int) -> PromisedRisk:
-        """As many people as may be unique."""
+        """The share of people who may be unique."""
         return PromisedRisk(marketer=self.threshold)
 
     def verify(self, published: Published) -> Finding:
         """Estimate again and put the solution into the equations, summed term by term."""
         size = self._size(published.baseline.people)
         sizes, counts = np.unique(published.sizes, return_counts=True)
-        found = confirm_estimate(self.model, sizes, counts, size, like_arx=self.like_arx)
+        estimation = confirm_estimate(self.model, sizes, counts, size, like_arx=self.like_arx)
         equations = ", by ARX's equations" if self.like_arx else ""
         promise = (
             f"at most {exactly(self.threshold)} of {self.population} are unique by the estimate of {self.model} "
             f"(an estimate, not a guarantee{equations})"
         )
-        uniques = Fraction(found.uniques)
-        if found.available and found.estimator == "zayatz":
+        uniques = Fraction(estimation.uniques)
+        if estimation.available and estimation.estimator == "zayatz":
             uniques, _ = zayatz_between(sizes, counts, size)
         share = beside(uniques / size, self.threshold)
-        measured = f"{share} by {found.estimator}" if found.available else "no estimate"
-        return Finding(promise, _Estimated(self, size).accepts(found, sizes, counts), measured)
+        measured = f"{share} by {estimation.estimator}" if estimation.available else "no estimate"
+        return Finding(promise, _Estimated(self, size).accepts(estimation, sizes, counts), measured)
 
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
-        """Return the share of population uniques by each estimator that has a possible one, if we know of whom."""
+        """Return the share of population uniques by each estimator, if the population size is known."""
         if not isinstance(published.region, Population):
             return []
         size = published.region.size_for(published.baseline.people)
         sizes, counts = np.unique(published.sizes, return_counts=True)
-        found = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
+        estimates = {name: confirm_estimate(name, sizes, counts, size) for name in get_args(Estimator)}
         return [
             Strength(cls.__name__, f"threshold ({name})", _least_threshold(each, sizes, counts, size))
-            for name, each in found.items()
+            for name, each in estimates.items()
             if _Estimated(cls(1, published.region, name), size).accepts(each, sizes, counts)
         ]
 
 
 def _least_threshold(
-    found: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
+    estimation: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
 ) -> float:
-    """Return the least threshold that an estimate keeps, decided as the criterion decides."""
-    if found.estimator != "zayatz":
-        return float_at_least(Fraction(found.uniques) / population)
+    """Return the least threshold that an estimate keeps, decided as by the criterion."""
+    if estimation.estimator != "zayatz":
+        return float_at_least(Fraction(estimation.uniques) / population)
     low, high = zayatz_between(sizes, counts, population)
     least = float_at_least(low / population)
     if zayatz_is_at_most(decimal_fraction(least) * population, sizes, counts, population):
@@ -213,13 +211,13 @@ class _Estimated(SizeCriterion):
     def holds(self, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
         if sizes[0] != 1:
             return True
-        found = estimate(self.estimator, sizes, counts, self.population, like_arx=self.like_arx)
-        return self.accepts(found, sizes, counts)
+        estimation = estimate(self.estimator, sizes, counts, self.population, like_arx=self.like_arx)
+        return self.accepts(estimation, sizes, counts)
 
-    def accepts(self, found: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
-        """Whether an estimate is low enough; a close one of Zayatz, which is rational, is computed exactly."""
+    def accepts(self, estimation: Estimate, sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+        """Whether an estimate is low enough; close ones by Zayatz, which are rational, are exact."""
         if not sizes.size or sizes[0] != 1:
             return True
-        if found.estimator == "zayatz" and math.isclose(found.uniques, self.bound, rel_tol=1e-9):
+        if estimation.estimator == "zayatz" and math.isclose(estimation.uniques, self.bound, rel_tol=1e-9):
             return zayatz_is_at_most(self.bound, sizes, counts, self.population)
-        return 0 < found.uniques <= self.bound
+        return 0 < estimation.uniques <= self.bound

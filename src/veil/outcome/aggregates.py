@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
+from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
-from veil.tables.columns import Floats, Groups, encode_values, is_ordered, is_quantity, whole_numbers
+from veil.tables.columns import Floats, Groups, encode_values, is_quantity, whole_numbers
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
@@ -252,7 +253,7 @@ def _categorical(
 
 def _most_frequent(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, group, code, count = _histogram(column, groups)
-    if is_ordered(column.type):
+    if has_ordered_categories(column.type):
         ranks = np.array(pc.index_in(values, ordered_places(column, name)[0]).fill_null(-1))
     else:
         ranks = _ranks(values, name)

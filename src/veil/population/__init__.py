@@ -1,8 +1,8 @@
-"""Super-population models: how many people in the population are as unique as they are in the sample.
+"""Super-population models: estimates of the number of sample uniques that are population uniques.
 
-All estimators see the sample as a histogram: `sizes`, the different class sizes in ascending order, and
-`counts`, how many classes have each. They are estimates, not bounds: a statistical model of the population
-stands behind each of them, and nobody can tell from the sample whether it is right.
+All estimators take the sample as a histogram: `sizes`, the different class sizes in ascending order, and
+`counts`, the number of classes of each size. They are estimates, not bounds: each rests on a statistical
+model of the population, which the sample cannot confirm.
 """
 
 from veil.population.dankar import Estimate, Estimator, estimate

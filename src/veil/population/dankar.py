@@ -1,4 +1,4 @@
-"""Choosing among the estimators: Dankar's rule, and one function for all of them."""
+"""Dankar's rule for choosing among the estimators, and one function for all of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
 class Estimate(NamedTuple):
     """An estimated number of people who are alone in their class in the whole population.
 
-    `estimator` is the one that the number comes from, which Dankar's rule chooses. `available` is False where
-    the estimator has no answer; `uniques` is then 0.
+    `estimator` is the one that was used, also if Dankar's rule chose it. `available` is False where the
+    estimator has no solution; `uniques` is then 0.
     """
 
     estimator: Estimator
@@ -43,12 +43,12 @@ def estimate(
     estimator
         "zayatz", "snb", "pitman", or "dankar", which chooses among them.
     sizes, counts
-        Different class sizes of the sample, ascending, and how many classes have each.
+        Different class sizes of the sample, ascending, and the number of classes of each.
     population
         Number of people in the population.
     fallback
-        Whether Dankar's rule uses Zayatz's estimate where Pitman's fails. Good for a look at the risk; a
-        guarantee should not rest on it, as Zayatz's estimate is poor for small samples.
+        Whether Dankar's rule uses Zayatz's estimate where Pitman's fails. Suitable for risk analysis, not for
+        a guarantee, as Zayatz's estimate is poor for small samples.
     like_arx
         Whether "snb" and "pitman" solve the equations of ARX, for comparison with it. They are wrong: see
         `snb_uniques` and `pitman_uniques`.
@@ -56,11 +56,11 @@ def estimate(
     Notes
     -----
     Dankar's rule (Dankar, El Emam, Neisa and Roffey, 2012): Pitman if at most a tenth of the population is in
-    the sample; otherwise the smaller of Zayatz's and the slide negative binomial estimate, if the latter is available.
+    the sample; otherwise the smaller of Zayatz's and the slide negative binomial estimate, if available.
 
-    Differences from ARX, even with `like_arx`: no estimate is below what is certain, the unique records of the sample
-    less the people who are not in it. And where all records are unique there is none by Pitman, whose equations then
-    have no solution, or any (for a single record).
+    Differences from ARX, even with `like_arx`: no estimate is below the certain number, the unique records of
+    the sample less the people who are not in it. If all records are unique there is none by Pitman, whose
+    equations then have no solution, or any (for a single record).
 
     >>> sizes, counts = np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4])
     >>> estimate("dankar", sizes, counts, 700)
@@ -96,10 +96,10 @@ def _dankar(
 
 
 def certain_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> int:
-    """Return how many people are unique whatever the population looks like.
+    """Return the number of people who are unique in every possible population.
 
-    Everybody who is not in the sample can be like one of its unique records, at most. If the sample is the
-    population, that is the answer.
+    Each person outside the sample can match at most one of its unique records. If the sample is the
+    population, the number is exact.
     """
     unseen = population - int((sizes * counts).sum())
     return max(0, int(counts[0]) - unseen)
@@ -112,7 +112,7 @@ def _uniques(
     population: int,
     like_arx: bool,
 ) -> float:
-    """Estimate, but not less than is certain. Zayatz's estimate never is; 0 is none, and a negative number no good."""
+    """Return an estimate, at least the certain number as Zayatz's always is; 0 or less if there is none."""
     if estimator == "zayatz":
         uniques = zayatz_uniques(sizes, counts, population)
     else:

@@ -1,7 +1,7 @@
-"""Estimates confirmed: what the compiled estimators found, checked with plain sums.
+"""Check the solutions of the compiled estimators with plain sums.
 
-A root is easily checked, however it was found: put into the equations, written out as sums over classes and
-records, it must solve them. The verifier uses this, so that a mistake in the solver cannot hide itself.
+A root is easy to check: it must solve the equations, written out as sums over classes and records. The
+verifier uses this, so that a mistake in the solver cannot go unnoticed.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ def confirm_estimate(
     >>> confirm_estimate("pitman", np.array([1, 2, 3, 5]), np.array([50, 20, 10, 4]), 14_000).estimator
     'pitman'
     """
-    found = estimate(estimator, sizes, counts, population, like_arx=like_arx)
-    if not found.available or not sizes.size or sizes[0] != 1:
-        return found
-    check = {"pitman": _pitman, "snb": _snb, "zayatz": _zayatz}[found.estimator]
+    claim = estimate(estimator, sizes, counts, population, like_arx=like_arx)
+    if not claim.available or not sizes.size or sizes[0] != 1:
+        return claim
+    check = {"pitman": _pitman, "snb": _snb, "zayatz": _zayatz}[claim.estimator]
     uniques = check(sizes, counts, population, like_arx)
     if uniques > 0:
         uniques = max(uniques, certain_uniques(sizes, counts, population))
-    agree = math.isclose(uniques, found.uniques, rel_tol=1e-4)  # log-gamma of 1e9 has ten digits
-    return found if agree else Estimate(found.estimator, 0.0, False)
+    agree = math.isclose(uniques, claim.uniques, rel_tol=1e-4)  # log-gamma of 1e9 has ten digits
+    return claim if agree else Estimate(claim.estimator, 0.0, False)
 
 
 def _zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, like_arx: bool) -> float:
     records = int((sizes * counts).sum())
-    taken = np.arange(int(sizes[-1]) - 1, dtype=np.float64)
-    factors = np.maximum(population - records - taken, 0.0) / np.maximum(population - 1.0 - taken, 1.0)
+    draws = np.arange(int(sizes[-1]) - 1, dtype=np.float64)
+    factors = np.maximum(population - records - draws, 0.0) / np.maximum(population - 1.0 - draws, 1.0)
     chances = np.concatenate([[1.0], np.cumprod(factors)])
     weights = counts * sizes * chances[sizes - 1]
     return float(counts[0] * weights[0] / weights.sum() * population / records)
 
 
 def _pitman(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, like_arx: bool) -> float:
-    found, theta, alpha = pitman_solution(sizes, counts, like_arx)
+    exists, theta, alpha = pitman_solution(sizes, counts, like_arx)
     classes = np.arange(1, int(counts.sum()), dtype=np.float64)
     records = np.arange(1, int((sizes * counts).sum()), dtype=np.float64)
     places = np.arange(1, int(sizes[-1]), dtype=np.float64)
@@ -67,7 +67,7 @@ def _pitman(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
     ewens = alpha == 0.0 and not like_arx
     if ewens:  # a maximum at the edge, where the likelihood may fall with alpha
         by_alpha = max(by_alpha, 0.0)
-    if not (found and max(abs(by_theta), abs(by_alpha)) <= _ROUNDING * ACCURACY):
+    if not (exists and max(abs(by_theta), abs(by_alpha)) <= _ROUNDING * ACCURACY):
         return math.nan
     if ewens:
         return theta
@@ -78,7 +78,7 @@ def _pitman(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
 
 
 def _snb(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, like_arx: bool) -> float:
-    found, classes, a, b = snb_solution(sizes, counts, population, like_arx)
+    exists, classes, a, b = snb_solution(sizes, counts, population, like_arx)
     numbers = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
     f = int((sizes * counts).sum()) / population
     once = sum(i * f * f * (1 - f * f) ** (i - 1) * c for i, c in numbers.items())
@@ -92,4 +92,4 @@ def _snb(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, l
     power = a + 2 if like_arx else -a - 2
     second = 0.5 * classes * a * b**a * f * f * (1 - b) * (1 - d) ** power * (2 - (1 - a) * d)
     solved = max(abs(first), abs(second - numbers.get(2, 0))) <= _ROUNDING * ACCURACY
-    return classes * b**a if found and solved and math.isclose(classes, expected, rel_tol=1e-9) else math.nan
+    return classes * b**a if exists and solved and math.isclose(classes, expected, rel_tol=1e-9) else math.nan

@@ -1,9 +1,9 @@
-"""Compiled arithmetic that never raises, and the sums of inverses that the estimators are made of.
+"""Sums of inverses for the estimators, in compiled arithmetic that never raises.
 
-The equations of super-population models are full of sums such as 1/(x+1) + 1/(x+2) + ... over as many terms as
-there are records. Written with digamma functions they are differences of nearly equal numbers. Here they are
-computed as what they are: terms of a small denominator one by one, the rest by the difference of two asymptotic
-series whose leading terms are joined in one logarithm. Nothing cancels, and long sums cost as much as short ones.
+The equations of super-population models contain sums such as 1/(x+1) + 1/(x+2) + ... over as many terms as
+there are records. Written with digamma functions they are differences of nearly equal numbers. Here terms of
+a small denominator are added one by one, the rest by the difference of two asymptotic series whose leading
+terms are joined in one logarithm. Nothing cancels, and long sums cost as much as short ones.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _FEW_CLASSES = 48
 """Classes that are summed one by one."""
 
 _GENTLE = 0.125
-"""Relative change of theta + i alpha over all classes below which sums are integrals with small corrections."""
+"""Largest relative change of theta + i alpha for which sums are integrals with small corrections."""
 
 
 @numeric
@@ -24,32 +24,32 @@ def pitman_uniques(
 ) -> float:
     """Return Pitman's estimate of the number of population uniques, 0 if there is none.
 
-    `sizes` are the different class sizes in ascending order, `counts` how many classes have each.
+    `sizes` are the different class sizes in ascending order, `counts` the number of classes of each.
 
-    Classes appear as in Pitman's sampling formula: record n + 1 founds a class of its own with probability
-    (theta + u alpha) / (theta + n) when there are u classes. Of a population of P the formula expects about
-    P^alpha Gamma(theta + 1) / Gamma(theta + alpha) classes of one. Hoshino (2001).
+    Classes appear as in Pitman's sampling formula: record n + 1 founds a new class with probability (theta +
+    u alpha) / (theta + n) when there are u classes. In a population of P the expected number of classes of
+    one is about P^alpha Gamma(theta + 1) / Gamma(theta + alpha). Hoshino (2001).
 
-    Alpha lies between 0 and 1; below 0 the formula describes no infinite population, and estimates collapse. Where
-    the likelihood falls from alpha = 0 on, it is largest there: Ewens' formula, of which theta people are unique.
+    Alpha is from 0 to 1; below 0 the formula describes no infinite population, and estimates collapse. If the
+    likelihood falls from alpha = 0 on, its maximum is there: Ewens' formula, with theta population uniques.
 
-    An estimate fails if the solver finds no root. So it does if all records are unique: the likelihood then grows
-    without end, and of a single record it does not depend on the parameters at all.
+    An estimate fails if the solver finds no root, for example if all records are unique: the likelihood then
+    has no maximum, and for a single record it does not depend on the parameters at all.
 
-    `like_arx` is for comparison: any root is taken, with alpha below 0 as well and far out, where the equations hold
-    because all their terms vanish.
+    `like_arx` is for comparison: any root is accepted, also with alpha below 0 and far out, where the
+    equations hold because all their terms vanish.
     """
-    found, theta, alpha = pitman_solution(sizes, counts, like_arx)
-    if found and alpha == 0.0 and not like_arx:
+    exists, theta, alpha = pitman_solution(sizes, counts, like_arx)
+    if exists and alpha == 0.0 and not like_arx:
         return theta if theta <= population else 0.0
-    return expected_uniques(theta, alpha, population) if found else 0.0
+    return expected_uniques(theta, alpha, population) if exists else 0.0
 
 
 @numeric
 def expected_uniques(theta: float, alpha: float, population: int) -> float:
-    """Return the number of uniques that the formula expects, 0 if that is none at all or more than everybody.
+    """Return the expected number of uniques by the formula, 0 if it is undefined or exceeds the population.
 
-    With logarithms and without, as either may fail.
+    It is computed with logarithms and without, as either may fail.
     """
     if alpha == 0.0:
         return 0.0
@@ -71,7 +71,7 @@ def expected_uniques(theta: float, alpha: float, population: int) -> float:
 def pitman_solution(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], like_arx: bool = False
 ) -> tuple[bool, float, float]:
-    """Return whether there is a root of the likelihood equations, or a maximum at alpha = 0, and theta and alpha.
+    """Return whether the likelihood equations have a root, or a maximum at alpha = 0, and theta and alpha.
 
     ARX solves them in two rounds, with digamma functions and then with plain sums. Here the sums are the same
     in both, so the second round need only start from points where the digamma functions are not defined.
@@ -110,7 +110,7 @@ def pitman_solution(
 
 @numeric
 def ewens_theta(records: int, classes: int) -> float:
-    """Return theta of the largest likelihood where alpha = 0: as many classes are expected as there are.
+    """Return theta of the largest likelihood for alpha = 0, where as many classes are expected as observed.
 
     Their number less one, the sum of theta / (theta + i) for i below n, grows with theta from 0 to n - 1.
 
@@ -132,7 +132,7 @@ def ewens_theta(records: int, classes: int) -> float:
 
 @numeric
 def _at_pole(theta: float, alpha: float) -> bool:
-    """Whether a digamma function of the closed forms is infinite, or alpha is zero, by which they divide."""
+    """Return whether a digamma function of the closed forms is infinite, or their divisor alpha is zero."""
     return (
         alpha == 0.0
         or (theta / alpha < 0.0 and _is_whole(theta / alpha))
@@ -143,7 +143,7 @@ def _at_pole(theta: float, alpha: float) -> bool:
 
 @numeric
 def _is_whole(x: float) -> bool:
-    """Whether a number is an integer but for rounding."""
+    """Return whether a number is an integer up to rounding."""
     return abs(x - float(np.rint(x))) <= 1e-12 * abs(x)
 
 
@@ -167,7 +167,7 @@ def equations(
     sizes: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> tuple[float, float, float, float, float]:
-    """Return the slopes of the log-likelihood by theta and alpha, and its second slopes (both, mixed, alpha)."""
+    """Return the slopes of the log-likelihood by theta and alpha, and its second slopes."""
     first, second, by_theta, mixed, by_alpha = _between_classes(theta, alpha, classes - 1)
     founded, founded_squared = inverse_sums(theta + 1.0, records - 1)
     joined, joined_squared = _within_classes(alpha, sizes, counts)
@@ -220,7 +220,7 @@ def _gently_falling(theta: float, alpha: float, count: int) -> tuple[float, floa
 
     Euler and Maclaurin: the integral from 0 to m, half the difference of both ends, a twelfth of that of the
     slopes. With z = alpha m / theta, the integral of x^p g^q is a power series in z, of which 18 terms are
-    exact. What is left out, a 720th of the difference of the third slopes, is z³/m⁴ of the whole for m > 48:
+    exact. The remainder, a 720th of the difference of the third slopes, is z³/m⁴ of the whole for m > 48:
     less than 1e-10.
     """
     m = float(count)

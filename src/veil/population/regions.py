@@ -1,7 +1,7 @@
-"""How many people live where: population sizes by region, in persons.
+"""Population sizes by region.
 
-The figures are those that ARX 3.9.2 ships (official estimates around 2013), so that estimates can be compared.
-For anything that matters, say `Population(size=...)` with a current figure.
+The figures are those of ARX 3.9.2 (official estimates around 2013), so that estimates can be compared. For
+actual releases, give a current figure in `Population(size=...)`.
 """
 
 from __future__ import annotations

@@ -33,11 +33,11 @@ class Population:
     ] = None
 
     def __post_init__(self) -> None:
-        given = [name for name in ("size", "region", "sampling_fraction") if getattr(self, name) is not None]
-        if len(given) != 1:
+        names = [name for name in ("size", "region", "sampling_fraction") if getattr(self, name) is not None]
+        if len(names) != 1:
             raise ParameterError(
                 "Population needs exactly one of `size`, `region` and `sampling_fraction`, not "
-                + (" and ".join(f"`{name}`" for name in given) if given else "none")
+                + (" and ".join(f"`{name}`" for name in names) if names else "none")
             )
 
     def size_for(self, records: int) -> int:
@@ -58,19 +58,19 @@ class Population:
 
 
 def population_of(value: Any) -> Population:
-    """Return the population that a number, the name of a region or a `Population` stands for.
+    """Return a population from a number, the name of a region or a `Population`.
 
     >>> population_of("USA").region
     'USA'
     """
-    found = _population(value)
-    if isinstance(found, Population):
-        return found
-    if not isinstance(found, Mapping):
+    specification = _population(value)
+    if isinstance(specification, Population):
+        return specification
+    if not isinstance(specification, Mapping):
         raise ParameterError(
             f"`population` should be a number of people, the name of a region or a Population, not {value!r}"
         )
-    return Population(**found)
+    return Population(**specification)
 
 
 def _population(value: Any) -> Any:

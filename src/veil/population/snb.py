@@ -17,19 +17,19 @@ def snb_uniques(
 ) -> float:
     """Return the slide negative binomial estimate of the number of population uniques, 0 if there is none.
 
-    `sizes` are the different class sizes in ascending order, `counts` how many classes have each.
+    `sizes` are the different class sizes in ascending order, `counts` the number of classes of each.
 
-    Class sizes in the population, less one, are taken as negative binomial with parameters a and b; the number
-    of population classes K is estimated first, and a and b follow from the expected numbers of sample classes
-    of one and of two records. Then K b^a classes have one record. Chen and Keller-McNulty (1998).
+    Class sizes in the population, less one, are modelled as negative binomial with parameters a and b; the
+    number of population classes K is estimated first, and a and b follow from the expected numbers of sample
+    classes of one and of two records. Then K b^a classes have one record. Chen and Keller-McNulty (1998).
 
-    `like_arx` is for comparison. ARX differs in two places: the expected number of classes of two is multiplied by
-    E^(a+2), E = 1 - (1 - f)(1 - b), where it should be divided; and K subtracts 1 once for each size where Haas and
-    Stokes (1998) subtract (1 - f)^i for each class. Solutions are then rare unless nearly everybody is in the
-    sample, and too low.
+    `like_arx` is for comparison. ARX differs in two places: the expected number of classes of two is
+    multiplied by E^(a+2), E = 1 - (1 - f)(1 - b), where it should be divided; and K subtracts 1 once for each
+    size where Haas and Stokes (1998) subtract (1 - f)^i for each class. Solutions are then rare unless the
+    sample is nearly the whole population, and too low.
     """
-    found, classes, a, b = snb_solution(sizes, counts, population, like_arx)
-    if not found:
+    exists, classes, a, b = snb_solution(sizes, counts, population, like_arx)
+    if not exists:
         return 0.0
     uniques = classes * _power(b, a)
     return uniques if math.isfinite(uniques) else 0.0
@@ -39,11 +39,10 @@ def snb_uniques(
 def snb_solution(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int, like_arx: bool = False
 ) -> tuple[bool, float, float, float]:
-    """Return whether there is a solution, and K, a and b; one without a distribution (a <= 0, or b not within 0 and 1)
-    is none.
+    """Return whether there is a solution, and K, a and b, with a > 0 and b from 0 to 1.
 
-    The slopes of the second equation belong to the form that divides. ARX uses them with the one that multiplies,
-    and with other slopes other estimates would exist.
+    The slopes of the second equation belong to the form that divides. ARX uses them with the one that
+    multiplies, and with other slopes other estimates would exist.
     """
     if sizes.size == 0 or sizes[0] != 1:
         return False, 0.0, 0.0, 0.0
@@ -100,21 +99,21 @@ def _slopes(a: float, b: float, f: float, classes: float) -> tuple[float, float,
 def _population_classes(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], f: float, like_arx: bool
 ) -> float:
-    """Estimate K, the number of classes in the population: Shlosser's estimator as Haas and Stokes modified it."""
-    seen = 0.0
+    """Return an estimate of K, the number of population classes: Shlosser's, modified by Haas and Stokes."""
+    sample_classes = 0.0
     first = second = third = fourth = 0.0
     for t in range(sizes.size):
         i, c = float(sizes[t]), float(counts[t])
-        seen += c
+        sample_classes += c
         first += i * (f * f) * math.pow(1.0 - f * f, i - 1.0) * c
         second += math.pow(1.0 - f, i) * math.pow(1.0 + f, i) * c
         second -= 1.0 if like_arx else math.pow(1.0 - f, i) * c
         third += math.pow(1.0 - f, i) * c
         fourth += i * f * math.pow(1.0 - f, i - 1.0) * c
     if f == 1.0 and not like_arx:
-        return seen
+        return sample_classes
     uniques = float(counts[0])
-    return seen + uniques * (first / second) * (third / fourth) ** 2
+    return sample_classes + uniques * (first / second) * (third / fourth) ** 2
 
 
 @numeric

@@ -1,4 +1,4 @@
-"""Zayatz's estimator: how often a class of one in the sample is a class of one in the population."""
+"""Zayatz's estimator: the share of sample uniques that are population uniques."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ if TYPE_CHECKING:
     from flint import fmpz
 
 _NEGLIGIBLE = 1e-30
-"""Chance that ends a product: nothing that follows changes a sum that starts with 1."""
+"""Chance that ends a product: smaller terms do not change a sum that starts with 1."""
 
 _PRECISION = 256
-"""Bits that leave hardly anything open but an estimate that equals its bound."""
+"""Bits that decide nearly all comparisons but equality."""
 
 
 @numeric
 def zayatz_uniques(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> float:
     """Return Zayatz's estimate of the number of population uniques, 0 if the sample has none.
 
-    `sizes` are the different class sizes in ascending order, `counts` how many classes have each.
+    `sizes` are the different class sizes in ascending order, `counts` the number of classes of each.
 
-    If the population had the class sizes of the sample, a class of i would show a single one of its records in
-    the sample with the hypergeometric probability h(i). By Bayes, the share of the sample's uniques that are
-    population uniques is c_1 h(1) / sum c_i h(i), each of which stands for P/n of them. Zayatz (1991).
+    If the population had the class sizes of the sample, a class of i would have a single record in the sample
+    with the hypergeometric probability h(i). By Bayes, the share of the sample's uniques that are population
+    uniques is c_1 h(1) / sum c_i h(i), each of which represents P/n of them. Zayatz (1991).
 
-    The relative error is below 1e-11: products over long gaps between sizes are the sum of logarithms that are
-    nearly linear in between, with the error of taking their middle made up for to the second order.
+    The relative error is below 1e-11: products over long gaps between sizes are sums of logarithms that are
+    nearly linear in between, computed from the middle with a correction of second order.
     """
     if sizes.size == 0 or sizes[0] != 1:
         return 0.0
     records = 0
     for t in range(sizes.size):
         records += sizes[t] * counts[t]
-    # h(i) / h(1) = i * product of (left - j) / (others - j) for j < i - 1
+    # Add up c_i h(i) / h(1), with h(i) / h(1) = i * product of (left - j) / (others - j) for j < i - 1.
     left, others = float(population - records), float(population - 1)
     total = float(counts[0])
     chance = 1.0
     done = 0.0
     for t in range(1, sizes.size):
         goal = float(sizes[t] - 1)
+        # Extend the product to this size: factor by factor, or by blocks far from the end.
         while done < goal and chance > _NEGLIGIBLE:
             if done + 1.0 > left:
                 chance = 0.0
@@ -86,10 +87,10 @@ def zayatz_is_at_most(
 def zayatz_between(
     sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int
 ) -> tuple[Fraction, Fraction]:
-    """Return two numbers between which the estimate lies, equal to many digits, however large the classes are."""
+    """Return a lower and an upper bound of the estimate, equal to many digits for classes of any size."""
     from flint import ctx, fmpz
 
-    if sizes.size == 0 or sizes[0] != 1:  # nobody is unique
+    if sizes.size == 0 or sizes[0] != 1:  # no uniques
         return Fraction(0), Fraction(0)
     uniques, records = int(counts[0]), int((sizes * counts).sum())
     left = population - records
@@ -105,18 +106,18 @@ def zayatz_between(
 
 
 def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population: int) -> tuple[fmpz, fmpz]:
-    """Return numerator and denominator of the estimate, which have as many digits as the largest class has records.
+    """Return numerator and denominator of the estimate, with as many digits as the largest class has records.
 
-    They are not reduced, as that would take longer than all the rest. Terms of the sum have the products of all gaps
-    between sizes before them in common. Both halves of the sum are added up as fractions of their own, without
-    regard to what comes before, and so on, so that long numbers are only ever multiplied by numbers as long.
+    They are not reduced, as that would take longer than all the rest. Terms of the sum share the products of
+    all gaps between sizes before them. Both halves of the sum are added up as separate fractions,
+    recursively, so that long numbers are only multiplied by numbers as long.
     """
     uniques, records = int(counts[0]), int((sizes * counts).sum())
     left = population - records
     terms = _possible(sizes, counts, left)
 
     def sum_terms(start: int, end: int) -> tuple[fmpz, fmpz, fmpz]:
-        """Product of the gaps of some terms, above and below the line, and the sum of the terms above it."""
+        """Return the products of the gaps of some terms, above and below the line, and the sum above it."""
         if end - start == 1:
             size, count = terms[start]
             before = terms[start - 1][0] if start else 1
@@ -132,7 +133,7 @@ def exact_zayatz(sizes: NDArray[np.int64], counts: NDArray[np.int64], population
 
 
 def _possible(sizes: NDArray[np.int64], counts: NDArray[np.int64], left: int) -> list[tuple[int, int]]:
-    """Sizes and counts of classes that may show a single record: all others would be in the rest of the people."""
+    """Return sizes and counts of the classes whose other records fit into the rest of the population."""
     return [
         (size, count) for size, count in zip(sizes.tolist(), counts.tolist(), strict=True) if size <= left + 1
     ]

@@ -1,6 +1,6 @@
-"""Quality models, one family a file: what a transformation loses. Smaller is better.
+"""Quality models: the information loss of a transformation, one family a file. Smaller is better.
 
-A new file is found by itself, and so is a model of another package (`veil.quality`).
+New files, and models of other packages (entry point `veil.quality`), are registered automatically.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUALITIES = Family(
         "Static",
     ),
 )
-"""Every quality model by its kind."""
+"""All quality models by their kind."""
 
 Quality = Annotated[QualityModel, QUALITIES]
 """Any quality model, as a recipe names it by its `kind`."""
@@ -66,7 +66,7 @@ def by_name(name: str) -> QualityModel:
         raise ParameterError(f"quality {name!r} needs parameters: {error}; {way_out}") from None
 
 
-if TYPE_CHECKING:  # names for editors and type checkers; what is not among them is found all the same
+if TYPE_CHECKING:  # names for editors and type checkers; others are found at run time
     from veil.quality.ambiguity import Ambiguity as Ambiguity
     from veil.quality.class_size import AverageClassSize as AverageClassSize
     from veil.quality.classification import Classification as Classification

@@ -18,13 +18,13 @@ ByValue = Sequence[Sequence[NDArray[np.float64]]]
 
 
 class Additive:
-    """Per attribute and level: what generalization costs all records, and what suppressing a record adds.
+    """Costs of generalizing all records, and additions for suppressing one, by attribute and level.
 
-    Suppressing at least n records adds at least the n smallest additions among all records. On top, both the
-    cost of a kept record and that of a suppressed one (cost plus addition) only grow with the level, because
-    a more general value covers at least as much; for attributes whose shares break that rule, additions are
-    left out and the smallest cost on this or a higher level is taken. An addition below zero (a share above
-    1) leaves no bound at all.
+    Suppressing at least n records adds at least the n smallest additions among all records. Moreover, both
+    the cost of a kept record and that of a suppressed one (cost plus addition) only grow with the level,
+    because a more general value covers at least as much; for attributes whose shares break that rule,
+    additions are left out and the smallest cost on this or a higher level is used. An addition below zero (a
+    share above 1) leaves no bound at all.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Additive:
             self.margins[j] = sample.records * largest * steps * 2.0**-50
 
     def least(self, levels: Levels, least: int) -> NDArray[np.float64]:
-        """Return what each attribute costs at least, at or above `levels` with `least` records suppressed."""
+        """Return the least cost of each attribute at or above `levels` with `least` records suppressed."""
         return _least(
             np.array(levels), least, self.floors, self.monotone, self.margins, self.cheapest, self.cumulated,
             self.cumulated_cost, self.starts,
@@ -78,11 +78,11 @@ class Additive:
 def _monotone(
     hierarchy: Hierarchy, costs: Sequence[NDArray[np.float64]], additions: Sequence[NDArray[np.float64]]
 ) -> bool:
-    """Whether neither a kept nor a suppressed record ever costs less on the next level, up to rounding."""
+    """Return whether neither a kept nor a suppressed record costs less on the next level, up to rounding."""
     for level, parents in enumerate(hierarchy.maps):
-        kept, lost = costs[level], costs[level] + additions[level]
-        coarser_lost = costs[level + 1] + additions[level + 1]
-        if np.any(costs[level + 1][parents] < kept) or np.any(coarser_lost[parents] < lost * (1.0 - 1e-15)):
+        cost, total = costs[level], costs[level] + additions[level]
+        coarser = costs[level + 1] + additions[level + 1]
+        if np.any(costs[level + 1][parents] < cost) or np.any(coarser[parents] < total * (1.0 - 1e-15)):
             return False
     return True
 
@@ -104,7 +104,7 @@ def _least(
         out[j] = floors[j, levels[j]]
         if least and monotone[j]:
             low, high = starts[j, levels[j]], starts[j, levels[j] + 1] - 1
-            while low < high:  # The first value by which at least `least` records are taken.
+            while low < high:  # the first value at which `least` records are reached
                 middle = (low + high) // 2
                 if cumulated[middle] >= least:
                     high = middle

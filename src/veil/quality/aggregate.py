@@ -1,4 +1,4 @@
-"""From one number for each attribute to one score: weights and aggregation functions."""
+"""Weights and aggregation functions: from one number for each attribute to one score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Literal["sum", "maximum", "arithmetic_mean", "geometric_mean", "rank"
 
 
 class Ranked(tuple[float, ...]):
-    """A rank score: weighted values in descending order. It remembers the values before weighting."""
+    """A rank score: weighted values in descending order, with the unweighted `values`."""
 
     values: tuple[float, ...]
 
@@ -62,7 +62,7 @@ class Aggregate:
         return (geometric_mean(weighted),)
 
     def bound(self, values: Sequence[float]) -> Score:
-        """Aggregate lower bounds, so that rounding cannot lift the result above a score it must not exceed.
+        """Aggregate lower bounds, so that rounding cannot lift the result above a score it bounds.
 
         Sums, products and maxima round monotonically. Powers need not, but libraries compute them to within
         one unit in the last place; the margin is four for each attribute.
@@ -73,9 +73,9 @@ class Aggregate:
         return (score[0] - (score[0] + 1.0) * 1e-15 * len(values),)
 
     def order(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return one number for each column of values, in the order in which their aggregates stand.
+        """Return one number for each column of values, in the order of their aggregates.
 
-        Columns whose aggregates are equal but for rounding get the same number.
+        Columns whose aggregates are equal up to rounding get the same number.
         """
         weighted = values * np.array(self.weights)[:, None]
         if self.function == "rank":
@@ -88,9 +88,9 @@ class Aggregate:
         return comparable(weighted.sum(axis=0))
 
     def number(self, score: Score) -> float:
-        """Return one number for a score, as a scale for people.
+        """Return one number for a score, for display.
 
-        A rank score has none; the geometric mean of its unweighted values stands in for it.
+        For a rank score it is the geometric mean of its unweighted values.
         """
         if self.function != "rank":
             return score[0]
@@ -117,5 +117,5 @@ def comparable(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 def _sum(values: Sequence[float]) -> float:
     try:
         return math.fsum(values)
-    except OverflowError:  # As in ARX, what is too large for a double is the largest one.
+    except OverflowError:  # the largest double, as in ARX
         return sys.float_info.max

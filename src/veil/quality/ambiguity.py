@@ -1,4 +1,4 @@
-"""Ambiguity: how many combinations of original values each record could have had."""
+"""Ambiguity: the number of combinations of original values that each record could have had."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from veil.quality.cover import Cover, domain_rows, fields, place
 from veil.quality.summing import sum_in_any_order
 
 EXACT = 2.0**53
-"""Up to here sums of whole numbers are exact in double precision."""
+"""Up to this number, sums of whole numbers are exact in double precision."""
 
 
 @declared(kind_of=QualityModel)
@@ -28,8 +28,8 @@ class Ambiguity(QualityModel):
     """Each record is charged the number of combinations of domain values that its labels cover.
 
     That is, for a kept record, the product over the attributes of the number of domain values below its
-    label, and for a suppressed one the size of the whole domain. Values count one by one, whatever shares a
-    hierarchy was given. Goldberger and Tassa (2010).
+    label, and for a suppressed one the size of the whole domain. Values count one by one, regardless of the
+    shares in a hierarchy. Goldberger and Tassa (2010).
 
     >>> Ambiguity()
     Ambiguity()
@@ -38,19 +38,19 @@ class Ambiguity(QualityModel):
     kind: Literal["Ambiguity"] = Field(default="Ambiguity", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _Ambiguity(sample)
 
 
 class _Ambiguity(Measure):
-    """Whole numbers, exact up to 2^53; beyond, bounds give way by more than products of doubles can be off.
+    """Whole numbers, exact up to 2^53; beyond, bounds have a margin above the error of products of doubles.
 
-    No label covers less than one below it, so the charges of a node with nothing suppressed hold for
+    No label covers less than one below it, so the charges of a node with nothing suppressed are bounds for
     everything more general, where a suppressed record only costs more.
 
     Levels alone bound the mean charge from below by the geometric mean, whose logarithm is a sum over
     attributes. If n records are suppressed, each is charged the whole domain; the logarithms of the others
-    add up to at least what remains when n times the logarithm of the domain is taken away.
+    add up to at least the total less n times the logarithm of the domain.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -68,13 +68,13 @@ class _Ambiguity(Measure):
         self.log_domain = math.log(domain)
         self.bounded = self.log_domain < 600.0
         self.domain = float(domain) if self.bounded else math.inf
-        # Rounding: of the sum of logarithms, then, relatively, of the exponential and of products and their sum.
+        # Rounding errors of the sum of logarithms, and relative ones of the exponential and of products.
         self.log_margin = self.records * (1.0 + self.log_domain) * 2.0**-48
         self.slack = (4 * len(encoding.names) + 10) * 2.0**-51 + 1e-12
 
     def score(self, node: Node) -> Score:
-        kept = self._charge(node, node.rejected)
-        return (kept + node.tally.suppressed * self.domain if node.tally.suppressed else kept,)
+        charge = self._charge(node, node.rejected)
+        return (charge + node.tally.suppressed * self.domain if node.tally.suppressed else charge,)
 
     def base(self, node: Node) -> Score:
         if not self.bounded:
@@ -86,10 +86,10 @@ class _Ambiguity(Measure):
         if not self.bounded:
             return NO_BOUND
         logs = sum(sums[level] for sums, level in zip(self.logs, levels, strict=True))
-        kept = self.records - least
+        kept_count = self.records - least
         left = logs - least * self.log_domain - self.log_margin
-        mean = left / kept if left > 0.0 else 0.0
-        return ((least * self.domain + kept * math.exp(mean)) * (1.0 - self.slack),)
+        mean = left / kept_count if left > 0.0 else 0.0
+        return ((least * self.domain + kept_count * math.exp(mean)) * (1.0 - self.slack),)
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
         """Return the summand of each class."""
@@ -125,12 +125,12 @@ def _charges(
     for f in range(fixed.size):
         everywhere *= rows[fixed[f]]
     charges = np.empty(counts.size)
-    kept = 0
+    kept_count = 0
     for i in range(counts.size):
         if counts[i] and not rejected[i]:
             covered = everywhere
             for v in range(varying.shape[0]):
                 covered *= rows[place(keys, i, varying[v])]
-            charges[kept] = counts[i] * covered
-            kept += 1
-    return charges[:kept]
+            charges[kept_count] = counts[i] * covered
+            kept_count += 1
+    return charges[:kept_count]

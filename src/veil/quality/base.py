@@ -1,8 +1,8 @@
-"""What a quality model is: a score to minimize, and bounds that let the search skip what cannot win.
+"""The interface of quality models: a score to minimize, and bounds for pruning the search.
 
-A score is a tuple of numbers compared in order; all models but those that aggregate by rank use one number.
-A model is declared without data (`Loss()`); `bind` meets it with a sample and returns a measure that the
-search calls at every node. Measures never learn how the search works.
+A score is a tuple of numbers compared in order; all models but those that aggregate by rank use one number. A
+model is declared without data (`Loss()`); `bind` returns its measure for a sample, which the search calls at
+every node. Measures are independent of the search.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Node(NamedTuple):
 def count_suppressed_values(sample: Sample, node: Node) -> None:
     """Count the suppressed records of a node by value, into `node.work.value_counts`."""
     encoding, levels, counts = sample.encoding, np.array(node.levels), node.work.value_counts
-    few_kept = 2 * node.tally.kept < node.tally.classes  # then it is quicker to count those
+    few_kept = 2 * node.tally.kept < node.tally.classes  # then counting the kept ones is quicker
     kernels.value_counts(
         node.table.keys, node.table.count, node.rejected, 0 if few_kept else 1, encoding.layout, levels,
         encoding.value_starts, counts,
@@ -55,13 +55,13 @@ def count_suppressed_values(sample: Sample, node: Node) -> None:
 
 
 class Evaluation(NamedTuple):
-    """What is remembered of a node once it has been evaluated.
+    """The results of evaluating a node.
 
-    `score` is None where the node is not anonymous and nobody asked. `base` is a score that the node and
-    everything more general reach at least; `least` is a number of records that the node and everything more
-    specific suppress at least, down to the node whose class table it was evaluated from. `possible` is False
-    where the node and everything more specific are out of the question. `lost` is the number of people who lose a row,
-    where people may have several.
+    `score` is None where the node is not anonymous and was not requested. `base` is a lower bound on the
+    score of the node and everything more general; `least` is a lower bound on the records that the node and
+    everything more specific suppress, down to the node whose class table it was evaluated from. `possible` is
+    False where the node and everything more specific cannot be anonymous. `lost` is the number of people
+    who lose a row, where people may have several.
     """
 
     levels: Levels
@@ -75,29 +75,29 @@ class Evaluation(NamedTuple):
 
 
 class Measure:
-    """A quality model that has met its sample.
+    """A quality model bound to a sample.
 
-    `counts_classes` tells the search that bounds depend on how many classes can be kept, which it then
-    bounds itself and hands over as `room`.
+    With `counts_classes`, bounds depend on the number of classes that can be kept, which the search then
+    bounds itself and passes as `room`.
     """
 
     counts_classes = False
 
     @property
     def bounds_by_corners(self) -> bool:
-        """Whether evaluating a node bounds what everything more general reaches better than its levels do."""
+        """Whether evaluating a node gives a better bound for everything more general than its levels do."""
         return self.counts_classes or type(self).base is not Measure.base
 
     def score(self, node: Node) -> Score:
-        """Return the score of a node with its rejected classes suppressed: a loss, never negative; lower is better."""
+        """Return the score of a node with its rejected classes suppressed: a loss, never negative."""
         raise NotImplementedError
 
     def base(self, node: Node) -> Score:
-        """Return a score that the node and everything more general reach at least."""
+        """Return a lower bound on the score of the node and everything more general."""
         return NO_BOUND
 
     def bound(self, levels: Levels, least: int, room: int) -> Score:
-        """Return a score that every node at or above `levels` reaches at least.
+        """Return a lower bound on the score of every node at or above `levels`.
 
         It may be assumed that at least `least` records are suppressed and at most `room` classes kept. The
         claim must hold for the scores as computed in floating point, not only for their ideal values.
@@ -105,13 +105,13 @@ class Measure:
         return NO_BOUND
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64] | None:
-        """Return what each class costs if published, to choose among equally large ones; None: all alike."""
+        """Return the loss of each class if published, to choose among equally large ones; None if equal."""
         return None
 
     def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
-        """Return the best and the worst score that the definition knows, as a scale for people.
+        """Return the best and the worst score by the definition, as a scale for display.
 
-        `minimum` and `maximum` are the levels to choose from, by default all; few models ask for them.
+        `minimum` and `maximum` are the levels to choose from, by default all; few models use them.
         """
         raise NotImplementedError
 
@@ -132,7 +132,7 @@ class QualityModel:
     needs_squares
         Whether the sample must carry the squared multiplicities of original rows.
     synonyms
-        Further names that the model goes by.
+        Further names of the model.
     """
 
     needs_squares: ClassVar[bool] = False
@@ -140,7 +140,7 @@ class QualityModel:
 
     @property
     def attribute_names(self) -> tuple[str, ...]:
-        """Columns that the model reads beside the generalized quasi-identifiers.
+        """Columns that the model reads in addition to the generalized quasi-identifiers.
 
         Those among them that are quasi-identifiers themselves are read from the classes; the sample must
         carry the histograms of the others.
@@ -148,5 +148,5 @@ class QualityModel:
         return ()
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         raise NotImplementedError

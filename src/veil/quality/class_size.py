@@ -18,7 +18,7 @@ class AverageClassSize(QualityModel):
     """Records divided by classes; all suppressed records together count as one class.
 
     With suppression weight s and generalization weight g: N / (s * kept classes + g * [anything suppressed]).
-    Other than in all other models, s weighs what is kept. LeFevre et al. (2006).
+    Unlike in all other models, s weighs kept classes. LeFevre et al. (2006).
 
     >>> AverageClassSize()
     AverageClassSize(factor=0.5)
@@ -30,7 +30,7 @@ class AverageClassSize(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("aecs", "average_equivalence_class_size", "class_size")
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _AverageClassSize(sample.records, *factors(self.factor))
 
 
@@ -46,18 +46,18 @@ class _AverageClassSize(Measure):
         self.records, self.s, self.g = records, s, g
 
     def score(self, node: Node) -> Score:
-        return self._of(node.tally.kept, node.tally.suppressed > 0)
+        return self._score_of(node.tally.kept, node.tally.suppressed > 0)
 
     def base(self, node: Node) -> Score:
         classes = node.tally.classes
-        return min(self._of(classes, False), self._of(classes - 1, True))
+        return min(self._score_of(classes, False), self._score_of(classes - 1, True))
 
     def bound(self, levels: Levels, least: int, room: int) -> Score:
-        return self._of(room, True)
+        return self._score_of(room, True)
 
     def extremes(self, minimum: Levels | None = None, maximum: Levels | None = None) -> tuple[Score, Score]:
         return (1.0,), (float(self.records),)
 
-    def _of(self, kept: int, suppressed: bool) -> Score:
-        classes = self.s * kept + self.g * suppressed
+    def _score_of(self, kept_count: int, suppressed: bool) -> Score:
+        classes = self.s * kept_count + self.g * suppressed
         return (self.records / classes if classes > 0 else float("inf"),)

@@ -1,4 +1,4 @@
-"""Classification accuracy: how well a response can still be told from the quasi-identifiers."""
+"""Classification accuracy: how well the quasi-identifiers still predict a response."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Classification(QualityModel):
         return tuple(self.responses)
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _Classification(sample, self.responses, self.factor)
 
 
@@ -58,7 +58,7 @@ class _Inner(NamedTuple):
     """A response among the quasi-identifiers, with a record's penalties by level.
 
     They apply to a record with a minority response, and to one of a group without majority; where one value
-    is left, there is no majority to speak of and every record costs the worst penalty.
+    is left, there is no majority and every record costs the worst penalty.
     """
 
     attribute: int
@@ -82,10 +82,10 @@ class _Classification(Measure):
         self.sample = sample
         responses = list(dict.fromkeys(responses))
         self.further = [name for name in responses if name not in names]
-        known = [attribute.name for attribute in sample.attributes]
+        columns = [attribute.name for attribute in sample.attributes]
         for name in self.further:
-            if name not in known:
-                hint = did_you_mean(name, [*known, *names])
+            if name not in columns:
+                hint = did_you_mean(name, [*columns, *names])
                 raise PlanError(f"response {name!r} is not a column of the plan.{hint}")
         inner = [names.index(name) for name in responses if name in names]
         distinct = {j: _distinct(sample, j) for j in inner}
@@ -98,16 +98,16 @@ class _Classification(Measure):
         self.inner = []
         for j, counts in distinct.items():
             steps = max(1, counts[0] - 1)
-            gone = [counts[0] - count for count in counts]  # z is gone / steps
+            losses = [counts[0] - count for count in counts]  # z is gone / steps
             minority, tie = (
-                [(penalty * (steps - lost) + self.worst * lost) // steps for lost in gone]
+                [(penalty * (steps - loss) + self.worst * loss) // steps for loss in losses]
                 for penalty in (g, s)
             )
-            self.inner.append(_Inner(j, minority, tie, [0 < lost == steps for lost in gone]))
+            self.inner.append(_Inner(j, minority, tie, [0 < loss == steps for loss in losses]))
 
     def score(self, node: Node) -> Score:
         total = node.tally.suppressed * self.suppressed * (len(self.further) + len(self.inner))
-        kept = self.sample.records - node.tally.suppressed
+        kept_count = self.sample.records - node.tally.suppressed
         for name in self.further:
             histogram = self.sample.histogram(node.table, name)
             minority, tie = _votes(histogram.classes, histogram.counts, node.rejected)
@@ -115,14 +115,14 @@ class _Classification(Measure):
         for response in self.inner:
             level = node.levels[response.attribute]
             if response.one_left[level]:
-                total += kept * self.worst
+                total += kept_count * self.worst
             else:
                 minority, tie = self._votes_without(node, response.attribute)
                 total += minority * response.minority[level] + tie * response.tie[level]
         return (total / self.whole,)
 
     def base(self, node: Node) -> Score:
-        """Sum what the classes tell; which outcome is the cheaper is decided in doubles, hence the margin."""
+        """Add up the bounds of classes; the cheaper outcome is decided in doubles, hence the margin."""
         total = self._least_inner(node.levels, 0)
         most = min(self.tie, self.suppressed)
         for name in self.further:
@@ -142,7 +142,7 @@ class _Classification(Measure):
         return (0.0,), (1.0,)
 
     def _least_inner(self, levels: Levels, least: int) -> int:
-        """Return what the responses among the quasi-identifiers cost at least."""
+        """Return the least cost of the responses among the quasi-identifiers."""
         return sum(
             self.suppressed
             * (self.sample.records if response.one_left[levels[response.attribute]] else least)
@@ -156,25 +156,25 @@ class _Classification(Measure):
         """
         encoding = self.sample.encoding
         word, shift, mask = encoding.layout[attribute].tolist()
-        kept = np.flatnonzero((node.rejected == 0) & (node.table.count > 0))
-        counts = node.table.count[kept]
+        places = np.flatnonzero((node.rejected == 0) & (node.table.count > 0))
+        counts = node.table.count[places]
         keys = tuple(
-            keys[kept] & np.uint64(~(mask << shift) % 2**64) if w == word else keys[kept]
+            keys[places] & np.uint64(~(mask << shift) % 2**64) if w == word else keys[places]
             for w, keys in enumerate(node.table.keys)
         )
         levels = np.array(node.levels)
-        groups = np.empty(kept.size, np.int32)
-        room = tuple(np.empty(kept.size + 1, np.uint64) for _ in keys)
+        groups = np.empty(places.size, np.int32)
+        room = tuple(np.empty(places.size + 1, np.uint64) for _ in keys)
         count = kernels.group(
             keys, (counts,), levels, levels, encoding.layout, encoding.offsets, encoding.changes,
-            encoding.cardinalities, node.work.slots, room, (np.empty(kept.size, np.int64),), groups,
+            encoding.cardinalities, node.work.slots, room, (np.empty(places.size, np.int64),), groups
         )  # fmt: skip
         votes: tuple[int, int] = _votes(groups, counts, np.zeros(count, np.uint8))
         return votes
 
 
 def _distinct(sample: Sample, attribute: int) -> list[int]:
-    """Return how many values of an attribute occur on each of its levels, in the whole table."""
+    """Return the number of values of an attribute on each of its levels in the whole table."""
     encoding = sample.encoding
     word, shift, mask = encoding.layout[attribute].tolist()
     codes = np.empty(len(sample.table), np.int32)
@@ -190,7 +190,7 @@ def _votes(
 ) -> tuple[int, int]:
     """Count, over kept groups, records outside a unique majority, and records of groups without one.
 
-    Each entry of `counts` is how often one response occurs in its group.
+    Each entry of `counts` is the frequency of one response in its group.
     """
     size = np.zeros(rejected.size, np.int64)
     first = np.zeros(rejected.size, np.int64)
@@ -220,7 +220,7 @@ def _least_votes(
     minority: float,
     most: float,
 ) -> tuple[int, int]:
-    """Count minority records where they cost less than any other outcome, and all records where they do not."""
+    """Count minority records of groups where they are the cheapest outcome, and all records of the others."""
     first = np.zeros(sizes.size, np.int64)
     for e in range(groups.size):
         first[groups[e]] = max(first[groups[e]], counts[e])

@@ -1,4 +1,4 @@
-"""What the labels of a class cover: one number for each attribute and value, joined class by class."""
+"""Coverage of the labels of a class: one number for each attribute and value, combined by class."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Fields = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Cover:
-    """A number for each value of each attribute on each level, at the place `Encoding.value_starts` gives it.
+    """A number for each value of each attribute on each level, at its place by `Encoding.value_starts`.
 
     On many levels (the original values, the root) all values of an attribute have the same number. Such an
-    attribute need not be looked up class by class; `uniform` tells where.
+    attribute need not be looked up class by class; `uniform` marks these levels.
     """
 
     def __init__(self, encoding: Encoding) -> None:
@@ -35,16 +35,16 @@ class Cover:
 
     def of_classes(self, table: ClassTable) -> NDArray[np.float64]:
         """Return the number of each attribute (row) in each class (column)."""
-        found = np.empty((len(self.layout), len(table)))
+        numbers = np.empty((len(self.layout), len(table)))
         codes = np.empty(len(table), np.int32)
         for j, (word, shift, mask) in enumerate(self.layout.tolist()):
             kernels.unpack(table.keys[word], shift, mask, codes)
-            found[j] = self.numbers[self.starts[j, table.levels[j]] + codes]
-        return found
+            numbers[j] = self.numbers[self.starts[j, table.levels[j]] + codes]
+        return numbers
 
 
 def domain_rows(hierarchy: Hierarchy) -> tuple[NDArray[np.float64], ...]:
-    """Return how many rows of the hierarchy's table each label of each level covers."""
+    """Return the number of rows of the hierarchy's table that each label of each level covers."""
     rows = float(hierarchy.listed.sum())
     return tuple(np.rint(shares * rows) for shares in hierarchy.materialized_shares)
 
@@ -56,7 +56,7 @@ def fields(
     starts: NDArray[np.int64],
     uniform: NDArray[np.bool_],
 ) -> Fields:
-    """Return which attributes to look up, as (word, shift, mask, start), and the places of all others."""
+    """Return the attributes to look up, as (word, shift, mask, start), and the places of all others."""
     attributes = levels.size
     varying = np.empty((attributes, 4), np.int64)
     fixed = np.empty(attributes, np.int64)
@@ -75,7 +75,7 @@ def fields(
 
 @kernel
 def place(keys: kernels.Words, i: int, field: NDArray[np.int64]) -> int:
-    """Return where the number of a class's value of one attribute stands."""
+    """Return the place of the number of a class's value of one attribute."""
     word = keys[field[0]][i]
     where: int = field[3] + np.int64((word >> np.uint64(field[1])) & np.uint64(field[2]))
     return where

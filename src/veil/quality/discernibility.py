@@ -1,4 +1,4 @@
-"""Discernibility: how many others each record looks like."""
+"""Discernibility: the number of records that each record is indistinguishable from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Discernibility(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("discernability", "dm")
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _Discernibility(sample, self.monotone)
 
 
@@ -39,12 +39,12 @@ class _Discernibility(Measure):
     """Scores and bounds are exact integers.
 
     Merging classes never lowers a sum of squares, and no class is larger than the table, so the sum of
-    squares over all classes of a node holds for everything more general.
+    squares over all classes of a node is a bound for everything more general.
 
     At or above some levels there are no more classes than the K combinations of values. With n suppressed
     records the kept squares are at least (N - n)^2 / K, when classes are of equal size. Together with N * n
-    this grows with n if K > 1, so that the fewest suppressed records decide; for K = 1 it is least at n = N/2.
-    (Counting the classes that can be kept would spare a tenth of the nodes and cost more than that.)
+    this grows with n if K > 1, so that the fewest suppressed records decide; for K = 1 it is least at n =
+    N/2. (Counting the classes that can be kept would spare a tenth of the nodes and cost more than that.)
     """
 
     def __init__(self, sample: Sample, monotone: bool) -> None:

@@ -1,4 +1,4 @@
-"""Non-uniform entropy: the bits that generalizing and suppressing take away, given how often values occur."""
+"""Non-uniform entropy: the bits lost by generalization and suppression, given the frequencies of values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NonUniformEntropy(QualityModel):
 
     With f(v) the frequency of an original value and f(u) that of the value u it is generalized to, both
     counted before suppression, an attribute loses g * sum over v of f(v) * log2(f(u) / f(v)). Suppression
-    adds the entropy of what was suppressed: of n suppressed records let q(u) have the value u, then
+    adds the entropy of the suppressed records: if q(u) of n suppressed records have the value u,
     s * sum over u of q(u) * log2(n / q(u)). The monotone variant leaves that out. Gionis and Tassa (2009),
     De Waal and Willenborg (1999). Losses are cut off after ten digits, as ARX does.
 
@@ -43,7 +43,7 @@ class NonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy", "nue")
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
         return _Entropy(sample, aggregate, *factors(self.factor), self.monotone)
 
@@ -69,12 +69,12 @@ class NormalizedNonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("normalized_entropy",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _NormalizedEntropy(sample, Aggregate(self.aggregate, sample.encoding.names, self.weights))
 
 
 class _Entropy(VectorMeasure):
-    """Per attribute and level: the bits that generalization takes, and the least that suppression adds.
+    """The bits lost by generalization, and the least that suppression adds, by attribute and level.
 
     Write B(l) for the bits of generalization on level l without their weight g, and H(l) for the bits of a
     set of suppressed records without their weight s. Entropy is concave: the bits of a group are at least
@@ -94,7 +94,7 @@ class _Entropy(VectorMeasure):
         encoding = sample.encoding
         self.s, self.g, self.monotone = s, g, monotone
         self.bits = np.full(encoding.cardinalities.shape, np.inf)
-        # Frequencies in descending order, added up: those values' records, and their count * log2(count).
+        # Cumulated over frequencies in descending order: records, and count * log2(count).
         self.cumulated = np.zeros(encoding.value_count, np.int64)
         self.cumulated_bits = np.zeros(encoding.value_count)
         for j, hierarchy in enumerate(encoding.hierarchies):
@@ -136,7 +136,7 @@ class _Entropy(VectorMeasure):
 
 
 class _NormalizedEntropy(_Entropy):
-    """Division by a positive number rounds monotonically: the bounds stay bounds."""
+    """Shares of the full entropy. Division by a positive number rounds monotonically: bounds stay bounds."""
 
     def __init__(self, sample: Sample, aggregate: Aggregate) -> None:
         super().__init__(sample, aggregate, 1.0, 1.0, monotone=False)
@@ -195,22 +195,22 @@ def _least_losses(
         if least:
             first = starts[j, levels[j]]
             low, high = first, starts[j, levels[j] + 1] - 1
-            while low < high:  # The first value by which at least `least` records are taken.
+            while low < high:  # the first value at which `least` records are reached
                 middle = (low + high) // 2
                 if cumulated[middle] >= least:
                     high = middle
                 else:
                     low = middle + 1
-            taken, taken_bits = 0, 0.0
+            prefix, prefix_bits = 0, 0.0
             if low > first:
-                taken, taken_bits = cumulated[low - 1], cumulated_bits[low - 1]
-            rest = least - taken
-            bits = least * np.log2(float(least)) - taken_bits - rest * np.log2(float(rest))
+                prefix, prefix_bits = cumulated[low - 1], cumulated_bits[low - 1]
+            rest = least - prefix
+            bits = least * np.log2(float(least)) - prefix_bits - rest * np.log2(float(rest))
             total += max(0.0, weight * bits - margin)
         out[j] = np.floor(total * 1e10) / 1e10
     return out
 
 
 def _cut(value: float) -> float:
-    """Cut off after ten digits, as ARX does: scores can then be compared with published ones."""
+    """Truncate after ten digits, as ARX does: scores can then be compared with published ones."""
     return math.floor(value * 1e10) / 1e10 if math.isfinite(value) else value

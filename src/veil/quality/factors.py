@@ -1,4 +1,4 @@
-"""The generalization/suppression factor: which of the two a user would rather have."""
+"""The generalization/suppression factor: the preference for one of the two."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def exact_factors(factor: float) -> tuple[Fraction, Fraction]:
     >>> exact_factors(0.3), exact_factors(0.7)
     ((Fraction(3, 5), Fraction(1, 1)), (Fraction(1, 1), Fraction(3, 5)))
     """
-    given = decimal_fraction(factor)
-    return min(2 * given, Fraction(1)), min(2 - 2 * given, Fraction(1))
+    exact = decimal_fraction(factor)
+    return min(2 * exact, Fraction(1)), min(2 - 2 * exact, Fraction(1))
 
 
 def factors(factor: float) -> tuple[float, float]:

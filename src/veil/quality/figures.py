@@ -1,4 +1,4 @@
-"""Figures to compare any ways of anonymizing a table by."""
+"""Figures for comparing releases of any anonymization method."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from veil.quality.aggregate import geometric_mean
 def quality(
     sizes: NDArray[np.int64], covered: Sequence[float], domains: Sequence[float]
 ) -> dict[str, float | int]:
-    """Measure a release, so that it can stand beside others: the numbers that the quality models of a search use.
+    """Return figures of a release that can be compared with others, by the quality models of a search.
 
     `sizes` are the records of each class, `covered` the mean share of its domain that a cell of each column
     covers, and `domains` the number of values in each domain. Loss is that of `veil.quality.Loss` without
     suppression: (covered - 1/D) / (1 - 1/D) for each column, 0 for the original table and 1 for one without
-    information, and over the columns the geometric mean of one plus that, less one. What a label covers is
-    counted in values: a label of a hierarchy, those below it; an interval, those of the column within its limits; a
-    set, its members. So an interval costs as much as the label of a hierarchy of the same values.
+    information, and over the columns the geometric mean of one plus that, less one. A label covers values:
+    those below it in a hierarchy; those of the column within an interval; the members of a set. So an
+    interval costs as much as the label of a hierarchy of the same values.
 
     >>> quality(np.array([2, 4]), [0.625], [4])
     {'classes': 2, 'average class size': 3.0, 'discernibility': 20, 'loss': 0.5}

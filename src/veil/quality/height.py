@@ -1,4 +1,4 @@
-"""Height: how far up its hierarchy each attribute went."""
+"""Height: the generalization level of each attribute."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Height(QualityModel):
     kind: Literal["Height"] = Field(default="Height", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _Height(sample, Aggregate(self.aggregate, sample.encoding.names, self.weights))
 
 

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence: how far what a reader would guess lies from the original distribution."""
+"""Kullback-Leibler divergence of the distribution that a release suggests from the original one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KullbackLeibler(QualityModel):
     cover, and the suppressed records over the whole domain. With p the original frequency of a record's
     combination and q the frequency guessed for it, the score is the sum over records (not combinations, so
     that frequent ones weigh more) of p * log2(p / q). It is never negative. Values count one by one,
-    whatever shares a hierarchy was given. Machanavajjhala et al. (2007).
+    regardless of the shares in a hierarchy. Machanavajjhala et al. (2007).
 
     >>> KullbackLeibler()
     KullbackLeibler()
@@ -41,7 +41,7 @@ class KullbackLeibler(QualityModel):
     needs_squares: ClassVar[bool] = True
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         if len(sample.table.measures) < 2:
             raise PlanError("KullbackLeibler needs a sample made with squares=True")
         return _KullbackLeibler(sample)
@@ -67,14 +67,14 @@ class _KullbackLeibler(Measure):
                 self.cover.set(j, level, np.log2(rows))
         self.log_domain = math.log2(math.prod(int(h.listed.sum()) for h in encoding.hierarchies))
         everything = np.zeros(len(sample.table), np.uint8)
-        # By the same kernel, each combination one cell: the score of the bottom node is then 0, exactly.
+        # The same kernel with one cell for each combination makes the score of the bottom node exactly 0.
         self.original, _ = self._sums(sample.table, everything, one_cell=True)
         self.squares = int(sample.table.squares.sum())
 
     def score(self, node: Node) -> Score:
-        guessed, lost = self._sums(node.table, node.rejected)
-        if lost:
-            guessed += lost * (math.log2(node.tally.suppressed / self.records) - self.log_domain)
+        guessed, suppressed = self._sums(node.table, node.rejected)
+        if suppressed:
+            guessed += suppressed * (math.log2(node.tally.suppressed / self.records) - self.log_domain)
         return (max(0.0, (self.original - guessed) / self.records),)
 
     def bound(self, levels: Levels, least: int, room: int) -> Score:
@@ -88,11 +88,11 @@ class _KullbackLeibler(Measure):
     ) -> tuple[float, int]:
         cover = self.cover
         logs = np.zeros_like(cover.numbers) if one_cell else cover.numbers
-        terms, lost = _terms(
+        terms, suppressed = _terms(
             table.keys, table.count, table.squares, rejected, self.records, np.array(table.levels),
             cover.layout, cover.starts, cover.uniform, logs,
         )  # fmt: skip
-        return sum_in_any_order(terms), lost
+        return sum_in_any_order(terms), suppressed
 
 
 @kernel
@@ -108,20 +108,20 @@ def _terms(
     uniform: NDArray[np.bool_],
     logs: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], int]:
-    """Return squares times log2 of the guessed frequency for each kept class, and the squares of the others."""
+    """Return squares times log2 of the guessed frequency of kept classes, and the squares of the others."""
     varying, fixed = fields(levels, layout, starts, uniform)
     everywhere = 0.0
     for f in range(fixed.size):
         everywhere += logs[fixed[f]]
     terms = np.empty(counts.size)
-    kept = lost = 0
+    kept_count = suppressed = 0
     for i in range(counts.size):
         if rejected[i]:
-            lost += squares[i]
+            suppressed += squares[i]
         elif counts[i]:
             cells = everywhere
             for v in range(varying.shape[0]):
                 cells += logs[place(keys, i, varying[v])]
-            terms[kept] = squares[i] * (np.log2(counts[i] / records) - cells)
-            kept += 1
-    return terms[:kept], lost
+            terms[kept_count] = squares[i] * (np.log2(counts[i] / records) - cells)
+            kept_count += 1
+    return terms[:kept_count], suppressed

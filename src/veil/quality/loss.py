@@ -1,4 +1,4 @@
-"""Loss: how much of each attribute's domain the published cells cover."""
+"""Loss: the share of each attribute's domain that published cells cover."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Loss(QualityModel):
     shares over all records becomes (a - g*N/D) / (N - g*N/D), so that 0 is the original table and 1 a table
     without information. A kept record adds g*c(v) to the sum, a suppressed one 1 if the weight s of
     suppression is 1, and else c(v) + s*(1 - c(v)). Iyengar (2002). An attribute with a single value in its
-    domain has nothing to lose. A microaggregated attribute loses the share of its different values that a class
-    holds. Losses are cut off after ten digits, as ARX does.
+    domain has nothing to lose. A microaggregated attribute loses the share of its different values that a
+    class holds. Losses are cut off after ten digits, as ARX does.
 
     >>> Loss(factor=0.75)
     Loss(aggregate='geometric_mean', factor=0.75, weights={})
@@ -46,14 +46,14 @@ class Loss(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("granularity",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         names = (*sample.encoding.names, *sample.microaggregated)
         aggregate = Aggregate(self.aggregate, names, self.weights)
         return _Loss(sample, aggregate, *factors(self.factor))
 
 
 class _Loss(VectorMeasure):
-    """Costs and additions of `Additive` are shares of the domain. Scaling and cutting off keep order."""
+    """Costs and additions of `Additive` are shares of the domain. Scaling and truncation are monotone."""
 
     def __init__(self, sample: Sample, aggregate: Aggregate, s: float, g: float) -> None:
         super().__init__(sample, aggregate)
@@ -91,7 +91,7 @@ class _Loss(VectorMeasure):
         return losses + self.nothing
 
     def class_losses(self, table: ClassTable) -> NDArray[np.float64]:
-        """Return the aggregate of what the labels of each class cover, times its records."""
+        """Return the aggregate of the shares that the labels of each class cover, times its records."""
         covered = self.cover.of_classes(table)
         if self.nothing:
             distinct = self.sample.distinct_in_classes(table) / self.sample.distinct_microaggregated[:, None]
@@ -132,6 +132,6 @@ def _normalized(
         out[j] = 0.0
         if records > lowest[j] and totals[j] > lowest[j]:
             share = (totals[j] - lowest[j]) / (records - lowest[j])
-            # Ten digits, cut off, as ARX does: scores can then be compared with published ones.
+            # Truncated after ten digits, as ARX does: scores can then be compared with published ones.
             out[j] = np.floor(share * 1e10) / 1e10
     return out

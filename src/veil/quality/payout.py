@@ -1,4 +1,4 @@
-"""Entropy-based information loss, and what data earn a publisher if a rational adversary may attack them."""
+"""Entropy-based information loss, and the payout of a publisher with a rational adversary."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class EntropyBased(QualityModel):
     """Entropy-based information loss of each record: 0 for an original record, 1 for a suppressed one.
 
     The labels of a class cover the share c of the domain of D combinations; its loss is 1 + log(c) / log(D),
-    kept in [0, 1], and 0 if there is only one combination. A microaggregated attribute with n different values, m
-    of them in the class, counts like a domain of n values of which the class covers m. The score is g times the loss summed over kept
-    records, plus s times the suppressed ones. Wan et al. (2015).
+    clipped to [0, 1], and 0 if there is only one combination. A microaggregated attribute with n different
+    values, m of them in the class, counts like a domain of n values of which the class covers m. The score is
+    g times the loss summed over kept records, plus s times the suppressed ones. Wan et al. (2015).
 
     >>> EntropyBased(factor=0.25)
     EntropyBased(factor=0.25)
@@ -48,13 +48,13 @@ class EntropyBased(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy_based_information_loss",)
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return _EntropyBased(sample, *factors(self.factor), benefit=1.0, harm=0.0, attacked=0)
 
 
 @declared(kind_of=QualityModel)
 class PublisherPayout(QualityModel):
-    """What the publisher fails to earn, at most `benefit` for each record, if an adversary acts rationally.
+    """Earnings that the publisher loses, at most `benefit` for each record, if an adversary acts rationally.
 
     A record of a class with the entropy-based loss x earns benefit * (1 - x), less publisher_loss * p if the
     adversary attacks. The attack succeeds with probability p = 1 / (size of the class), counted in the
@@ -81,7 +81,7 @@ class PublisherPayout(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("publisher_payoff", "payout", "payoff")
 
     def bind(self, sample: Sample) -> Measure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         return PayoutMeasure(
             sample,
             *factors(self.factor),
@@ -108,11 +108,11 @@ class PayoutMeasure(Measure):
 
     A record's loss is a sum over attributes, log(c_j * D_j) / log(D), so `Additive` bounds it by levels. A
     kept record costs at least its loss times min(g, s), a suppressed one s; harm is never negative. If
-    suppressing is the cheaper (s < g), the classes of a node tell more: each of their records costs at least
-    the smaller of g times its loss and s there and at everything more general.
+    suppression is cheaper (s < g), the classes of a node give a better bound: each of their records costs at
+    least the smaller of g times its loss and s there and at everything more general.
 
-    Doubles: a loss is off by a few units for each attribute, and a sum over classes by two; bounds give way by
-    twice as much. Of harm, which only adds to a score, rounding never takes more than there is.
+    Rounding: a loss is off by a few units for each attribute, and a sum over classes by two; bounds have a
+    margin of twice as much. Harm only adds to a score, and rounding never makes it negative.
     """
 
     def __init__(
@@ -158,8 +158,8 @@ class PayoutMeasure(Measure):
 
     def score(self, node: Node) -> Score:
         sizes = node.table.population if self.journalist else node.table.count
-        kept = self._sum(node, node.rejected, sizes, math.inf, self.harm)
-        return (kept + self.s * self.benefit * node.tally.suppressed,)
+        cost = self._sum(node, node.rejected, sizes, math.inf, self.harm)
+        return (cost + self.s * self.benefit * node.tally.suppressed,)
 
     def base(self, node: Node) -> Score:
         if not self.bounded or self.s >= self.g or not np.all(self.additive.monotone):
@@ -186,7 +186,7 @@ class PayoutMeasure(Measure):
         return sum_in_any_order(costs)
 
     def further(self, table: ClassTable) -> NDArray[np.float64]:
-        """Return what microaggregated attributes add to the loss of each class; empty if there are none."""
+        """Return the loss of each class by microaggregated attributes; empty if there are none."""
         if not self.sample.microaggregated:
             return np.empty(0)
         distinct = self.sample.distinct_in_classes(table).astype(np.float64)
@@ -223,13 +223,15 @@ def _costs(
     harm: float,
     attacked: int,
 ) -> NDArray[np.float64]:
-    """Return what the records of each kept class cost, each at most `most`."""
+    """Return the cost of the records of each kept class, each at most `most`."""
     varying, fixed = fields(levels, layout, starts, uniform)
+    # The loss of attributes with the same loss in all classes.
     everywhere = 0.0
     for f in range(fixed.size):
         everywhere += losses[fixed[f]]
+    # The cost of each kept class: benefit times its loss, and the expected harm if it is attacked.
     costs = np.empty(counts.size)
-    kept = 0
+    kept_count = 0
     for i in range(counts.size):
         if counts[i] and not rejected[i]:
             loss = everywhere
@@ -240,11 +242,11 @@ def _costs(
             cost = benefit * min(max(loss, 0.0), 1.0)
             if sizes[i] <= attacked:
                 cost += harm / sizes[i]
-            costs[kept] = counts[i] * min(g * cost, most)
-            kept += 1
-    return costs[:kept]
+            costs[kept_count] = counts[i] * min(g * cost, most)
+            kept_count += 1
+    return costs[:kept_count]
 
 
 def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm; a label that covers nothing counts as the smallest double, so that sums stay numbers."""
+    """Return finite logarithms; a label that covers nothing counts as the smallest double."""
     return np.log(np.maximum(values, np.finfo(np.float64).tiny))

@@ -1,4 +1,4 @@
-"""Precision: how far up its hierarchy each attribute went, as a share of the height."""
+"""Precision: the generalization level of each attribute as a share of its height."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Precision(QualityModel):
     """Share of its hierarchy that each attribute climbed, averaged over the records; 1 for a suppressed one.
 
     With level l of h, N records, n of them suppressed, and the weights s of suppression and g of
-    generalization, an attribute loses ((N - n) * g * l/h + n * s) / N; an attribute without levels counts
-    l/h = 0. The monotone variant ignores suppression: g * l/h. Sweeney (2002). A microaggregated attribute loses
+    generalization, an attribute loses ((N - n) * g * l/h + n * s) / N; an attribute without levels counts l/h
+    = 0. The monotone variant ignores suppression: g * l/h. Sweeney (2002). A microaggregated attribute loses
     as in `Loss`, and nothing in the monotone variant.
 
     >>> Precision(factor=0.25)
@@ -38,7 +38,7 @@ class Precision(QualityModel):
     kind: Literal["Precision"] = Field(default="Precision", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data."""
+        """Return the measure of this model for a sample."""
         further = () if self.monotone else sample.microaggregated
         aggregate = Aggregate(self.aggregate, (*sample.encoding.names, *further), self.weights)
         return _Precision(sample, aggregate, *exact_factors(self.factor), self.monotone)
@@ -47,8 +47,8 @@ class Precision(QualityModel):
 class _Precision(VectorMeasure):
     """Losses are ratios of exact integers, rounded once, so they never round the wrong way in a bound.
 
-    A loss grows with the level. In the number of suppressed records it is linear, hence least where as few
-    as possible are suppressed, or all of them. The same holds for sums of losses, which are linear as well,
+    A loss grows with the level. In the number of suppressed records it is linear, hence least where as few as
+    possible are suppressed, or all of them. The same holds for sums of losses, which are linear as well,
     and for products, whose logarithms are concave; there only the sum or the logarithm is rounded anew.
     """
 
@@ -90,9 +90,9 @@ class _Precision(VectorMeasure):
         return [0.0] * length, [self.most] * length
 
     def _losses(self, levels: Levels, suppressed: int) -> list[float]:
-        kept = (self.sample.records - suppressed) * self.g
-        lost = suppressed * self.s
+        kept_weight = (self.sample.records - suppressed) * self.g
+        suppressed_weight = suppressed * self.s
         return [
-            (kept * level + lost * span) / whole
+            (kept_weight * level + suppressed_weight * span) / whole
             for level, span, whole in zip(levels, self.spans, self.wholes, strict=True)
         ]

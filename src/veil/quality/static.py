@@ -36,7 +36,7 @@ class Static(QualityModel):
     kind: Literal["Static"] = Field(default="Static", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Meet the model with the data: each quasi-identifier must have one loss for each of its levels."""
+        """Return the measure for a sample, whose quasi-identifiers must have one loss for each level."""
         names, heights = sample.encoding.names, sample.encoding.heights
         for name in self.losses:
             if name not in names:

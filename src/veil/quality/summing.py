@@ -1,11 +1,11 @@
-"""Sums of floats over the classes of a node that come out the same in any order, to the last bit.
+"""Sums of floats over the classes of a node that do not depend on their order, to the last bit.
 
-Classes stand in the order in which their rows come, which differs between a table and its rows on an engine. A
-running sum would differ in its last bits, and where two nodes are as good as equal, the answer with it.
+Classes are in the order of their rows, which differs between a table in memory and in an engine. A running
+sum would differ in its last bits, and for two nearly equal nodes also the choice between them.
 
-So terms are cut to whole multiples of a unit, and what is cut off again to multiples of a much smaller one; whole
-numbers add up exactly. The units follow from the largest term and from how many there are. For a million terms the
-second is 2^-102 of the largest: what is lost is less than what rounding the sum to a double loses.
+So terms are rounded to multiples of a unit, and remainders to multiples of a much smaller one; whole numbers
+add up exactly. The units follow from the largest term and the number of terms. For a million terms the second
+is 2^-102 of the largest: the error is less than that of rounding the sum to a double.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def sum_in_any_order(terms: NDArray[np.float64]) -> float:
 
 @kernel
 def _sum(terms: NDArray[np.float64], patterns: NDArray[np.int64]) -> float:
-    """Sum terms, of which `patterns` are the bits: without their sign, these are in the order of the doubles."""
+    """Return the sum of terms; `patterns` are their bits, which without the sign order absolute values."""
     largest = np.int64(0)
     for pattern in patterns:
         largest = max(largest, pattern & 0x7FFFFFFFFFFFFFFF)
     exponent = int(largest >> 52)
-    if exponent == 2047:  # One of them is infinite, and so is the sum.
+    if exponent == 2047:  # a term is infinite, and so is the sum
         return float(np.sum(terms))
     bits = 1
     while terms.size >> bits:

@@ -132,21 +132,27 @@ def parse(text: str, name: str) -> Document:
 
 
 def document_text(data: dict[str, Any]) -> str:
-    """Return the text of a recipe file."""
+    """Return a recipe as text, to be shown."""
     text: str = yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
     )
     return text
 
 
-def write_document(path: Path, data: dict[str, Any]) -> None:
-    """Write a recipe file: whole, or not at all. Refuse one that could not be read again."""
+def file_text(data: dict[str, Any], name: object) -> str:
+    """Return the text of a recipe file; refuse one that could not be read again. `name` begins the message."""
     if _has_nul(data):
         raise PlanError(
-            f"{path}: a text of the plan contains a NUL character, which a recipe cannot hold. Remove it"
+            f"{name}: a text of the plan contains a NUL character, which a recipe cannot hold. Remove it"
         )
+    return document_text(data)
+
+
+def write_document(path: Path, data: dict[str, Any]) -> None:
+    """Write a recipe file: whole, or not at all."""
+    text = file_text(data, path)
     with atomic(path) as temporary:
-        temporary.write_text(document_text(data), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _has_nul(data: Any) -> bool:

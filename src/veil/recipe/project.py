@@ -25,7 +25,7 @@ from veil.base.untrusted import parse_json
 from veil.base.version import __version__
 from veil.errors import InputError, OutputError, PlanError, VeilError
 from veil.recipe.archive import Archive
-from veil.recipe.document import document_text, parse
+from veil.recipe.document import file_text, parse
 from veil.recipe.recipe import Recipe
 from veil.tables import atomic
 from veil.tables.formats import format_of
@@ -166,7 +166,7 @@ class Project:
             "page": self.page,
             "left_out": list(self.left_out),
         }
-        parts = {_PROJECT: _json(about), _RECIPE: document_text(recipe).encode(), **hierarchies}
+        parts = {_PROJECT: _json(about), _RECIPE: file_text(recipe, _RECIPE).encode(), **hierarchies}
         if self.certificate is not None:
             parts[_CERTIFICATE] = _json(self.certificate)
         if self.table is not None:

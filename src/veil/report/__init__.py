@@ -1,4 +1,4 @@
-"""Reports: what was asked, what was done, what holds, and what risk remains; and the certificate for recipients."""
+"""Reports for the data holder (treatment, verification, risks, utility), and certificates for recipients."""
 
 from veil.report.certificate.certificate import certificate_of, write_certificate
 from veil.report.certificate.check import check_certificate

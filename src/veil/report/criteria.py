@@ -1,7 +1,7 @@
-"""A finished release beside the questions of two guides: WP 216's three criteria, and NIST SP 800-188.
+"""Answers of a release to the questions of two guides: WP 216's three criteria, and NIST SP 800-188.
 
-The guides ask, the release answers as far as it can, and what no program can answer is left open as such: a filled-in form
-is no legal opinion. Nothing in it names a value of the table.
+Questions that no program can answer are left open as such: a filled-in form is no legal opinion. It names no
+value of the table.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SOURCES: dict[Guide, str] = {
 
 
 class CriterionAnswer(NamedTuple):
-    """A question of a guide, what the release says to it, and what is left to whoever signs."""
+    """A question of a guide, the facts about the release, and the points that are left to the signatory."""
 
     question: str
-    found: tuple[str, ...]
-    left: tuple[str, ...]
+    facts: tuple[str, ...]
+    open_points: tuple[str, ...]
 
 
 def answers(outcome: Outcome, guide: Guide) -> tuple[CriterionAnswer, ...]:
@@ -38,9 +38,9 @@ def answers(outcome: Outcome, guide: Guide) -> tuple[CriterionAnswer, ...]:
 def as_text(outcome: Outcome, guide: Guide) -> str:
     """Write the questions of a guide with their answers, as Markdown."""
     lines = [f"# {guide}: what this release says", "", f"*{SOURCES[guide]}*", ""]
-    for each in answers(outcome, guide):
-        lines += [f"## {each.question}", "", *(f"- {said}" for said in each.found)]
-        lines += [f"- [ ] To be answered by you: {said}" for said in each.left] + [""]
+    for answer in answers(outcome, guide):
+        lines += [f"## {answer.question}", "", *(f"- {text}" for text in answer.facts)]
+        lines += [f"- [ ] To be answered by you: {text}" for text in answer.open_points] + [""]
     lines += ["This form was filled in by Veil from a verified release. It is no legal opinion.", ""]
     return "\n".join(lines)
 
@@ -62,10 +62,9 @@ def _share(share: float) -> str:
 def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
     before, after = risks_of(outcome)
     open_concerns = [each.statement for each in concerns_of(outcome) if not each.acknowledged]
-    plan = outcome.plan
-    sensitive = () if plan is None else plan.sensitive
-    judged = {name for model in (() if plan is None else plan.models) for name in model.attribute_names}
-    unjudged = [name for name in sensitive if name not in judged]
+    sensitive = outcome.roles.sensitive
+    covered = {name for model in outcome.models for name in model.attribute_names}
+    unjudged = [name for name in sensitive if name not in covered]
     people = "records" if outcome.before.owners.are_records else "people"
     return (
         CriterionAnswer(
@@ -98,7 +97,7 @@ def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
                     if unjudged
                     else ()
                 ),
-                *([] if judged or unjudged else ["no column was named as sensitive"]),
+                *([] if covered or unjudged else ["no column was named as sensitive"]),
             ),
             tuple(open_concerns) or ("whether what groups as a whole show is harmless",),
         ),
@@ -106,11 +105,9 @@ def _wp216(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
 
 
 def _sp800188(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
-    plan = outcome.plan
-    removed = () if plan is None else tuple(plan.identifying)
-    quasi = tuple(outcome.quasi_identifiers)
+    removed, quasi = outcome.roles.identifying, outcome.quasi_identifiers
     findings = outcome.verification.findings
-    kept = sum(each.holds for each in findings)
+    holding = sum(each.holds for each in findings)
     return (
         CriterionAnswer("Goals and data-sharing model", (), ("why the data are shared, with whom, and by which model: public release, controlled access, or an enclave",)),
         CriterionAnswer("Review", (), ("who reviews the release: a Disclosure Review Board, or whoever stands for one",)),
@@ -127,8 +124,8 @@ def _sp800188(outcome: Outcome) -> tuple[CriterionAnswer, ...]:
         CriterionAnswer(
             "A standard with measurable performance levels",
             (
-                *(() if plan is None else tuple(f"promised: {model}" for model in plan.models)),
-                f"{kept} of {len(findings)} checks of the output hold, made by code that shares nothing with the search",
+                *(f"promised: {model}" for model in outcome.models),
+                f"{holding} of {len(findings)} checks of the output hold, made by code that shares nothing with the search",
             ),
             ("that these levels suit the data-sharing model",),
         ),

@@ -1,6 +1,6 @@
-"""The report of a table that is differentially private as a whole, and of what is not: declarations, price and proof.
+"""The report of a private table, or of one that is not private: declarations, privacy loss and proof.
 
-It is made of what is public and of what left: nothing in it was computed from the data that the table was made from.
+It is computed from the declarations and the published table alone, not from the confidential data.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from veil.dp.private_table import PrivateTable
-from veil.errors import OutputError
 from veil.report.content.facts import versions
 from veil.report.pages.blocks import Block, Cell, Paragraph, Section, TableBlock
 from veil.report.pages.html import page
 from veil.report.pages.pdf import bind
+from veil.report.write import kind_of
 from veil.tables import atomic
 from veil.tables.spelling import spell_person
 
@@ -23,14 +23,10 @@ TITLE = "Report of a private table"
 NOT_PRIVATE = "NOT PRIVATE"
 
 
-def write_private_report(made: PrivateTable, path: Path) -> Path:
+def write_private_report(table: PrivateTable, path: Path) -> Path:
     """Write the report as HTML, PDF or JSON, by the ending of the name."""
-    kind = path.suffix.lower()
-    if kind not in (".html", ".htm", ".pdf", ".json"):
-        raise OutputError(
-            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
-        )
-    facts = private_facts(made)
+    kind = kind_of(path)
+    facts = private_facts(table)
     if kind == ".json":
         content = (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode()
     elif kind == ".pdf":
@@ -42,23 +38,23 @@ def write_private_report(made: PrivateTable, path: Path) -> Path:
     return path
 
 
-def private_facts(made: PrivateTable) -> dict[str, Any]:
-    """Return what the report tells, for programs."""
+def private_facts(table: PrivateTable) -> dict[str, Any]:
+    """Return the content of the report as plain data."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
-        "is_private": made.is_private,
-        "method": made.method,
-        "spent": str(made.spent),
-        "neighbours": made.neighbours,
-        "person": made.unit.person and spell_person(made.unit.person),
-        "rows_per_person": made.unit.rows,
-        "whose": made.whose,
-        "left": made.budget,
-        "rows": made.records,
-        "columns": dict(made.declared),
-        "proof": made.proof,
-        "notes": list(made.notes),
+        "is_private": table.is_private,
+        "method": table.method,
+        "spent": str(table.spent),
+        "neighbours": table.neighbours,
+        "person": table.unit.person and spell_person(table.unit.person),
+        "rows_per_person": table.unit.rows,
+        "whose": table.whose,
+        "left": table.budget,
+        "rows": table.records,
+        "columns": dict(table.declared),
+        "proof": table.proof,
+        "notes": list(table.notes),
     }
 
 

@@ -1,6 +1,6 @@
-"""A release as a statement in the Data Privacy Vocabulary, for the record of processing activities (Article 30 GDPR).
+"""A release in the Data Privacy Vocabulary, for the record of processing activities (Article 30 GDPR).
 
-It tells who gets which columns, for what, under which guarantees, and nothing of the records: no figure, no value, nobody.
+It states who gets which columns, for what purpose, under which guarantees, and holds no value of a record.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ def processing_record(
     legal_basis: str | Sequence[str] = (),
     on: date | None = None,
 ) -> dict[str, Any]:
-    """Return the statement as a tree of JSON-LD; what policies have said need not be said again."""
+    """Return the statement as a tree of JSON-LD; the defaults come from the policies."""
     account = outcome.account if isinstance(outcome.account, Account) else None
     purpose = purpose or (None if account is None else account.purpose)
     recipient = recipient or (None if account is None else account.recipient)
     if purpose is None or recipient is None:
         raise ParameterError(
-            "a record of processing needs `purpose` and `recipient`, because there are no policies that "
-            "state them"
+            "a record of processing needs `purpose` and `recipient`, because there are no policies that state them"
         )
     bases = [_basis(each) for each in ([legal_basis] if isinstance(legal_basis, str) else legal_basis)]
     if not bases and account is not None:
@@ -66,7 +65,7 @@ def processing_record(
 
 
 def _purpose(name: str) -> dict[str, Any]:
-    """Name a purpose of the vocabulary, or tell what it is called."""
+    """Return a purpose of the vocabulary, or one with a title of its own."""
     return {"@id": f"dpv:{name}"} if name in PURPOSES else {"@type": "dpv:Purpose", "dct:title": name}
 
 
@@ -92,10 +91,10 @@ def _column(name: str, outcome: Outcome) -> dict[str, Any]:
 def _measures(outcome: Outcome) -> list[dict[str, Any]]:
     plan = outcome.plan
     models: tuple[PrivacyModel, ...] = () if plan is None else tuple(plan.models)
-    made = [_measure(each) for each in models] or [{"@id": "dpv:Deidentification"}]
+    measures = [_measure(each) for each in models] or [{"@id": "dpv:Deidentification"}]
     if outcome.secret or any(role == "pseudonym" for role in _roles(outcome)):
-        made.append({"@id": "dpv:Pseudonymisation"})
-    return made
+        measures.append({"@id": "dpv:Pseudonymisation"})
+    return measures
 
 
 def _roles(outcome: Outcome) -> list[str]:
@@ -109,13 +108,13 @@ def _measure(model: PrivacyModel) -> dict[str, Any]:
     return {"@type": kind, "dct:title": title}
 
 
-def write_processing_record(outcome: Outcome, path: Path, **said: Any) -> Path:
+def write_processing_record(outcome: Outcome, path: Path, **options: Any) -> Path:
     """Write the statement, as JSON-LD or Turtle by the ending of the name."""
     if path.suffix not in PROCESSING_RECORDS:
         raise OutputError(
             f"{path}: a record of processing ends in {' or '.join(PROCESSING_RECORDS)}, not in {path.suffix!r}. Choose another name"
         )
-    tree = processing_record(outcome, **said)
+    tree = processing_record(outcome, **options)
     text = (
         json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if path.suffix == ".jsonld" else to_turtle(tree)
     )

@@ -1,4 +1,4 @@
-"""Writing a report: the facts once, then the page that the name of the file asks for."""
+"""Writing a report: the facts first, then the page in the format of the file name."""
 
 from __future__ import annotations
 
@@ -36,59 +36,64 @@ def write_report(
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
-    `private` leaves out every exact figure about the input; by default only for differentially private releases. `exact`
-    adds what tells of suppressed records, for the data holder alone.
-    `table` and `certificate` are the names of files that are written along with it, for the report to tell how the one
-    is checked with the other; `sign` is the key that signs the certificate that the report holds. `about` is what whoever
-    makes the release says of it, `not_anonymous` why it is taken although it keeps not every promise, and `advise` finds out
-    what else there is.
+    `private` leaves out every exact figure about the input; by default only for differentially private
+    releases. `exact` adds figures that depend on suppressed records, for the data holder only. `table` and
+    `certificate` are the names of files written along with the report, for its instructions on checking;
+    `sign` is the key that signs the embedded certificate. `about` is free text of the data holder,
+    `not_anonymous` the reason to release a table that breaks a promise, and `advise` searches alternatives.
     """
-    kind = path.suffix.lower()
-    if kind not in (".html", ".htm", ".pdf", ".json"):
-        raise OutputError(
-            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
-        )
-    with following(progress) as shown:
-        shown.phase("writing the report")
-        done = 0
+    kind = kind_of(path)
+    with following(progress) as tracker:
+        tracker.phase("writing the report")
+        phase = 0
 
-        def tell(what: str) -> None:
-            nonlocal done
-            shown.advance(done, _PHASES, what)
-            done += 1
+        def on_phase(what: str) -> None:
+            nonlocal phase
+            tracker.advance(phase, _PHASES, what)
+            phase += 1
 
-        found = collect_facts(
+        facts = collect_facts(
             release,
             private=private,
             exact=exact,
             about=about,
             not_anonymous=not_anonymous,
             advise=advise,
-            tell=tell,
+            on_phase=on_phase,
         )
-        found |= _runnable(found, table, about)
-        found["certificate"] = signed(found["certificate"], sign)
-        found |= {"report": path.name, "table_file": table, "certificate_file": certificate}
-        tell("pictures and pages")
+        facts |= _repeatable_recipe(facts, table, about)
+        facts["certificate"] = signed(facts["certificate"], sign)
+        facts |= {"report": path.name, "table_file": table, "certificate_file": certificate}
+        on_phase("pictures and pages")
         if kind == ".json":
-            content = (json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+            content = (json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
         elif kind == ".pdf":
-            content = pdf(found)
+            content = pdf(facts)
         else:
-            content = html(found).encode()
+            content = html(facts).encode()
         with atomic(path) as temporary:
             temporary.write_bytes(content)
-        shown.advance(_PHASES, _PHASES)
+        tracker.advance(_PHASES, _PHASES)
     return path
 
 
-def _runnable(found: dict[str, Any], table: str | None, about: About) -> dict[str, Any]:
-    """Return the recipe of a report with all that it takes to carry it out again."""
-    recipe = dict(found["recipe"])
-    recipe.setdefault("output", table or ("release/" if found["tables"] else "release.csv"))
-    if any(each["secret"] for each in found["output"]["apart"]):
-        # What turns pseudonyms back is kept in a folder beside that of the release: nothing is written otherwise.
+def kind_of(path: Path) -> str:
+    """Return the format of a report, which is the ending of its name; refuse other endings."""
+    kind = path.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf", ".json"):
+        raise OutputError(
+            f"{path}: a report ends in .html, .pdf or .json, not in {path.suffix!r}. Choose another name"
+        )
+    return kind
+
+
+def _repeatable_recipe(facts: dict[str, Any], table: str | None, about: About) -> dict[str, Any]:
+    """Return the recipe of a report with everything needed to run it again."""
+    recipe = dict(facts["recipe"])
+    recipe.setdefault("output", table or ("release/" if facts["tables"] else "release.csv"))
+    if any(each["secret"] for each in facts["output"]["apart"]):
+        # Tables that reverse pseudonyms are only written to a folder beside that of the release.
         recipe |= {"output": f"release/{recipe['output']}", "apart": "kept"}
-    if said := spell_about(about):
-        recipe["about"] = said
+    if description := spell_about(about):
+        recipe["about"] = description
     return {"recipe": recipe, "recipe_text": document_text(recipe)}

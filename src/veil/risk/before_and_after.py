@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.html import html_table
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.outcome.outcome import Outcome
 from veil.published.table import Published
 from veil.risk.grouping import published_by
@@ -49,6 +49,6 @@ def _input_sizes(outcome: Outcome, names: list[str]) -> NDArray[np.int64]:
     """Return the class sizes of the input; columns that only the output has are ignored."""
     source, original = outcome.source, outcome.original
     there = [name for name in names if name in original.column_names]
-    if isinstance(source, EngineRows) and outcome.prepared is None:
+    if isinstance(source, EngineSource) and outcome.prepared is None:
         return source.class_sizes(there)
     return Published(outcome.before, there, suppressed="none").sizes

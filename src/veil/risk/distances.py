@@ -121,8 +121,9 @@ def _stack_columns(columns: list[Any], rows: int) -> Floats:
 def inverse_square_range(values: Floats) -> float:
     """Return the weight of squared differences of numbers: 1 / range², or 0 if all are equal."""
     finite = values[np.isfinite(values)]
-    width = float(np.ptp(finite)) if finite.size else 0.0
-    return 1.0 / width**2 if width > 0 else 0.0
+    width = np.ptp(finite) if finite.size else np.float64(0)
+    with np.errstate(over="ignore"):  # whose weight is then 0
+        return float(1.0 / width**2) if width > 0 else 0.0
 
 
 def _near_by_use(

@@ -1,4 +1,4 @@
-"""Rows in and out: dataframes and files become Arrow tables, and Arrow tables become what came in."""
+"""Reading and writing: dataframes and files become Arrow tables, and releases get the form of their input."""
 
 from veil.tables.csv.bad_cells import Mistakes, find_mistakes
 from veil.tables.formats import Csv, Excel, Feather, Format, Parquet, output_format

@@ -1,4 +1,4 @@
-"""Arrow tables in the one shape that the rest of Veil reads."""
+"""Arrow tables in a normal form, which the rest of Veil reads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from veil.tables.canonical import copied, one_form, widened
 
 
 def normalize(table: pa.Table) -> pa.Table:
-    """Return the table without metadata, with one kind of text, and with one form for each value (see `one_form`).
+    """Return the table without metadata, with one type of text and one form of each value (see `one_form`).
 
-    All strings have Arrow's type ``string``, and so has a column that holds nothing at all. A float that
-    is not a number is a missing value: pandas cannot tell them apart, and the same data must give the
-    same answer from every library.
+    All strings have Arrow's type ``string``, and so has a column without any value. NaN is a missing value:
+    pandas does not distinguish them, and the same data must give the same answer from every library.
     """
     names = table.column_names
     columns = [_normalize_column(column, name) for column, name in zip(table.columns, names, strict=True)]
@@ -26,11 +25,10 @@ def normalize(table: pa.Table) -> pa.Table:
 
 
 def in_new_memory(table: pa.Table) -> pa.Table:
-    """Return the same cells in memory of their own, in one piece.
+    """Return a copy of the table in one piece, without any values of blank cells.
 
-    What is blank in a table of Arrow may still stand in the memory below it, and is written to some files: a blank cell
-    is a bit, beside a value that nobody cleared. Of what is returned here, only the cells are left, and of categories
-    only those that cells have.
+    In Arrow, a blank cell is a bit beside a value that may still be in memory, and is written to some files.
+    The copy has only the values of cells, and only the categories that occur.
     """
     columns = []
     for column in only_used_categories(table).columns:
@@ -41,7 +39,7 @@ def in_new_memory(table: pa.Table) -> pa.Table:
 def only_used_categories(table: pa.Table) -> pa.Table:
     """Return the table with its dictionary-encoded columns encoded anew.
 
-    Categories that no row has any more would tell that somebody had them.
+    Categories that no row has any more would reveal that they occurred in the input.
     """
     for number, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
@@ -53,31 +51,32 @@ def only_used_categories(table: pa.Table) -> pa.Table:
 def used_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column whose dictionary holds only values that occur.
 
-    Categories that have an order keep it. Others stand in the order of their values: the one in which they were first
-    met would tell which rows came first.
+    Ordered categories keep their order. Others are sorted, so that they do not reveal the order of rows.
     """
     column = _unify_dictionaries(column)
     if not column.num_chunks:
         return column
     kind, dictionary = column.type, column.chunk(0).dictionary
     indices = pa.chunked_array([chunk.indices for chunk in column.chunks])
-    kept = np.unique(np.array(indices.drop_null(), dtype=np.int64))
+    used_codes = np.unique(np.array(indices.drop_null(), dtype=np.int64))
     if not kind.ordered:
-        values = dictionary.take(pa.array(kept))
+        values = dictionary.take(pa.array(used_codes))
         values = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
-        kept = kept[np.array(pc.array_sort_indices(values), dtype=np.int64)]
-    if np.array_equal(kept, np.arange(len(dictionary))):
+        used_codes = used_codes[np.array(pc.array_sort_indices(values), dtype=np.int64)]
+    if np.array_equal(used_codes, np.arange(len(dictionary))):
         return column
-    place = pc.index_in(indices, pa.array(kept, kind.index_type)).cast(kind.index_type)
-    used = dictionary.take(pa.array(kept))
-    chunks = [pa.DictionaryArray.from_arrays(chunk, used, ordered=kind.ordered) for chunk in place.chunks]
+    place = pc.index_in(indices, pa.array(used_codes, kind.index_type)).cast(kind.index_type)
+    categories = dictionary.take(pa.array(used_codes))
+    chunks = [
+        pa.DictionaryArray.from_arrays(chunk, categories, ordered=kind.ordered) for chunk in place.chunks
+    ]
     return pa.chunked_array(chunks, kind)
 
 
 def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """Return the different values of a column, in order of first appearance, and where each cell's value is.
+    """Return the different values of a column, in order of first appearance, and the code of each cell.
 
-    A missing value is a value. Of a column that is dictionary-encoded already, only the dictionary is looked at.
+    A missing value is a value. If the column has a dictionary already, only that is encoded anew.
 
     >>> values, codes = dictionary_encoded(pa.chunked_array([["b", None], ["a", "b"]]))
     >>> values.to_pylist(), codes.tolist()
@@ -87,18 +86,22 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
         values, codes = dictionary_encoded(widened(column))
         return values.cast(column.type), codes
     if not pa.types.is_dictionary(column.type):
-        found = pc.dictionary_encode(column, null_encoding="encode")  # one dictionary for all chunks
-        if not found.num_chunks:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")  # one dictionary for all chunks
+        if not encoded.num_chunks:
             return pa.array([], column.type), np.empty(0, np.int32)
-        return found.chunk(0).dictionary, np.concatenate([np.array(each.indices) for each in found.chunks])
+        return encoded.chunk(0).dictionary, np.concatenate(
+            [np.array(each.indices) for each in encoded.chunks]
+        )
     column = _unify_dictionaries(column)
     if not len(column):
         return pa.array([], column.type.value_type), np.empty(0, np.int32)
-    known = column.chunk(0).dictionary
+    dictionary = column.chunk(0).dictionary
     # A dictionary may list a value twice, or null, and cells may be null without it.
-    values = pc.dictionary_encode(pa.concat_arrays([known, pa.nulls(1, known.type)]), null_encoding="encode")
+    values = pc.dictionary_encode(
+        pa.concat_arrays([dictionary, pa.nulls(1, dictionary.type)]), null_encoding="encode"
+    )
     places = np.array(values.indices, dtype=np.int32)
-    codes = np.concatenate([places[_fill_missing(each.indices, len(known))] for each in column.chunks])
+    codes = np.concatenate([places[_fill_missing(each.indices, len(dictionary))] for each in column.chunks])
     first = np.full(len(values.dictionary), codes.size, np.int64)
     first[codes[::-1]] = np.arange(codes.size, dtype=np.min_scalar_type(codes.size))[::-1]
     used = np.argsort(first, kind="stable")[: np.count_nonzero(first < codes.size)]
@@ -108,7 +111,7 @@ def dictionary_encoded(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.in
 
 
 def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the same numbers with one zero: 0.0 and -0.0 are one value, which is spelled in two ways."""
+    """Return the same numbers with 0.0 for -0.0, as they are one value."""
     kind = column.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
         column = column.cast(kind.value_type)
@@ -122,14 +125,12 @@ def decode_column(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Ar
 
 
 def has_ordered_categories(kind: pa.DataType) -> bool:
-    """Whether values of a type are categories that were made with an order."""
+    """Whether values of a type are ordered categories."""
     return bool(pa.types.is_dictionary(kind) and kind.ordered)
 
 
 def categories(column: pa.ChunkedArray) -> pa.Array | None:
-    """Return the categories of a column, in the order that they have; None if they have none, or not the same one in
-    all chunks.
-    """
+    """Return the ordered categories of a column; None if they have no order, or several in its chunks."""
     if not (has_ordered_categories(column.type) and column.num_chunks):
         return None
     first, *others = (chunk.dictionary.drop_null() for chunk in column.chunks)
@@ -138,14 +139,14 @@ def categories(column: pa.ChunkedArray) -> pa.Array | None:
 
 
 def _unify_dictionaries(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give all chunks one dictionary. Arrow does not where one lists a missing value, so that it must not."""
+    """Give all chunks one dictionary, without missing values, as Arrow requires."""
     if column.num_chunks > 1 and any(chunk.dictionary.null_count for chunk in column.chunks):
         column = pa.chunked_array([_without_missing(chunk) for chunk in column.chunks], column.type)
     return column.unify_dictionaries()
 
 
 def _without_missing(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the same cells with a dictionary that lists no missing value."""
+    """Return the same cells with a dictionary without a missing value."""
     valid = pc.is_valid(chunk.dictionary)
     place = pc.if_else(valid, pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1), None)
     indices = place.take(chunk.indices).cast(chunk.type.index_type)
@@ -153,7 +154,7 @@ def _without_missing(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _fill_missing(indices: pa.Array, missing: int) -> NDArray[np.integer[Any]]:
-    """Return indices with a number for those that are null."""
+    """Return indices with the number `missing` instead of nulls."""
     if not indices.null_count:
         return np.asarray(indices)
     return np.asarray(pc.fill_null(indices.cast(pa.int64()), missing))
@@ -171,7 +172,7 @@ def _normalize_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _check_zone(kind: pa.TimestampType, name: str) -> None:
-    """Refuse times in a zone that nobody knows: what day they lie on could not be said."""
+    """Refuse times in an unknown zone, as their dates are unknown."""
     try:
         pa.array([0], kind).cast(pa.string())
     except pa.ArrowInvalid:
@@ -182,7 +183,7 @@ def _check_zone(kind: pa.TimestampType, name: str) -> None:
 
 
 def _as_string(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast text; where a chunk holds more than the 2 GB that ``string`` takes, in pieces."""
+    """Cast text, in pieces if a chunk is larger than the 2 GB that ``string`` holds."""
     pieces = []
     waiting = list(reversed(column.chunks))
     while waiting:

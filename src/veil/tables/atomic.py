@@ -1,4 +1,4 @@
-"""Files that appear together or not at all, whatever happens on the way: an error, Ctrl-C, a full disk, a kill."""
+"""Atomic writes: files that appear together or not at all, despite errors, Ctrl-C, a full disk or a kill."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from veil.tables.journal import Move, Witness, at_path, end_journal, recover, tu
 from veil.tables.staging import Staging, beside, is_staged
 
 
-class _Staged(NamedTuple):
-    """A folder in which a file is made, where it goes, and the mode that it gets."""
+class _StagedFile(NamedTuple):
+    """The staging folder of a file, its target, and its mode."""
 
     staging: Staging
     target: Path
@@ -24,10 +24,10 @@ class _Staged(NamedTuple):
 
 
 class Together:
-    """Files that are made in folders beside their targets, then renamed onto these, the last one at the very end.
+    """Files that are written to staging folders beside their targets, then renamed onto these, all or none.
 
-    Until then, nothing is to be seen of them. If a renaming fails, those before it are undone, and what was replaced is back;
-    Ctrl-C waits until all is done. After a kill the next run that writes there undoes or finishes what it finds.
+    If a rename fails, those before it are undone, and replaced files are restored; Ctrl-C waits until all is
+    done. After a kill, the next run that writes there undoes or finishes the renames.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,7 @@ class Together:
 
     def __init__(self, *, overwrite: bool = True) -> None:
         self.overwrite = overwrite
-        self._staged: list[_Staged] = []
+        self._staged: list[_StagedFile] = []
         self._is_done = False
 
     def __enter__(self) -> Together:
@@ -57,16 +57,16 @@ class Together:
 
     @contextlib.contextmanager
     def making(self, target: Path, mode: int | None = None) -> Iterator[Path]:
-        """Yield where to make a file, under its own name; errors are told about its target.
+        """Yield the staging path of a file; errors name its target.
 
         Without a mode, it has that of the file it replaces.
         """
-        staged = self.staging_path(target, mode)
+        path = self.staging_path(target, mode)
         try:
-            yield staged
+            yield path
         except OutputError as error:
             words = [
-                each.replace(str(staged), str(target)) if isinstance(each, str) else each
+                each.replace(str(path), str(target)) if isinstance(each, str) else each
                 for each in error.words
             ]
             raise OutputError(*words) from None
@@ -74,8 +74,8 @@ class Together:
             raise not_written(target, error) from error
 
     def staging_path(self, target: Path, mode: int | None = None) -> Path:
-        """Return where to make a file, under its own name."""
-        if is_staged(target):  # by others, who put it in its place
+        """Return the path in a staging folder to which to write a file."""
+        if is_staged(target):  # already in another staging folder, whose owner renames it
             return target
         # Behind a symbolic link, the file that it points to is replaced.
         real = Path(os.path.realpath(target))
@@ -83,33 +83,33 @@ class Together:
             recover([real])
             before = replaceable(target, real)
         with _explain_errors(target), uninterrupted():
-            made = Staging(*beside(real))
-            self._staged.append(_Staged(made, real, before if mode is None else mode))
-        return made.files / target.name
+            staging = Staging(*beside(real))
+            self._staged.append(_StagedFile(staging, real, before if mode is None else mode))
+        return staging.files / target.name
 
     @property
     def has_files(self) -> bool:
-        """Whether there is something to put in place."""
+        """Whether any file was staged."""
         return bool(self._moves())
 
     def _moves(self) -> list[tuple[Move, int | None]]:
-        found = []
+        moves = []
         for each in self._staged:
-            for made in each.staging.files.iterdir():
-                before = each.staging.folder / "before" / made.name
-                found.append((Move(made, before, each.target, each.target.exists(), None), each.mode))
-        return found
+            for path in each.staging.files.iterdir():
+                before = each.staging.folder / "before" / path.name
+                moves.append((Move(path, before, each.target, each.target.exists(), None), each.mode))
+        return moves
 
     def put_in_place(self) -> None:
-        """Rename all files onto their targets, in the order in which they were asked for."""
+        """Rename all files onto their targets, in the order of their staging."""
         with self.placing():
             pass
 
     @contextlib.contextmanager
     def placing(self, witness: Witness | None = None) -> Iterator[None]:
-        """Rename all files onto their targets, and let the body of `with` put that in place which they go with.
+        """Rename all files onto their targets, then run the body of `with`; if that fails, undo the renames.
 
-        If that fails, they are gone again. The witness tells afterwards whether it was done; without one, the last file does.
+        Whether the body was done is read from the witness after a kill; without one, from the last file.
         """
         if self._is_done:
             yield
@@ -118,9 +118,9 @@ class Together:
         for move, mode in self._moves():
             with _explain_errors(move.target):
                 if mode is not None:
-                    move.made.chmod(mode)
-                sync(move.made)
-            moves.append(move._replace(identity=identity(move.made)))
+                    move.path.chmod(mode)
+                sync(move.path)
+            moves.append(move._replace(identity=identity(move.path)))
         alone = len(moves) == 1 and witness is None  # one rename happens at once
         with turns(() if alone else [each.target for each in moves]), uninterrupted():
             folders = self._write_journal(moves, witness)
@@ -130,7 +130,7 @@ class Together:
                         self._rename(move, is_last=witness is None and move is moves[-1])
                 yield
             except BaseException:
-                self._is_done = True  # nothing of it will be
+                self._is_done = True  # by undoing it
                 undo(moves)
                 end_journal(folders)
                 raise
@@ -140,17 +140,17 @@ class Together:
             end_journal(folders)
 
     def _write_journal(self, moves: list[Move], witness: Witness | None) -> list[Path]:
-        """Write down what is about to happen, unless it happens at once; also beside the witness, if it has a place."""
+        """Write a journal of the renames if there are several; also beside the witness, if it is a file."""
         if len(moves) + (witness is not None) < 2:
             return []
-        told = witness or at_path(moves[-1].made, moves[-1].target)
-        if "path" in told and witness is not None:
-            with _explain_errors(Path(told["path"])):
-                place = Path(told["path"])
-                self._staged.append(_Staged(Staging(*beside(place)), place, None))
+        last = witness or at_path(moves[-1].path, moves[-1].target)
+        if "path" in last and witness is not None:
+            with _explain_errors(Path(last["path"])):
+                place = Path(last["path"])
+                self._staged.append(_StagedFile(Staging(*beside(place)), place, None))
         folders = [each.staging.folder for each in self._staged]
         with _explain_errors(moves[-1].target):
-            write_journal(folders, moves, told)
+            write_journal(folders, moves, last)
         return folders
 
     def _rename(self, move: Move, *, is_last: bool) -> None:
@@ -166,7 +166,7 @@ class Together:
                 os.link(move.target, move.before)  # so that the target is never missing
             except OSError:  # not every file system has links
                 os.replace(move.target, move.before)
-        os.replace(move.made, move.target)
+        os.replace(move.path, move.target)
 
 
 @contextlib.contextmanager

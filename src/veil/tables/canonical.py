@@ -1,9 +1,9 @@
-"""One value, one form: what is counted as one value is published as one.
+"""Canonical forms: values that are counted as one are published in one form.
 
-Arrow can write down an equal value in several ways: 0.0 and -0.0, a missing value and a float that is not a number, a day
-with a time that nobody sees, a category that is listed twice, the same cells as runs or as a view. Whoever receives a table
-could tell apart by that what was counted as one. Texts are left as they are: two that differ in blanks at their end, or in
-how an accent is encoded, are two values.
+Arrow has several forms of equal values: 0.0 and -0.0, null and NaN, a day with a hidden time, a category that
+is listed twice, the same cells as runs or as a view. By these, a recipient could distinguish values that were
+counted as one. Texts are left as they are: two that differ in trailing blanks or in the encoding of an accent
+are two values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from veil.errors import InputError
 
 
 def one_form(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Return the same values, each in one form. A type that cannot be taken apart is refused with the column's name.
+    """Return the same values, each in one form; refuse a type that has no such form.
 
     >>> one_form(pa.chunked_array([[[0.0, float("nan")], [-0.0, None]]]), "x").to_pylist()
     [[0.0, None], [0.0, None]]
@@ -37,20 +37,20 @@ def one_form(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def copied(array: pa.Array) -> pa.Array:
-    """Return the same cells in memory of their own, in which nothing stands below a missing one."""
+    """Return a copy of the cells whose memory holds no values of missing cells."""
     kind = array.type
-    if pa.types.is_struct(kind):  # of which Arrow copies the fields whole
+    if pa.types.is_struct(kind):  # Arrow would copy its fields whole
         fields = [copied(field) for field in array.flatten()]
         return pa.StructArray.from_arrays(fields, fields=list(kind), mask=_missing(array))
-    made = array.take(pa.array(np.arange(len(array))))
-    return _with_items(made, copied) if pa.types.is_nested(kind) else made
+    result = array.take(pa.array(np.arange(len(array))))
+    return _with_items(result, copied) if pa.types.is_nested(kind) else result
 
 
 def as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Give a column a type that its values had, if Arrow can; a plain type holds the same values."""
+    """Cast a column to the type its values had, if Arrow can; otherwise return it as it is."""
     if pa.types.is_null(kind):
         return pa.chunked_array([pa.nulls(len(column))])
-    if pa.types.is_run_end_encoded(kind):  # whose memory could not be looked through
+    if pa.types.is_run_end_encoded(kind):  # its memory cannot be checked
         return column
     try:
         return column.cast(kind)
@@ -59,7 +59,7 @@ def as_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether values of a type have one form each."""
+    """Whether values of a type have only one form each."""
     return not (
         pa.types.is_floating(kind)
         or pa.types.is_date64(kind)
@@ -101,32 +101,32 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def widened(values: Any) -> Any:
-    """Return short floats as longer ones, which Arrow can compute with, encode and sort; anything else as it is."""
+    """Return 16-bit floats as 32-bit ones, which Arrow can compute with, encode and sort."""
     return values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
 
 
 def _numbers(array: pa.Array) -> pa.Array:
     kind, wide = array.type, widened(array)
-    wide = pc.add(wide, pa.scalar(0.0, wide.type))  # which has one zero
+    wide = pc.add(wide, pa.scalar(0.0, wide.type))  # -0.0 becomes 0.0
     if pc.any(pc.is_nan(wide)).as_py():
         wide = pc.if_else(pc.is_nan(wide), pa.scalar(None, wide.type), wide)
     return wide.cast(kind)
 
 
 def _categories(array: pa.DictionaryArray) -> pa.Array:
-    """Return the same cells with a dictionary that lists each category once, and no missing one; lists without one."""
-    kind, listed = array.type, _plain(array.dictionary)
-    if pa.types.is_nested(listed.type):
-        return listed.take(array.indices)
-    found = listed.dictionary_encode()
-    if len(found.dictionary) == len(listed):
-        return pa.DictionaryArray.from_arrays(array.indices, listed, ordered=kind.ordered)
-    places = found.indices.take(array.indices).cast(kind.index_type)
-    return pa.DictionaryArray.from_arrays(places, found.dictionary, ordered=kind.ordered)
+    """Return the same cells with each category once and no missing one; nested categories are decoded."""
+    kind, dictionary = array.type, _plain(array.dictionary)
+    if pa.types.is_nested(dictionary.type):
+        return dictionary.take(array.indices)
+    encoded = dictionary.dictionary_encode()
+    if len(encoded.dictionary) == len(dictionary):
+        return pa.DictionaryArray.from_arrays(array.indices, dictionary, ordered=kind.ordered)
+    places = encoded.indices.take(array.indices).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(places, encoded.dictionary, ordered=kind.ordered)
 
 
 def _storage(array: pa.ExtensionArray) -> pa.Array:
-    """Return what an extension type holds, in the type itself where that stays possible."""
+    """Return the plain form of an extension type, in the type itself where possible."""
     kind = array.type
     if kind == pa.uuid():
         return pa.array([None if each is None else str(each) for each in array.to_pylist()], pa.string())
@@ -139,7 +139,7 @@ def _storage(array: pa.ExtensionArray) -> pa.Array:
 
 
 def _with_items(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return lists or maps, which begin where their memory does, with changed items."""
+    """Return lists or maps, whose memory has no offset, with changed items."""
     kind, missing = array.type, _missing(array)
     if pa.types.is_map(kind):
         return pa.MapArray.from_arrays(array.offsets, change(array.keys), change(array.items), mask=missing)

@@ -1,7 +1,7 @@
-"""Parquet and Arrow IPC (Feather) files: typed already, so only opened, checked and written.
+"""Parquet and Arrow IPC (Feather) files, whose columns have types already.
 
-Arrow believes what a file says of its buffers: an offset that lies outside of one is found when a cell is looked at, or not
-at all, with whatever stands in memory there. So a table is validated in full before anybody touches a cell of it.
+Arrow trusts the offsets in a file: one outside of its buffer is noticed when a cell is read, or never, and
+then returns other memory. So a table is validated in full before any cell is read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def read_parquet(path: Path) -> pa.Table:
 def read_feather(path: Path) -> pa.Table:
     """Read an Arrow IPC file (Feather version 2), or a stream.
 
-    Feather version 1 is refused: Arrow's reader of it, which is deprecated, does not check lengths, so that a damaged
-    file ends the process.
+    Feather version 1 is refused: Arrow's deprecated reader does not check lengths, so a damaged file ends the
+    process.
     """
     check_readable(path)
     with path.open("rb") as file:
@@ -41,8 +41,8 @@ def read_feather(path: Path) -> pa.Table:
             "again as Feather version 2, Parquet or CSV with the tool that made it"
         )
     with _reading(path, "Arrow or Feather"), pa.OSFile(str(path)) as file:
-        opened = pa.ipc.open_file if start.startswith(b"ARROW1") else pa.ipc.open_stream
-        return _validated(opened(file).read_all())
+        open_ipc = pa.ipc.open_file if start.startswith(b"ARROW1") else pa.ipc.open_stream
+        return _validated(open_ipc(file).read_all())
 
 
 def write_parquet(table: pa.Table, file: Any) -> None:
@@ -53,7 +53,7 @@ def write_parquet(table: pa.Table, file: Any) -> None:
 
 
 def write_feather(table: pa.Table, file: Any) -> None:
-    """Write an Arrow IPC file (Feather version 2), compressed with LZ4, in one batch: parts are padded with the next."""
+    """Write an Arrow IPC file (Feather version 2) with LZ4, in one batch: others are padded with the next."""
     import pyarrow.feather as feather
 
     feather.write_feather(table, file, compression="lz4", chunksize=max(1, table.num_rows))
@@ -61,14 +61,14 @@ def write_feather(table: pa.Table, file: Any) -> None:
 
 @contextmanager
 def _reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn what is wrong with a file into a sentence; Arrow tells in its first line, and others what they happen to meet."""
+    """Turn errors of readers into an `InputError` with the first line of Arrow's message, or their name."""
     try:
         yield
     except Exception as error:
         if isinstance(error, MemoryError) and not isinstance(error, pa.ArrowException):
             raise
-        told = str(error).strip() if isinstance(error, pa.ArrowException | OSError) else ""
-        reason = told.splitlines()[0] if told else type(error).__name__
+        message = str(error).strip() if isinstance(error, pa.ArrowException | OSError) else ""
+        reason = message.splitlines()[0] if message else type(error).__name__
         raise InputError(
             f"{path}: not a readable {kind} file: {reason}. Write or copy it again; if it has another format, "
             "say so with `format=`"
@@ -76,8 +76,8 @@ def _reading(path: Path, kind: str) -> Iterator[None]:
 
 
 def _validated(table: pa.Table) -> pa.Table:
-    """Return a table whose every offset, length, index and letter lies where it should."""
+    """Return a table after checking every offset, length, index and character in it."""
     table.validate(full=True)
-    for name in table.column_names:  # which may be no text
+    for name in table.column_names:  # may be invalid UTF-8
         name.encode()
     return table

@@ -1,4 +1,4 @@
-"""Columns as arrays: values and codes, numbers, ranks, groups; what kind of values there are."""
+"""Columns as arrays: values and codes, numbers, ranks, groups; and tests of their types."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.tables.arrow import dictionary_encoded, used_categories, with_one_zero
+from veil.tables.arrow import dictionary_encoded, has_ordered_categories, used_categories, with_one_zero
 from veil.tables.canonical import widened
 from veil.tables.text import canonical_text
 
 _LONG = 1_000_000
-"""Cells that are worth a thread."""
+"""Cells from which on several threads pay off."""
 
 
 Encoded = tuple[pa.Array, NDArray[np.int32]]
 
 
 def encode_comparable(column: pa.ChunkedArray, name: str) -> Encoded:
-    """Do as `encode_values`, with one zero only: 0.0 and -0.0 do not make a class diverse. Refuse what cannot be compared."""
+    """Encode comparable values, with 0.0 for -0.0, which do not make a class diverse; refuse other types."""
     check_comparable(column, name)
     return encode_values(with_one_zero(column))
 
 
 def check_comparable(column: pa.ChunkedArray, name: str) -> None:
-    """Refuse records, lists of lists and what other packages have defined, which cannot be told apart."""
+    """Refuse structures, lists of lists and extension types, which cannot be compared."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     item = kind.value_type if is_list(kind) else kind
     if pa.types.is_nested(item) or pa.types.is_interval(item) or isinstance(item, pa.BaseExtensionType):
@@ -42,7 +42,7 @@ def check_comparable(column: pa.ChunkedArray, name: str) -> None:
 
 
 def encode_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
-    """Encode several columns, side by side if they are long."""
+    """Encode several columns, in parallel if they are long."""
     if sum(map(len, columns)) < _LONG:
         return [encode_values(column) for column in columns]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -50,10 +50,10 @@ def encode_columns(columns: Sequence[pa.ChunkedArray]) -> list[Encoded]:
 
 
 def encode_values(column: pa.ChunkedArray) -> Encoded:
-    """Return the different values of a column, in order of first appearance, and where each cell's value is.
+    """Return the different values of a column, in order of first appearance, and the code of each cell.
 
-    A missing value is a value. Lists are equal if they hold the same items in the same order, and structures if their
-    fields are.
+    A missing value is a value. Lists are equal if their items are, in order, and structures if their fields
+    are.
 
     >>> values, codes = encode_values(pa.chunked_array([["b", None], ["a", "b"]]))
     >>> values.to_pylist(), codes.tolist()
@@ -62,7 +62,7 @@ def encode_values(column: pa.ChunkedArray) -> Encoded:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return dictionary_encoded(column)
-    if pa.types.is_string_view(kind):  # which Arrow can do little with
+    if pa.types.is_string_view(kind):  # Arrow has few functions for it
         column, kind = column.cast(pa.string()), pa.string()
     if not len(column):
         return pa.array([], kind), np.empty(0, np.int32)
@@ -77,7 +77,7 @@ def encode_values(column: pa.ChunkedArray) -> Encoded:
 def count_codes(
     codes: NDArray[np.int32] | NDArray[np.int64], size: int, weights: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
-    """Count how often each code occurs, each occurrence as often as its weight says.
+    """Add up the weights of each code, or count its occurrences.
 
     >>> count_codes(np.array([0, 2, 0]), 4, None).tolist(), count_codes(np.array([0, 2]), 4, np.array([5, 7])).tolist()
     ([2, 0, 1, 0], [5, 0, 7, 0])
@@ -85,7 +85,7 @@ def count_codes(
     if weights is None:
         return np.bincount(codes, minlength=size).astype(np.int64)
     sums = np.zeros(max(size, int(codes.max(initial=-1)) + 1), np.int64)
-    np.add.at(sums, codes, weights)  # and no floating point, as in a weighted `bincount`
+    np.add.at(sums, codes, weights)  # a weighted `bincount` would use floating point
     return sums
 
 
@@ -100,7 +100,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def _spell_structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Number structures by their fields, as Arrow cannot compare structures. A missing one is a number of its own."""
+    """Number structures by their fields, as Arrow cannot compare them. A missing one has its own number."""
     structs = column.combine_chunks()
     codes = np.array(pc.is_null(structs), dtype=np.int64)
     for field in structs.flatten():
@@ -110,12 +110,12 @@ def _spell_structs(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _spell_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Spell lists as bytes, four for each item, as Arrow cannot compare lists. A missing list stays missing."""
+    """Encode lists as bytes, four for each item, as Arrow cannot compare them. Missing ones stay missing."""
     kind = column.type
     if pa.types.is_map(kind):
         column = column.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
     lists = column.cast(pa.large_list(column.type.value_type)).combine_chunks()
-    _, items = encode_values(pa.chunked_array([lists.flatten()]))  # without what hides behind missing lists
+    _, items = encode_values(pa.chunked_array([lists.flatten()]))  # without hidden items of missing lists
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     offsets = 4 * np.concatenate([[0], np.cumsum(np.array(lengths))]).astype(np.int64)
     missing = np.array(pc.is_null(lists), dtype=np.bool_)
@@ -130,7 +130,7 @@ def number_rows(keys: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def freeze(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the array itself, which nobody can write to any more."""
+    """Return the array itself, made read-only."""
     array.flags.writeable = False
     return array
 
@@ -163,13 +163,8 @@ def column_of(table: pa.Table, name: str, method: object) -> pa.ChunkedArray:
 
 
 def is_comparable(kind: pa.DataType) -> bool:
-    """Whether values of a type can be told apart: all but structures and maps."""
+    """Whether values of a type can be compared: all but structures, maps and unions."""
     return not (pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_union(kind))
-
-
-def is_ordered(kind: pa.DataType) -> bool:
-    """Whether values of a type are categories that have an order."""
-    return bool(pa.types.is_dictionary(kind) and kind.ordered)
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -178,7 +173,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def numbers(table: pa.Table, name: str, method: object) -> NDArray[np.float64]:
-    """Return a column of finite numbers; anything else is refused with the row and the way out.
+    """Return a column of finite numbers; refuse anything else, with the row and a way out.
 
     >>> numbers(pa.table({"age": [30, 41]}), "age", "Rounding")
     array([30., 41.])
@@ -189,21 +184,19 @@ def numbers(table: pa.Table, name: str, method: object) -> NDArray[np.float64]:
     """
     column = column_of(table, name, method)
     require_numbers(column, name, method)
-    found: NDArray[np.float64] = np.array(column.cast(pa.float64(), safe=False), dtype=np.float64)
-    missing = np.flatnonzero(np.isnan(found))
+    result = as_numbers(column)
+    missing = np.flatnonzero(np.isnan(result))
     if missing.size:
         raise InputError(
-            f"{method}: column {name!r} has no value in row {missing[0] + 1}. Drop such rows, or fill them in "
-            "first"
+            f"{method}: column {name!r} has no value in row {missing[0] + 1}. Drop such rows, or fill them in first"
         )
-    endless = np.flatnonzero(np.isinf(found))
+    endless = np.flatnonzero(np.isinf(result))
     if endless.size:
         raise InputError(
-            f"{method}: column {name!r} holds {found[endless[0]]} in row {endless[0] + 1}, and finite "
-            "numbers "
-            "are needed. Drop such rows, or replace the values first"
+            f"{method}: column {name!r} holds {result[endless[0]]} in row {endless[0] + 1}, and finite "
+            "numbers are needed. Drop such rows, or replace the values first"
         )
-    return found
+    return result
 
 
 def require_numbers(column: pa.ChunkedArray, name: str, method: object) -> None:
@@ -216,23 +209,22 @@ def require_numbers(column: pa.ChunkedArray, name: str, method: object) -> None:
 
 
 def refuse_constant(values: NDArray[Any], name: str, method: object) -> None:
-    """Refuse a column with a single value, which the method would leave as it is."""
+    """Refuse a column with a single value, which the method would not change."""
     if values.size and (values == values[0]).all():
         raise InputError(
-            f"{method}: column {name!r} has the same value in every row, so nothing would change. Leave it "
-            "out"
+            f"{method}: column {name!r} has the same value in every row, so nothing would change. Leave it out"
         )
 
 
 def ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return for each row the place of its value among the distinct values in their order, and which are missing.
+    """Return the rank of each row's value among the distinct values, and a mask of missing ones.
 
     Ordered categories have their own order.
 
     >>> ranks(pa.chunked_array([["b", None, "a", "b"]]))[0].tolist()
     [1, 2, 0, 1]
     """
-    if is_ordered(column.type):
+    if has_ordered_categories(column.type):
         places = np.concatenate(
             [np.array(each.indices.fill_null(-1)) for each in column.unify_dictionaries().chunks]
         )
@@ -255,40 +247,40 @@ def texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         lengths = np.array(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
         items = pa.array(canonical_text(lists.flatten(), column=name), pa.string())
         offsets = pa.array(np.append(0, np.cumsum(lengths)))
-        spelled = pa.LargeListArray.from_arrays(offsets, items, mask=pc.is_null(lists))
-        return pa.chunked_array([spelled.take(pa.array(codes))])
+        text_lists = pa.LargeListArray.from_arrays(offsets, items, mask=pc.is_null(lists))
+        return pa.chunked_array([text_lists.take(pa.array(codes))])
     return pa.chunked_array(
         [pa.array(canonical_text(values, column=name), pa.string()).take(pa.array(codes))]
     )
 
 
 def groups(table: pa.Table, names: tuple[str, ...], method: object) -> NDArray[np.int64]:
-    """Number the rows by their values in some columns, in order of first appearance; a missing value is a value.
+    """Number the combinations of values in some columns, in order of first appearance.
 
     >>> groups(pa.table({"sex": ["f", "m", "f"]}), ("sex",), "").tolist()
     [0, 1, 0]
     """
-    found = np.zeros(table.num_rows, np.int64)
+    result = np.zeros(table.num_rows, np.int64)
     for name in names:
         values, codes = encode_values(column_of(table, name, method))
-        mixed = found * len(values) + codes
-        found = np.array(pa.array(mixed).dictionary_encode().indices, dtype=np.int64)
-    return found
+        mixed = result * len(values) + codes
+        result = np.array(pa.array(mixed).dictionary_encode().indices, dtype=np.int64)
+    return result
 
 
 def replace_column(table: pa.Table, name: str, values: Any) -> pa.Table:
-    """Return the table with other values in a column. Categories stay such, as long as no new ones are needed."""
-    made = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
+    """Return the table with other values in a column, as categories if it had these values as categories."""
+    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
     old = table[name]
-    if pa.types.is_dictionary(old.type) and made.type == old.type.value_type:
+    if pa.types.is_dictionary(old.type) and column.type == old.type.value_type:
         categories = old.unify_dictionaries().chunk(0).dictionary
-        places = pc.index_in(made, categories).combine_chunks()
-        if places.null_count == made.null_count:
+        places = pc.index_in(column, categories).combine_chunks()
+        if places.null_count == column.null_count:
             again = pa.DictionaryArray.from_arrays(
                 places.cast(old.type.index_type), categories, ordered=old.type.ordered
             )
-            made = used_categories(pa.chunked_array([again]))
-    return table.set_column(table.column_names.index(name), name, made)
+            column = used_categories(pa.chunked_array([again]))
+    return table.set_column(table.column_names.index(name), name, column)
 
 
 Floats = NDArray[np.float64]
@@ -298,7 +290,7 @@ Groups = NDArray[np.int64]
 
 
 def is_quantity(kind: pa.DataType) -> bool:
-    """Whether differences between values of a type are numbers: numbers themselves, dates and times."""
+    """Whether values of a type have numeric differences: numbers, dates and times."""
     return is_number(kind) or bool(pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
 
 

@@ -1,4 +1,4 @@
-"""What a file system does, and what it refuses, in Veil's words."""
+"""Operations of the file system, with errors in Veil's words."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pathlib import Path
 from veil.errors import OutputError
 
 
-def replaceable(named: Path, target: Path) -> int | None:
+def replaceable(path: Path, target: Path) -> int | None:
     """Return the permissions of a file that is to be replaced; refuse to replace anything else."""
     try:
-        found = target.stat()
+        status = target.stat()
     except FileNotFoundError:
         return None
-    if stat.S_ISDIR(found.st_mode):
-        raise OutputError(f"{named}: is a directory. Give the path of a file in it")
-    if not stat.S_ISREG(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
+        raise OutputError(f"{path}: is a directory. Give the path of a file in it")
+    if not stat.S_ISREG(status.st_mode):
         raise OutputError(
-            f"{named}: is not an ordinary file, and would be replaced by one. Choose another path"
+            f"{path}: is not an ordinary file, and would be replaced by one. Choose another path"
         )
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(status.st_mode)
 
 
 def sync(path: Path) -> None:
@@ -41,13 +41,13 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Do so with entries that are in place: a file system that cannot is no reason to say otherwise."""
+    """Sync a folder if the file system can; its entries are in place anyway."""
     with contextlib.suppress(OSError):
         sync(path)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with everything in it, if it is there."""
+    """Remove a file, or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -56,14 +56,14 @@ def remove(path: Path) -> None:
 
 
 def identity(path: Path) -> list[int] | None:
-    """What a file or folder keeps when it is renamed, and no other one has."""
+    """Return numbers that identify a file or folder, also after it is renamed; None if it cannot be read."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    if stat.S_ISDIR(found.st_mode):
-        return [found.st_dev, found.st_ino]
-    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns]
+    if stat.S_ISDIR(status.st_mode):
+        return [status.st_dev, status.st_ino]
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 WAYS_OUT: dict[int, str] = {
@@ -80,6 +80,6 @@ WAYS_OUT: dict[int, str] = {
 
 
 def not_written(path: Path, error: OSError) -> OutputError:
-    """Say why a file cannot be written, and the way out."""
+    """Return an error with the reason why a file cannot be written, and a way out."""
     reason = WAYS_OUT.get(error.errno or 0, f"cannot be written: {error.strerror or error}")
     return OutputError(f"{path}: {reason}. Nothing was written")

@@ -1,8 +1,8 @@
 """Excel workbooks, through openpyxl, which is installed only on demand.
 
-A column has a type if all its cells agree on one; where they do not, every cell becomes text. Excel
-knows no decimals and no empty text: decimals come back as floats, empty text as missing. What a sheet would show as
-one value although it is two is not written: a promise that counts values would be false for whoever opens it.
+A column has a type if all its cells agree on one; otherwise every cell becomes text. Excel has no decimals
+and no empty text: decimals come back as floats, empty text as missing. Two values that a sheet would show as
+one are refused, as promises that count values would not hold for a reader of the sheet.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from veil.tables.workbook import MOST_COLUMNS, MOST_ROWS, check_workbook, readin
 _MAX_TEXT = 32_767
 _HOLDABLE = (type(None), bool, int, float, Decimal, dt.date, dt.time)
 _ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
-"""How workbooks spell characters that XML cannot hold: Excel reads `_x0041_` as `A`."""
+"""Escapes of characters that XML cannot hold: Excel reads `_x0041_` as `A`."""
 
 _NO_CHARACTER = re.compile("[\ufffe\uffff]")
-"""What no XML document can hold, beside control characters."""
+"""Characters that no XML document can hold, besides control characters."""
 
 _DIGITS = 15
 """Digits that Excel keeps of a number."""
 
-_LOOKED_AT = 200
+_SAMPLE = 200
 _LONG_AGO = dt.datetime(1980, 1, 1)  # the first time that a zip file can hold
 _MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(Z</dcterms:modified>)")
 _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900; before it, days are off
@@ -48,9 +48,9 @@ _FIRST_DAY = dt.date(1900, 3, 1)  # the calendar of Excel has a 29 February 1900
 def read_excel(
     path: Path, format: Excel, *, as_text: bool = False, may_be_empty: bool = False
 ) -> tuple[pa.Table, Excel]:
-    """Read one sheet; also return the format with the name of the sheet filled in.
+    """Read one sheet; also return the format with the name of the sheet.
 
-    With `as_text` no column gets a type: every cell is spelled by itself, and none is looked at for a mistake.
+    With `as_text` no column gets a type: every cell is spelled by itself, and none is checked.
     """
     check_readable(path)
     with reading_workbook(path):
@@ -63,11 +63,11 @@ def read_excel(
     while format.header and cells and all(value is None for value in cells[0]):
         del cells[0]
     rows = cells[1:] if format.header else cells
-    if as_text:  # a blank row at the end is not seen, and one above it would be if a record followed
+    if as_text:  # blank rows at the end are invisible, so that those above must not count either
         rows = [row for row in rows if any(value is not None for value in row)]
     if not rows and not (may_be_empty and cells):
         raise InputError(f"{where}: a header but no rows. The table should hold at least one row")
-    below = header_below(cells[0], rows[:_LOOKED_AT]) if format.header and not as_text else None
+    below = header_below(cells[0], rows[:_SAMPLE]) if format.header and not as_text else None
     if below is not None:
         raise InputError(
             f"{where}, row {format.skip + 1}: does not name all columns, although most rows have values in "
@@ -103,15 +103,14 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
         _check_text(name, "the header", openpyxl)
     # Everything is checked before openpyxl begins, because it does not clean up after a failure.
     columns = [_values(table.column(name), name, openpyxl) for name in table.column_names]
-    # Only the last row would be lost, but which one that is may have been drawn: the same table is refused each time.
+    # Only the last row would be lost; but the order may be random, and a table is always refused or never.
     if any(all(value in (None, "") for value in row) for row in zip(*columns, strict=True)):
         raise OutputError(
-            "all values of a row are missing, and an Excel sheet does not show such a row if it is the "
-            "last one. Write CSV or "
-            "Parquet, leave such rows out, or give suppressed ones a marker"
+            "all values of a row are missing, and an Excel sheet does not show such a row if it is the last "
+            "one. Write CSV or Parquet, leave such rows out, or give suppressed ones a marker"
         )
     book = openpyxl.Workbook(write_only=True)
-    # Nothing about who wrote it, and when: the same table gives the same file.
+    # No author and no time: the same table gives the same file.
     book.properties = openpyxl.packaging.core.DocumentProperties(
         creator=None, created=_LONG_AGO, modified=_LONG_AGO
     )
@@ -120,15 +119,15 @@ def write_excel(table: pa.Table, file: BinaryIO, format: Excel) -> None:
         sheet.append([_cell(sheet, name, openpyxl) for name in table.column_names])
     for row in zip(*columns, strict=True):
         sheet.append([_cell(sheet, value, openpyxl) for value in row])
-    packed = io.BytesIO()  # in memory, because a zip file that breaks off complains once more when collected
+    packed = io.BytesIO()  # in memory: an unfinished zip file raises another error when it is collected
     book.save(packed)
     file.write(_without_times(packed))
 
 
 def _without_times(packed: io.BytesIO) -> memoryview:
-    """Pack a workbook again, as if it had been written long ago: openpyxl notes down the time in two places."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(packed) as parts, zipfile.ZipFile(made, "w") as again:
+    """Pack a workbook again with a fixed time, as openpyxl writes the current one in two places."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(packed) as parts, zipfile.ZipFile(result, "w") as again:
         for part in parts.infolist():
             content = parts.read(part)
             if part.filename == "docProps/core.xml":
@@ -136,7 +135,7 @@ def _without_times(packed: io.BytesIO) -> memoryview:
             again.writestr(
                 zipfile.ZipInfo(part.filename, _LONG_AGO.timetuple()[:6]), content, zipfile.ZIP_DEFLATED
             )
-    return made.getbuffer()
+    return result.getbuffer()
 
 
 def _openpyxl() -> Any:
@@ -150,20 +149,20 @@ def _openpyxl() -> Any:
 
 
 def _cells(path: Path, sheet: str | None, *, values: bool = True) -> dict[str, list[list[Any]]]:
-    """Return the rows of the sheet asked for, or of all sheets; formulas by their value or their text."""
+    """Return the rows of one sheet, or of all sheets; formulas as their value or their text."""
     openpyxl = _openpyxl()
     with reading_workbook(path), path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, data_only=values)
         if sheet is not None and sheet not in book.sheetnames:
             raise InputError(f"{path}: there is no sheet {sheet!r}.{did_you_mean(sheet, book.sheetnames)}")
-        found = {}
+        sheets = {}
         for each in book.worksheets:
             if sheet in (None, each.title):
                 each.reset_dimensions()  # some programs write wrong ones
-                # One row beyond the last one that there can be: what says that it stands further down is not waited for.
+                # One row beyond the last possible one: rows with larger numbers are not waited for.
                 rows = each.iter_rows(values_only=True, max_row=MOST_ROWS + 1)
-                found[each.title] = rectangle(rows, f"{path}, sheet {each.title!r}")
-        return found
+                sheets[each.title] = rectangle(rows, f"{path}, sheet {each.title!r}")
+        return sheets
 
 
 def _sheet(path: Path, name: str | None, sheets: dict[str, list[list[Any]]]) -> tuple[str, list[list[Any]]]:
@@ -216,11 +215,11 @@ def _huge(value: Any) -> bool:
 
 
 def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
-    """Refuse formulas whose value was never stored, which otherwise look like missing values."""
+    """Refuse formulas without a stored value, which look like missing values."""
     for number, formulas in enumerate(_cells(path, sheet, values=False)[sheet]):
-        found = stored[number] if number < len(stored) else []
+        row = stored[number] if number < len(stored) else []
         for place, formula in enumerate(formulas):
-            value = found[place] if place < len(found) else None
+            value = row[place] if place < len(row) else None
             if value is None and formula is not None:
                 raise InputError(
                     f"{path}, sheet {sheet!r}, row {number + 1}, column {place + 1}: the formula {formula!r} "
@@ -229,7 +228,7 @@ def _check_formulas(path: Path, sheet: str, stored: list[list[Any]]) -> None:
 
 
 def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
-    """Return values that Excel can hold; zoned, early, far and very exact times and long numbers become text."""
+    """Return values for Excel; times that are zoned, early, far or too exact and long numbers become text."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -259,12 +258,12 @@ def _values(column: pa.ChunkedArray, name: str, openpyxl: Any) -> list[Any]:
                 f"column {name!r} holds {value}, and an Excel sheet cannot hold infinite numbers. Write CSV "
                 "or Parquet"
             )
-    _check_told_apart(values, name)
+    _check_distinguishable(values, name)
     return values
 
 
 def as_doubles(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return short floats as the doubles that are spelled like them: 0.1, not 0.10000000149011612."""
+    """Return short floats as the doubles with the same spelling: 0.1, not 0.10000000149011612."""
     kind = column.type
     is_short = pa.types.is_floating(kind) and kind != pa.float64()
     return column.cast(pa.string()).cast(pa.float64()) if is_short else column
@@ -277,26 +276,26 @@ def _is_too_exact(value: Any) -> bool:
     return isinstance(value, dt.datetime) and bool(value.microsecond % 1000)
 
 
-def _check_told_apart(values: list[Any], name: str) -> None:
-    """Refuse a column of which a sheet would show two values as one."""
+def _check_distinguishable(values: list[Any], name: str) -> None:
+    """Refuse a column with two values that a sheet would show as one."""
     first: dict[Any, Any] = {}
     for value in set(values):
-        shown = _shown(value)
-        if shown in first:
-            one, other = sorted(map(_name, (first[shown], value)))
+        sheet_value = _sheet_value(value)
+        if sheet_value in first:
+            one, other = sorted(map(_name, (first[sheet_value], value)))
             raise OutputError(
                 f"column {name!r} holds {one} and {other}, which look the same in an Excel sheet. Write CSV "
                 "or Parquet, or unify them in the input"
             )
-        first[shown] = value
+        first[sheet_value] = value
 
 
 def _name(value: Any) -> str:
     return "a missing value" if value is None else "an empty text" if value == "" else str(value)
 
 
-def _shown(value: Any) -> Any:
-    """Return what Excel tells of a value: no empty text, and fifteen digits of a number."""
+def _sheet_value(value: Any) -> Any:
+    """Return a value as Excel keeps it: no empty text, and fifteen digits of a number."""
     if value is None or value == "":
         return None
     if isinstance(value, dt.time):
@@ -325,10 +324,10 @@ def _check_text(text: str, where: str, openpyxl: Any) -> None:
 
 
 def _cell(sheet: Any, value: Any, openpyxl: Any) -> Any:
-    """Make a text cell of every text, even one that looks like a formula, and write all digits of a float."""
+    """Return a cell: text even if it looks like a formula, and floats with all digits."""
     if isinstance(value, float):
         cell = openpyxl.cell.WriteOnlyCell(sheet, 0.0)
-        cell._value = repr(value)  # of which openpyxl would write sixteen
+        cell._value = repr(value)  # openpyxl would write sixteen digits
         return cell
     if not isinstance(value, str):
         return value

@@ -1,7 +1,7 @@
-"""File formats as declared values: what a file looks like, stated once, used for reading and for writing.
+"""File formats as declared values, used for reading and writing.
 
-A parameter left at ``None`` is detected when the file is read; the `Source` then carries the format with
-everything filled in, so that the release can be written in the same dialect.
+A parameter left at ``None`` is detected when the file is read; the `Source` then has the complete format, so
+that the release can be written in the same dialect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from veil.errors import InputError, OutputError, VeilError
 MOST_SKIPPED = 1_000_000_000
 
 _NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
-"""Codecs of Python that take text, but are spellings of names and of source code."""
+"""Codecs of Python for domain names and source code."""
 
 TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]
 
@@ -82,14 +82,14 @@ class Csv:
                 raise ValueError(
                     f"`{name}` of Csv should be one printable ASCII character or a tab, not {mark!r}"
                 )
-        given = [mark for mark in marks.values() if mark is not None]
-        if len(set(given)) < len(given):
+        characters = [mark for mark in marks.values() if mark is not None]
+        if len(set(characters)) < len(characters):
             raise ValueError("`separator`, `quote` and `escape` of Csv should differ from each other")
         if self.thousands is not None and self.thousands in (self.decimal, self.separator):
             raise ValueError("`thousands` of Csv should differ from `decimal` and `separator`")
         if self.encoding is not None:
             try:
-                "".encode(self.encoding)  # which codecs that are none of text refuse
+                "".encode(self.encoding)  # refused by codecs that are not for text
                 if codecs.lookup(self.encoding).name in _NOT_FOR_FILES:
                     raise LookupError
             except (LookupError, ValueError):
@@ -150,49 +150,49 @@ _SUFFIXES: dict[str, Format] = {
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether the name says that the file is compressed with gzip."""
+    """Whether a file is compressed with gzip, by its name."""
     return path.suffix.lower() == ".gz"
 
 
 def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:
-    r"""Return the format that a file name stands for, or raise `error`.
+    r"""Return the format of a file by its name, or raise `error`.
 
     >>> format_of(Path("patients.TSV")).separator
     '\t'
     """
     plain = path.with_suffix("") if is_gzip(path) else path
     suffix = plain.suffix.lower()
-    found = _SUFFIXES.get(suffix)
-    if found is None or (is_gzip(path) and not isinstance(found, Csv)):
+    format = _SUFFIXES.get(suffix)
+    if format is None or (is_gzip(path) and not isinstance(format, Csv)):
         what = f"the ending {path.suffix!r} is unknown" if path.suffix else "the name has no ending"
         raise error(
             f"{path}: {what}, so the file format is unclear. Supported extensions are "
             f"{', '.join(_SUFFIXES)} and .csv.gz; or give `format=`, for example format=Csv()"
         )
-    return found
+    return format
 
 
 def output_format(path: Path, like: Format | None = None) -> Format:
-    r"""Return the format to write to `path`: the one its name stands for, in the dialect of `like` if akin.
+    r"""Return the format to write to `path`: that of its name, in the dialect of `like` if of one kind.
 
-    What stands above a table is not written, and its sheet has a name of its own: that of the input may tell what it is.
+    Titles above a table and the name of its sheet are not taken over, as they may be confidential.
 
     >>> output_format(Path("release.csv"), Csv(separator=";", skip=2)).separator
     ';'
     >>> output_format(Path("release.tsv"), Csv(separator=";")).separator
     '\t'
     """
-    found = similar_format(path, like, error=OutputError)
-    if isinstance(found, Excel) and like is not None:
-        return dataclasses.replace(found, skip=0, sheet=None)
-    return dataclasses.replace(found, skip=0, thousands=None) if isinstance(found, Csv) else found
+    format = similar_format(path, like, error=OutputError)
+    if isinstance(format, Excel) and like is not None:
+        return dataclasses.replace(format, skip=0, sheet=None)
+    return dataclasses.replace(format, skip=0, thousands=None) if isinstance(format, Csv) else format
 
 
 def similar_format(path: Path, like: Format | None = None, *, error: type[VeilError] = InputError) -> Format:
-    """Return the format that a file name stands for, in the dialect of `like` if akin, or raise `error`."""
-    named = format_of(path, error=error)
-    if like is None or like.kind != named.kind:
-        return named
-    if isinstance(like, Csv) and isinstance(named, Csv) and named.separator is not None:
-        return dataclasses.replace(like, separator=named.separator)
+    """Return the format of a file by its name, in the dialect of `like` if of one kind; or raise `error`."""
+    format = format_of(path, error=error)
+    if like is None or like.kind != format.kind:
+        return format
+    if isinstance(like, Csv) and isinstance(format, Csv) and format.separator is not None:
+        return dataclasses.replace(like, separator=format.separator)
     return like

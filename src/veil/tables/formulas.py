@@ -1,8 +1,8 @@
-"""Cells that a spreadsheet would take for a formula: whoever opens the file runs what somebody else wrote into a table.
+"""Formula injection: texts that a spreadsheet would compute as formulas when it opens a file.
 
-A text that begins with =, +, -, @ or a tab is computed by most programs that open a CSV file, and may fetch or send. Numbers
-with a sign are none. In a workbook that Veil writes every text is a text; saved as CSV from there, it would be one again.
-Values are never changed on their way into a file, as what was verified has to be what is delivered.
+Most spreadsheets compute a text in a CSV file that begins with =, +, -, @ or a tab, and formulas can fetch
+and send data. Signed numbers are none. Texts in a workbook of Veil are not computed, unless it is saved as
+CSV. Values are never changed when they are written, as the verified table has to be the delivered one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FormulaWarning(UserWarning):
 
 
 def heed_formulas(table: pa.Table, how: Formulas, kind: str) -> None:
-    """Warn of texts that look like formulas, or refuse to write them, as the format says.
+    """Warn of texts that look like formulas, or refuse to write them, depending on `how`.
 
     >>> heed_formulas(pa.table({"note": ["fine", "-5", "=HYPERLINK(…)"]}), "refuse", "Csv")
     Traceback (most recent call last):
@@ -43,13 +43,13 @@ def heed_formulas(table: pa.Table, how: Formulas, kind: str) -> None:
         count = count_formulas(pa.chunked_array([[name]])) or count_formulas(table[name])
         if not count:
             continue
-        told = (
+        message = (
             f"column {name!r} holds texts that a spreadsheet would take for formulas ({plural(count, 'cell')}): they begin with "
             "=, +, -, @ or a tab. Recode them in the input, write Parquet, or say "
         )
         if how == "refuse":
-            raise OutputError(told, Say("format", kind, formulas="keep"))
-        warnings.warn(f'{told}formulas="keep" of {kind}', FormulaWarning, stacklevel=3)
+            raise OutputError(message, Say("format", kind, formulas="keep"))
+        warnings.warn(f'{message}formulas="keep" of {kind}', FormulaWarning, stacklevel=3)
 
 
 def count_formulas(column: pa.ChunkedArray) -> int:
@@ -65,7 +65,7 @@ def count_formulas(column: pa.ChunkedArray) -> int:
         column = column.cast(column.type.value_type)
     if not is_text(column.type):
         return 0
-    found = pc.and_(
+    is_formula = pc.and_(
         pc.match_substring_regex(column, _BEGINNING), pc.invert(pc.match_substring_regex(column, _NUMBER))
     )
-    return int(pc.sum(found).as_py() or 0)
+    return int(pc.sum(is_formula).as_py() or 0)

@@ -1,8 +1,8 @@
-"""Dataframes to Arrow and back, one library a class.
+"""Conversion of dataframes to Arrow and back, with one class for each library.
 
-No dataframe library is imported here: whoever hands over a frame has imported its library already.
-What comes back is built anew from an Arrow table: of the frame that came in, only its kind and the types of its columns
-are asked for. No memory, index, object, attribute or category of it is passed on.
+No dataframe library is imported here: a caller with a frame has imported its library already. A release is
+built anew from an Arrow table: only the kind of the input frame and the types of its columns are used. No
+memory, index, object, attribute or category of it is passed on.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from veil.tables.cells import spell_object
 from veil.tables.objects import from_objects
 
 _LABELS = (int, float, bool, np.int64, np.float64, dt.date, dt.datetime)
-"""Types of column labels that are no text, and hold nothing but their value."""
+"""Types of column labels other than text that hold nothing but their value."""
 
 
 class Frame(Protocol):
-    """A dataframe that came in: it becomes an Arrow table, and Arrow tables become frames of its kind."""
+    """An input dataframe, which converts itself to an Arrow table, and Arrow tables to frames of its kind."""
 
     def to_arrow(self) -> pa.Table:
         """Return the frame as a table, with text as column names."""
@@ -36,16 +36,16 @@ class Frame(Protocol):
     def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
         """Return `table` as a new frame of this kind.
 
-        `unchanged` names the columns whose values are those of this frame, so that they get its types. If None, types
-        follow from `table` alone, whatever this frame has.
+        `unchanged` names the columns with the values of this frame, which get its types. If None, all types
+        follow from `table` alone.
         """
 
     def check_index(self) -> None:
-        """Refuse a frame with an index that would be lost, or tell what must not be told."""
+        """Refuse a frame with an index, which would be lost or would disclose who is who."""
 
 
 def frame_of(source: Any) -> tuple[str, Frame] | None:
-    """Return the kind of a dataframe and its adapter; ``None`` if it is not one that we know."""
+    """Return the kind of a dataframe and its adapter; ``None`` if it is not a supported one."""
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     if pandas is not None and isinstance(source, pandas.DataFrame):
         return "pandas", PandasFrame(source)
@@ -71,7 +71,7 @@ def check_names(names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class ArrowFrame:
-    """A pyarrow table, or anything that hands itself over through Arrow's stream interface."""
+    """A pyarrow table, or any object with Arrow's stream interface."""
 
     frame: pa.Table
 
@@ -133,7 +133,7 @@ class PolarsFrame:
 
 
 def _ordered(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return categories with the order that they have, which polars 1 does not hand over."""
+    """Return categories as ordered, which polars 1 does not export."""
     kind = column.type
     return pa.chunked_array(
         [
@@ -154,9 +154,9 @@ class PandasFrame:
         return self._table(_arrow_array)
 
     def cells(self) -> pa.Table:
-        """Return the frame as a table in which Python objects are texts, spelled one by one: none is an error."""
+        """Return the frame as a table with Python objects as texts, spelled one by one; none is an error."""
         return self._table(
-            lambda column, name: _spelled(column) if _is_object(column) else _arrow_array(column, name)
+            lambda column, name: _spell_objects(column) if _is_object(column) else _arrow_array(column, name)
         )
 
     def _table(self, array_of: Callable[[Any, str], pa.Array]) -> pa.Table:
@@ -177,16 +177,16 @@ class PandasFrame:
         table = only_used_categories(table)
         columns: dict[int, Any] = {}
         for number, name in enumerate(table.column_names):
-            known = unchanged is not None and name in place
-            dtype = self.frame.dtypes.iloc[place[name]] if known else None
+            keeps_dtype = unchanged is not None and name in place
+            dtype = self.frame.dtypes.iloc[place[name]] if keeps_dtype else None
             make = _same_array if unchanged and name in unchanged else _pandas_array
             array = make(table.column(name), dtype)
-            # The dtype is said, or pandas looks at the objects and may choose another.
+            # Without a dtype, pandas may choose another one by the objects.
             columns[number] = pd.Series(array, dtype=array.dtype)
         out = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
         labels = [self.frame.columns[place[name]] if name in place else name for name in table.column_names]
         out.columns = pd.Index(labels)
-        if out.columns.dtype == np.dtype(object):  # which holds the labels of the frame themselves
+        if out.columns.dtype == np.dtype(object):  # holds the label objects of the frame
             out.columns = pd.Index([each if type(each) in _LABELS else str(each) for each in labels])
         return out
 
@@ -196,8 +196,8 @@ class PandasFrame:
         index = self.frame.index
         if isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1):
             return
-        named = [str(each) for each in index.names if each is not None]
-        about = f" ({', '.join(map(repr, named))})" if named else ""
+        names = [str(each) for each in index.names if each is not None]
+        about = f" ({', '.join(map(repr, names))})" if names else ""
         raise InputError(
             f"the pandas frame has an index{about}, which a release must not have: it would reveal who is "
             "who, or which rows are missing. Make it a column with df.reset_index(), or drop it with "
@@ -205,7 +205,7 @@ class PandasFrame:
         )
 
     def _names(self) -> list[str]:
-        """Column labels that are not text (numbers, dates) go by their text; the release has them again."""
+        """Return column labels as text; the release has the original ones (numbers, dates) again."""
         if self.frame.columns.nlevels > 1:
             raise InputError(
                 "the pandas frame has column names of several levels. Give it plain ones, for example "
@@ -220,19 +220,19 @@ class PandasFrame:
 
 
 def _arrow_array(column: Any, name: str) -> pa.Array:
-    """Return a column of pandas as an array; Python objects, also as categories, only if they are of one kind."""
+    """Return a column of pandas as an array; refuse Python objects (also categories) of mixed kinds."""
     import pandas as pd
 
     if column.dtype == np.dtype(object):
         return from_objects(column, name)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, listed = column.cat.codes.to_numpy(), column.cat.categories
-        if isinstance(listed.dtype, pd.IntervalDtype | pd.PeriodDtype):  # as `pd.cut` makes them
-            listed = listed.astype(str)
-        if listed.dtype == np.dtype(object):
-            categories = from_objects(listed, name)
+        codes, labels = column.cat.codes.to_numpy(), column.cat.categories
+        if isinstance(labels.dtype, pd.IntervalDtype | pd.PeriodDtype):  # from `pd.cut`
+            labels = labels.astype(str)
+        if labels.dtype == np.dtype(object):
+            categories = from_objects(labels, name)
         else:
-            categories = pa.Array.from_pandas(listed)
+            categories = pa.Array.from_pandas(labels)
         return pa.DictionaryArray.from_arrays(
             pa.array(codes.astype(np.int32), mask=codes < 0), categories, ordered=column.cat.ordered
         )
@@ -244,15 +244,15 @@ def _is_object(column: Any) -> bool:
     return bool(getattr(column.dtype, "categories", column).dtype == np.dtype(object))
 
 
-def _spelled(cells: Iterable[Any]) -> pa.Array:
-    """Spell each of some Python objects by itself, as Arrow would if there were no others; what it cannot is missing."""
-    known: dict[tuple[type, Any], str | None] = {}
+def _spell_objects(cells: Iterable[Any]) -> pa.Array:
+    """Spell each Python object by itself, as Arrow would if there were no others; null if it cannot."""
+    text_of: dict[tuple[type, Any], str | None] = {}
     texts = []
     for cell in cells:
         try:
-            text = known[type(cell), cell]
+            text = text_of[type(cell), cell]
         except KeyError:
-            text = known[type(cell), cell] = spell_object(cell)
+            text = text_of[type(cell), cell] = spell_object(cell)
         except TypeError:  # lists and the like, which have no hash
             text = None
         texts.append(text)
@@ -260,13 +260,13 @@ def _spelled(cells: Iterable[Any]) -> pa.Array:
 
 
 def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """Return a column whose values are as they were, with the dtype it had."""
+    """Return a column with unchanged values in its original dtype."""
     import pandas as pd
 
     if isinstance(dtype, pd.ArrowDtype):
         return pd.arrays.ArrowExtensionArray(as_type(column, dtype.pyarrow_dtype))
     if isinstance(dtype, pd.CategoricalDtype):
-        # The categories are those of the Arrow column: the ones of the frame are objects of whoever made it.
+        # The categories of the Arrow column, as those of the frame are objects of the caller.
         values = column.to_pandas()
         return values.array if isinstance(values.dtype, pd.CategoricalDtype) else pd.Categorical(values)
     if hasattr(dtype, "__from_arrow__"):
@@ -274,22 +274,22 @@ def _same_array(column: pa.ChunkedArray, dtype: Any) -> Any:
     if dtype == np.dtype(object):
         if pa.types.is_string(column.type):
             return pd.Series(column.to_numpy(), dtype=object).array
-        made = np.empty(len(column), object)
+        objects = np.empty(len(column), object)
         for at, value in enumerate(column.to_pylist()):
-            made[at] = value
-        return pd.Series(made, dtype=object).array
+            objects[at] = value
+        return pd.Series(objects, dtype=object).array
     return _as_series(column).astype(dtype).array
 
 
 def _as_series(column: pa.ChunkedArray) -> Any:
-    """Return a column as pandas would; of short floats, Arrow writes other bits for no number than numpy does."""
+    """Return a column as pandas would; in short floats, NaN has other bits in Arrow than in numpy."""
     if pa.types.is_float16(column.type):
         return column.cast(pa.float32()).to_pandas().astype(np.float16)
     return column.to_pandas()
 
 
 def _pandas_array(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """Return a changed column as close to the dtype it had as its new values allow."""
+    """Return a changed column as close to its original dtype as its new values allow."""
     import pandas as pd
 
     kind = column.type

@@ -1,4 +1,4 @@
-"""Whether the first row of a table names its columns, or is a title that stands above those names."""
+"""Detection of a title above the header of a table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def header_below(names: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int | None:
-    """Return in which of the next rows the names of the columns seem to stand, if not where they should.
+    """Return which of the rows seems to be the header if `names` is a title; None if `names` is the header.
 
-    They do not if the first column has a name, but half of the columns have none, and most rows as long as the first
-    have a value in one of those.
+    It is a title if the first column has a name, but half of the columns have none, and most rows of its
+    length have a value in one of those.
 
     >>> header_below(["Ward 3", None], [["age", "sex"], [34, "m"], [51, "f"]])
     0

@@ -1,8 +1,8 @@
-"""Columns of Python objects: one type for all their values, or a refusal that names both.
+"""Columns of Python objects: one type for all their values, or a refusal that names both types.
 
-pandas takes 1, 1.0 and True for equal, and a day for equal to its midnight; Arrow makes of a column what its first value
-suggests, and cuts off the hours or the time zone of the others. So what is mixed is made one here where it has a common form,
-and refused where it has none.
+In pandas, 1, 1.0 and True are equal, and so are a day and its midnight; Arrow takes the type of the first
+value, and cuts off the hours or the time zone of the others. So mixed values are converted to a common type
+here if there is one, and refused otherwise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("set", (set, frozenset)),
     ("record", (dict,)),
 )
-"""Kinds of values that are no two forms of one, by the types that Python and numpy have for them."""
+"""Kinds of values, with their types in Python and numpy."""
 
 _TOGETHER = ({"whole number", "number"}, {"whole number", "decimal"}, {"date", "time"})
 _WAYS_OUT = {
@@ -42,20 +42,20 @@ _WAYS_OUT = {
 
 
 def from_objects(column: Any, name: str) -> pa.Array:
-    """Make an Arrow array of a column or an index of pandas that holds Python objects, all of one kind.
+    """Return an Arrow array of a column or an index of pandas that holds Python objects, all of one kind.
 
     >>> import pandas as pd
-    >>> seen = pd.Series([dt.date(2020, 1, 31), None, dt.datetime(2020, 1, 31, 5)], dtype=object)
-    >>> from_objects(seen, "seen").to_pylist()
+    >>> visit = pd.Series([dt.date(2020, 1, 31), None, dt.datetime(2020, 1, 31, 5)], dtype=object)
+    >>> from_objects(visit, "visit").to_pylist()
     [datetime.datetime(2020, 1, 31, 0, 0), None, datetime.datetime(2020, 1, 31, 5, 0)]
     >>> from_objects(pd.Series([1, True], dtype=object), "x")
     Traceback (most recent call last):
     ...
-    veil.errors.InputError: column 'x' mixes values of type int (first in row 1), bool (first in row 2). Turn them into one type, or drop it
+    veil.errors.InputError: column 'x' mixes values of type int (first in row 1), bool (first in row 2). Turn ...
     """
     cells: Sequence[Any] = column.to_numpy()
     kinds = _kinds(cells)
-    if len(kinds) > 1:  # perhaps only ways to say that a value is missing
+    if len(kinds) > 1:  # some may be forms of a missing value
         cells = [None if gone else each for each, gone in zip(cells, column.isna().tolist(), strict=True)]
         kinds = _kinds(cells)
     for kind, way in _WAYS_OUT.items():
@@ -65,27 +65,24 @@ def from_objects(column: Any, name: str) -> pa.Array:
         raise _mixed(cells, name)
     if "time" in kinds:
         cells = _times(cells, name)
-    made = pa.array(cells, from_pandas=True)
-    if pa.types.is_decimal128(
-        made.type
-    ):  # as wide as can be: how long the longest one is, its type would tell
-        return made.cast(pa.decimal128(38, made.type.scale))
-    return made
+    array = pa.array(cells, from_pandas=True)
+    # The widest decimal type, as a narrower one would disclose the length of the longest number.
+    return array.cast(pa.decimal128(38, array.type.scale)) if pa.types.is_decimal128(array.type) else array
 
 
 def _kinds(cells: Sequence[Any]) -> set[str]:
-    """The kinds of values there are, with those of missing ones that are not None."""
+    """Return the kinds of values, including those of missing values other than None."""
     return {_kind(each) for each in set(map(type, cells)) - {type(None)}}
 
 
-def _kind(given: type) -> str:
-    return next((kind for kind, types in _KINDS if issubclass(given, types)), given.__name__)
+def _kind(cls: type) -> str:
+    return next((kind for kind, types in _KINDS if issubclass(cls, types)), cls.__name__)
 
 
 def _times(cells: Sequence[Any], name: str) -> list[Any]:
-    """Give times one zone, UTC if they have several, and dates the time of their midnight."""
-    known = [each for each in cells if isinstance(each, dt.date)]
-    zones = {each.tzinfo if isinstance(each, dt.datetime) else None for each in known}
+    """Return times in one zone, UTC if they have several, and dates as midnight."""
+    dates = [each for each in cells if isinstance(each, dt.date)]
+    zones = {each.tzinfo if isinstance(each, dt.datetime) else None for each in dates}
     if None in zones and len(zones) > 1:
         raise InputError(
             f"column {name!r} mixes times that have a time zone with dates or times that have none. Give "

@@ -1,4 +1,4 @@
-"""What the columns of a table hold, at a glance: type, different values, missing ones, and how they are distributed."""
+"""Profiles of the columns of a table: type, number of different and missing values, distribution."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from veil.tables.source import read
 from veil.tables.text import canonical_text
 
 BARS = 12
-"""Bars of a picture that fits into the head of a column."""
+"""Bars of a histogram in the head of a column, at most."""
 
 
 @dataclass(frozen=True)
 class ProfileBar:
-    """So many records have this value, or a value from `first` to `last`."""
+    """The number of records with a value, or with values from `first` to `last`."""
 
     first: str
     last: str
@@ -30,7 +30,7 @@ class ProfileBar:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a column holds. Its bars name original values: it is for the data holder.
+    """The profile of a column. Its bars name original values: it is for the data holder.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ColumnProfile:
     bars: tuple[ProfileBar, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready to be written as JSON."""
+        """Return the profile as JSON-compatible values."""
         return asdict(self)
 
 
@@ -71,7 +71,7 @@ def profile(source: Any) -> tuple[ColumnProfile, ...]:
 
 
 def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
-    """Look at one column."""
+    """Return the profile of one column."""
     values, codes = encode_values(column)
     counts = count_codes(codes, len(values), None)
     there = np.array(pc.is_valid(values), dtype=np.bool_) if len(values) else np.empty(0, np.bool_)
@@ -85,7 +85,7 @@ def profile_column(name: str, column: pa.ChunkedArray) -> ColumnProfile:
 
 
 def _ranges(values: pa.Array, counts: NDArray[np.int64]) -> tuple[ProfileBar, ...]:
-    """Count the records in ranges of equal width, each named by the outermost values in it."""
+    """Count the records in ranges of equal width, each labelled by its smallest and largest value."""
     numbers = as_numbers(pa.chunked_array([values]))
     finite = np.isfinite(numbers)
     values, counts, numbers = values.filter(pa.array(finite)), counts[finite], numbers[finite]
@@ -106,17 +106,17 @@ def _ranges(values: pa.Array, counts: NDArray[np.int64]) -> tuple[ProfileBar, ..
 
 
 def _frequent(values: pa.Array, counts: NDArray[np.int64], name: str) -> tuple[ProfileBar, ...]:
-    """Return the most frequent values: numbers, dates and the like in their order if all of them fit."""
+    """Return the most frequent values; numbers, dates and times are sorted."""
     picked = np.argsort(-counts, kind="stable")[:BARS]
     if is_measured(values.type):
         picked = picked[
             np.argsort(as_numbers(pa.chunked_array([values.take(pa.array(picked))])), kind="stable")
         ]
-    shown = values.take(pa.array(picked))
+    labels = values.take(pa.array(picked))
     texts = (
-        [str(each) for each in shown.to_pylist()]
+        [str(each) for each in labels.to_pylist()]
         if is_list(values.type)
-        else canonical_text(shown, column=name)
+        else canonical_text(labels, column=name)
     )
     return tuple(
         ProfileBar(text or "", text or "", int(counts[i])) for text, i in zip(texts, picked, strict=True)

@@ -1,4 +1,4 @@
-"""Opening files for reading, with errors that say what is wrong with the path and what to do."""
+"""Opening files for reading, with errors that name the problem of a path and a way out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from veil.tables.snapshot import check_snapshot
 
 
 def check_readable(path: Path) -> None:
-    """Raise an `InputError` unless `path` is a file that can be opened, holds something and is a table by itself.
+    """Refuse a path unless it is a file that can be opened, is not empty and is a table by itself.
 
-    A pipe can be read once, and what is looked at here would be missing afterwards; a device may never end.
+    A pipe can be read only once, so that its first byte would be missing afterwards; a device may never end.
     """
     usable(path)
     try:
@@ -48,15 +48,14 @@ def read_bytes(path: Path) -> bytes:
         return gzip.decompress(data) if is_gzip(path) else data
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise InputError(
-            f"{path}: is not a complete gzip file ({error}). Copy it again, or rename it if it is not "
-            "compressed"
+            f"{path}: is not a complete gzip file ({error}). Copy it again, or rename it if it is not compressed"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _neighbour(path: Path) -> str:
-    """Hint at a file of nearly the same name, or at the directory that does not exist."""
+    """Return a hint at a file with a similar name, or at a directory that does not exist."""
     if not path.parent.is_dir():
         return f" There is no directory {path.parent} either: check the path"
     try:

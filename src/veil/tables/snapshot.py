@@ -1,7 +1,7 @@
-"""Folders whose files are not their table: those of lake tables, which a log speaks for, and those of unfinished jobs.
+"""Files that are no table by themselves: those of lake tables, which have a log, and of unfinished jobs.
 
-The files of a Delta, Iceberg or Hudi table hold deleted rows and old versions of rows beside the current ones. Only its log
-tells which of them are the table, so none of them is read as it lies there.
+The files of a Delta, Iceberg or Hudi table also hold deleted rows and old versions of rows. Only its log
+defines the current ones, so these files are not read directly.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from urllib.parse import quote
 from veil.errors import InputError
 
 _UNLOGGED = re.compile(r"\.(csv|tsv|txt|json|jsonl|xlsx|xlsm|xls|ods)(\.gz)?$", re.IGNORECASE)
-"""Names of files that no lake table consists of: whatever lies beside them does not speak of them."""
+"""Names of files that cannot be part of a lake table, so that a log beside them does not matter."""
 _PARTITION = re.compile(r"[^=]+=|.{1,2}$")
-"""Folders within a table: those of partitions, and those by which Delta spreads its files."""
+"""Folders within a table: partitions, and the random prefixes of Delta."""
 _STAGING = re.compile(r"_temporary$|__magic|\.spark-staging-")
-"""Folders in which Hadoop, its committers for S3 and Spark keep what a job has not committed."""
+"""Folders in which Hadoop, its committers for S3 and Spark keep uncommitted files."""
 _SPARK_PART = re.compile(r"part-([0-9]{5}-[0-9a-f]{8}-|[rm]-[0-9]{5})")
 _UNFINISHED = re.compile(
     r"(\.part|\._copying_|\.inprogress(\..*)?|\.crdownload|\.filepart)$|^\..*\.inprogress\.", re.IGNORECASE
@@ -29,21 +29,21 @@ _UNFINISHED = re.compile(
 
 
 class UnfinishedWarning(UserWarning):
-    """A folder looks like that of a job, but nothing says that the job has finished."""
+    """A folder looks like the output of a job, without a sign that the job has finished."""
 
 
 def check_snapshot(files: Iterable[Path], folder: Path | None = None) -> None:
-    """Refuse files that are not a table by themselves: those of a lake table, or of a job that has not finished.
+    """Refuse files that are no table by themselves: those of a lake table, or of an unfinished job.
 
-    `folder` is what was asked for, if it was more than a single file: everything in it should be finished. Not all programs
-    say so when they have, so that a missing ``_SUCCESS`` is a warning.
+    `folder` is the source if it is more than a single file: everything in it should be finished. Not all
+    programs write ``_SUCCESS``, so its absence is only a warning.
     """
     files = list(files)
-    seen: set[Path] = set()
+    checked: set[Path] = set()
     for file in files:
         for path in {Path(os.path.abspath(file)), Path(os.path.realpath(file))}:
-            if path.parent not in seen and not _UNLOGGED.search(path.name):
-                seen.add(path.parent)
+            if path.parent not in checked and not _UNLOGGED.search(path.name):
+                checked.add(path.parent)
                 _check_log(path)
             _check_finished(path)
     if folder is not None and folder.is_dir():
@@ -55,7 +55,7 @@ def check_snapshot(files: Iterable[Path], folder: Path | None = None) -> None:
 
 def _warn_of_no_success(files: list[Path]) -> None:
     part = next((file for file in files if _SPARK_PART.match(file.name)), None)
-    # Of a partitioned table it lies in the folder above.
+    # With partitions, it is in the folder above.
     if part is not None and not any((place / "_SUCCESS").exists() for place in part.parents):
         warnings.warn(
             f"{part}: has no _SUCCESS beside it, which jobs of Spark and Hadoop write when they are done. Make sure that all "
@@ -80,15 +80,15 @@ def _check_log(file: Path) -> None:
 
 
 def _upwards(file: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Return the folders above a file, each with the names of those in between."""
+    """Yield the folders above a file, each with the names of those in between."""
     for folder in file.parents:
         yield folder, file.relative_to(folder).parts[:-1]
 
 
 def _lists(log: Path, file: Path) -> bool:
-    """Whether a Delta log lists a file, or may do so in what only its own reader understands."""
+    """Whether a Delta log lists a file, or may do so in a part that only its own reader can read."""
     path = file.relative_to(log.parent).as_posix()
-    spelled = {json.dumps(each)[1:-1].encode() for each in (path, quote(path), quote(quote(path)))}
+    spellings = {json.dumps(each)[1:-1].encode() for each in (path, quote(path), quote(quote(path)))}
     for entry in sorted(log.iterdir()):
         if entry.suffix != ".json":
             return True  # a checkpoint
@@ -96,13 +96,13 @@ def _lists(log: Path, file: Path) -> bool:
             content = entry.read_bytes()
         except OSError:
             return True
-        if any(each in content for each in spelled):
+        if any(each in content for each in spellings):
             return True
     return False
 
 
 def _is_iceberg(metadata: Path) -> bool:
-    """Whether a folder is that of an Iceberg log: others have folders of that name, too."""
+    """Whether a folder is an Iceberg log, as other programs use its name, too."""
     try:
         names = sorted(os.listdir(metadata))
     except OSError:
@@ -114,7 +114,7 @@ def _is_iceberg(metadata: Path) -> bool:
             if b'"format-version"' in (metadata / name).read_bytes():
                 return True
         except OSError:
-            return True  # what cannot be looked at is not taken for something harmless
+            return True  # an unreadable file may be such a log
     return False
 
 
@@ -136,7 +136,7 @@ def _check_finished(file: Path) -> None:
 
 
 def _check_job(place: Path, folders: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse a folder with what jobs leave behind that have not finished."""
+    """Refuse a folder with traces of an unfinished job."""
     if staging := sorted(filter(_STAGING.match, folders)):
         raise _unfinished(place, f"has a folder {staging[0]}")
     begun = {each.removeprefix("_started_") for each in names if each.startswith("_started_")}

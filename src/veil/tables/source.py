@@ -1,4 +1,4 @@
-"""Reading a table from wherever it is, and giving the release the form that came in."""
+"""Reading a table from a frame or a file, and returning the release in the same form."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ RowsOrTypes: TypeAlias = pa.Table | Mapping[str, pa.DataType]
 
 @dataclass(frozen=True)
 class Source:
-    """A table as Veil works on it, and what is needed to return the release in the form it came in.
+    """A table in normal form, and the data needed to return the release in the form of the input.
 
-    In `table`, every missing value is null, and text has Arrow's type ``string``; metadata is left out. Of a table that
-    an engine holds, it has each combination of cells once: `weights` tells how often, and `columns` what other columns
-    there are.
+    In `table`, every missing value is null, and text has Arrow's type ``string``; metadata is left out. If an
+    engine holds the table, `table` has each combination of cells once, with its frequency in `weights`, and
+    `columns` are the names of all columns.
     """
 
     table: pa.Table
@@ -47,11 +47,11 @@ class Source:
     weights: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
     declared: Format | None = None
-    """What the caller said of the format, without what was found from the content of the file."""
+    """The format as the caller gave it, without parameters that were detected in the file."""
     is_cells: bool = False
     """Whether it was read cell by cell, for a promise about neighbours."""
     is_record: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Which rows are records, of lines that may be none; None if all are."""
+    """A mask of the rows that are records, if lines may be none; None if all are."""
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which a release cannot have."""
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
-        """The files that the table was read from, with their formats and their rows, or the types to read those by."""
+        """The files of the table, with their formats and their rows, or the types of their columns."""
         return [] if self.path is None or self.format is None else [(self.path, self.format, self.table)]
 
     @property
@@ -69,15 +69,15 @@ class Source:
         return int(self.table.num_rows if self.weights is None else self.weights.sum())
 
     def fingerprint(self) -> str | None:
-        """Return the SHA-256 of the file, or of names and cells of a frame; None where an engine cannot tell."""
+        """Return the SHA-256 of the file, or of names and cells of a frame; None for tables of engines."""
         if self.path is not None:
             return file_digest(self.path)
-        # Of Python objects the texts, as they are read for questions, too.
+        # Python objects count by their texts, as for questions.
         table = normalize(self.frame.cells()) if isinstance(self.frame, PandasFrame) else self.table
         digest = hashlib.sha256()
         for name in table.column_names:
             column = table[name]
-            if is_list(column.type):  # which Arrow cannot encode
+            if is_list(column.type):  # Arrow cannot encode lists
                 digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
                 continue
             values, codes = dictionary_encoded(column)
@@ -87,7 +87,7 @@ class Source:
 
     @property
     def marks(self) -> Marks:
-        """How numbers are written in cells that are text."""
+        """The marks of numbers in cells that are text."""
         return Marks(self.format.decimal, self.format.thousands) if isinstance(self.format, Csv) else POINT
 
     def as_text(self) -> pa.Table:
@@ -101,23 +101,23 @@ class Source:
         if self.is_cells or (self.path is None and not isinstance(self.frame, PandasFrame)):
             return self
         if self.path is not None:
-            found = read_cells(self.path, format=self.declared)
+            source = read_cells(self.path, format=self.declared)
             return replace(
-                self, table=found.table, format=found.format, is_cells=True, is_record=found.is_record
+                self, table=source.table, format=source.format, is_cells=True, is_record=source.is_record
             )
         assert isinstance(self.frame, PandasFrame)
         return replace(self, table=normalize(self.frame.cells()), is_cells=True)
 
     def only_records(self) -> Source:
-        """Leave out rows that are no records."""
+        """Return the source without rows that are no records."""
         if self.is_record is None:
             return self
         return replace(self, table=self.table.filter(pa.array(self.is_record)), is_record=None)
 
     def respelled(self, spellings: Mapping[str, Callable[[pa.Array], pa.Array]]) -> Source:
-        """Return the cells with some columns as what functions make of their different values.
+        """Return the cells with some columns replaced by functions of their different values.
 
-        What was found from the rows, such as the dialect of a file, is left out.
+        Properties that were detected in the rows, such as the dialect of a file, are left out.
         """
         table = self.cells().table
         for name, spell in spellings.items():
@@ -131,18 +131,18 @@ class Source:
         table: pa.Table,
         rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None,
         *,
-        drawn: Collection[str] = (),
+        random_columns: Collection[str] = (),
     ) -> Any:
         """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
 
-        `rows` says which rows of the source the rows of `table` come from (positions, or a mask) where
-        some were dropped. Columns that equal their original keep its dtype; nothing else of the frame is passed on.
-        Of columns that were `drawn` at random nobody learns by the dtype whether they do.
+        `rows` are the rows of the source from which those of `table` come (positions, or a mask), if some
+        were dropped. Columns that equal their original keep its dtype, except `random_columns`, whose dtype
+        must not disclose whether they do; nothing else of the frame is passed on.
         """
         picked = self._pick_rows(table, rows)
         if self.frame is None:
             return only_used_categories(table)
-        names = [name for name in table.column_names if name not in drawn]
+        names = [name for name in table.column_names if name not in random_columns]
         unchanged = {name for name in names if self._is_unchanged(name, table, picked)}
         return self.frame.from_arrow(table, unchanged)
 
@@ -171,7 +171,7 @@ class Source:
             return False
         if rows is None:
             return bool(after.equals(before))
-        # Most columns that were changed differ soon, and to pick all rows takes long.
+        # Most changed columns differ early, and comparing all rows takes long.
         return all(
             after[:some].equals(before.take(pa.array(rows[:some])))
             for some in (min(1000, len(rows)), len(rows))
@@ -188,10 +188,10 @@ def file_digest(path: Path) -> str:
 
 
 def read_cells(source: Any, *, format: Format | None = None) -> Source:
-    """Read a table for a promise about neighbours: no cell is an error, gets a type from others, or changes how they are read.
+    """Read a table for promises about neighbouring ones: no cell is an error or changes how others are read.
 
-    Cells of CSV and Excel files and of Python objects are text; a table without rows is one, too (see `veil.tables.cells`).
-    Every line of a CSV file is a row: `is_record` tells which are records.
+    Cells of CSV and Excel files and of Python objects are text; a table without rows is allowed (see
+    `veil.tables.cells`). Every line of a CSV file is a row: `is_record` is a mask of the records.
     """
     return replace(_read_cells(source, format), is_cells=True)
 
@@ -199,24 +199,24 @@ def read_cells(source: Any, *, format: Format | None = None) -> Source:
 def _read_cells(source: Any, format: Format | None) -> Source:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        chosen = format if format is not None else format_of(path)
-        if not isinstance(chosen, Csv):
+        resolved = format if format is not None else format_of(path)
+        if not isinstance(resolved, Csv):
             return _read_file(path, format, as_text=True, may_be_empty=True)
-        table, is_record, chosen = read_lines(path, chosen)
+        table, is_record, resolved = read_lines(path, resolved)
         checked = _check_table(table, str(path), True)
-        return Source(checked, "file", path, chosen, declared=format, is_record=is_record)
-    found = frame_of(source)
-    if found is None or not isinstance(found[1], PandasFrame):
+        return Source(checked, "file", path, resolved, declared=format, is_record=is_record)
+    adapter = frame_of(source)
+    if adapter is None or not isinstance(adapter[1], PandasFrame):
         return read(source, format=format, may_be_empty=True)
-    return Source(_check_table(found[1].cells(), "the table", True), "pandas", frame=found[1])
+    return Source(_check_table(adapter[1].cells(), "the table", True), "pandas", frame=adapter[1])
 
 
 def read(source: Any, *, format: Format | None = None, may_be_empty: bool = False) -> Source:
     """Read a table from a pandas, polars or pyarrow frame, or from the path of a file.
 
-    `format` describes the file where its name does not (see `veil.tables.formats`); whatever it leaves
-    open is detected. Anything that cannot be used as it is raises an `InputError`, and so does a table without rows, unless it
-    `may_be_empty` as a release may.
+    `format` describes the file where its name does not (see `veil.tables.formats`); parameters that it leaves
+    open are detected. A source that cannot be used as it is raises an `InputError`, and so does a table
+    without rows, unless it `may_be_empty`, as a release may.
 
     >>> import pyarrow as pa
     >>> read(pa.table({"age": [30, 40]})).table.num_rows
@@ -224,8 +224,8 @@ def read(source: Any, *, format: Format | None = None, may_be_empty: bool = Fals
     """
     if isinstance(source, str | os.PathLike):
         return _read_file(Path(source), format, may_be_empty=may_be_empty)
-    found = frame_of(source)
-    if found is None:
+    adapter = frame_of(source)
+    if adapter is None:
         raise InputError(
             f"a {type(source).__name__} is not a table. Give a pandas, polars or pyarrow frame, or a path"
         )
@@ -233,7 +233,7 @@ def read(source: Any, *, format: Format | None = None, may_be_empty: bool = Fals
         raise InputError(
             f"`format` describes files, and the source is a {type(source).__name__}: leave it out"
         )
-    kind, frame = found
+    kind, frame = adapter
     table = frame.to_arrow()
     return Source(_check_table(table, "the table", may_be_empty), cast("Kind", kind), frame=frame)
 
@@ -241,16 +241,16 @@ def read(source: Any, *, format: Format | None = None, may_be_empty: bool = Fals
 def _read_file(
     path: Path, format: Format | None, *, as_text: bool = False, may_be_empty: bool = False
 ) -> Source:
-    chosen: Format = format if format is not None else format_of(path)
-    if isinstance(chosen, Csv):
-        table, chosen = read_csv(path, chosen, as_text=as_text, may_be_empty=may_be_empty)
-    elif isinstance(chosen, Excel):
-        table, chosen = excel.read_excel(path, chosen, as_text=as_text, may_be_empty=may_be_empty)
-    elif isinstance(chosen, Parquet):
+    resolved: Format = format if format is not None else format_of(path)
+    if isinstance(resolved, Csv):
+        table, resolved = read_csv(path, resolved, as_text=as_text, may_be_empty=may_be_empty)
+    elif isinstance(resolved, Excel):
+        table, resolved = excel.read_excel(path, resolved, as_text=as_text, may_be_empty=may_be_empty)
+    elif isinstance(resolved, Parquet):
         table = columnar.read_parquet(path)
     else:
         table = columnar.read_feather(path)
-    return Source(_check_table(table, str(path), may_be_empty), "file", path, chosen, declared=format)
+    return Source(_check_table(table, str(path), may_be_empty), "file", path, resolved, declared=format)
 
 
 def _check_table(table: pa.Table, where: str, may_be_empty: bool) -> pa.Table:

@@ -1,8 +1,8 @@
 """Spellings of one identifier: texts that differ in blanks, case or Unicode form only.
 
-``A17``, ``A17 ``, ``a17`` and the full-width ``Ａ17`` are one number of a patient, typed four times. What is *not*
-compared: punctuation (``A-17``), leading zeros (``007``), accents (``José``, ``Jose``) and letters of other alphabets that
-look alike.
+``A17``, ``A17 ``, ``a17`` and the full-width ``Ａ17`` are one number of a patient, typed four times. *Not*
+unified are punctuation (``A-17``), leading zeros (``007``), accents (``José``, ``Jose``) and similar letters
+of other alphabets.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _INVISIBLE = re.compile(
     r"[\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     r"\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-"""Blanks, control characters, and what Unicode calls ignorable by default: nobody sees any of them."""
+"""Blanks, control characters, and default ignorable code points of Unicode: all invisible."""
 
 
 def fold_text(text: str) -> str:
-    r"""Return the spelling that a text shares with all that differ from it in blanks, case or Unicode form only.
+    r"""Return the common spelling of all texts that differ in blanks, case or Unicode form only.
 
-    This is Unicode's compatibility caseless matching (D146), without characters that show nothing.
+    This is Unicode's compatibility caseless matching (D146), without invisible characters.
 
     >>> {fold_text(each) for each in ("A17", " a 17", "A17\u200b", "Ａ１７", "a17\xa0")}
     {'a17'}
@@ -46,7 +46,7 @@ def fold_text(text: str) -> str:
 
 
 def fold_texts(values: pa.Array) -> pa.Array:
-    """Do as `fold_text`, for many texts; missing ones stay missing.
+    """Fold many texts as `fold_text` does; missing ones stay missing.
 
     >>> fold_texts(pa.array(["A17 ", None, "ａ17"])).to_pylist()
     ['a17', None, 'a17']
@@ -61,18 +61,18 @@ def fold_texts(values: pa.Array) -> pa.Array:
 
 
 class Person(str):
-    """The column that tells people apart, with what was said of spellings that `fold_text` makes one.
+    """The column that identifies people, and whether spellings that `fold_text` unifies are one person.
 
-    `folded` says that they are the same person, `as written` that they are different people. A plain text says neither,
-    so that whatever turns this into one makes Veil ask again.
+    They are one person if `folded`, different people if `as written`. A plain text leaves that open, so that
+    any code that turns this into plain text makes Veil ask again.
     """
 
     spelling: str
 
     def __new__(cls, column: str, spelling: str) -> Person:
-        made = super().__new__(cls, column)
-        made.spelling = spelling
-        return made
+        person = super().__new__(cls, column)
+        person.spelling = spelling
+        return person
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
         return str(self), self.spelling
@@ -82,7 +82,7 @@ class Person(str):
 
 
 def read_person(text: Any) -> Any:
-    """Read the column that tells people apart, from any surface; what is no text is returned as it is.
+    """Read the column that identifies people, as users write it; other values than text are returned.
 
     >>> read_person("patient=as written").spelling, read_person("patient"), read_person(None)
     ('as written', 'patient', None)
@@ -95,17 +95,17 @@ def read_person(text: Any) -> Any:
 
 
 def spell_person(person: str) -> str:
-    """Write the column that tells people apart as `read_person` reads it."""
+    """Write the column that identifies people as `read_person` reads it."""
     return f"{person}={person.spelling}" if isinstance(person, Person) else person
 
 
 def renamed(person: str, column: str) -> str:
-    """Return another column with the same people, of whose spelling the same was said."""
+    """Return another column of the same people, with the same rule for spellings."""
     return Person(column, person.spelling) if isinstance(person, Person) else column
 
 
 def key_text(text: str | None, person: str) -> str:
-    """Return what keys are applied to: the same text for all spellings of a person, where that was said of them."""
+    """Return the text to which keys are applied: one for all spellings of a person, if these are folded."""
     return fold_text(str(text)) if isinstance(person, Person) and person.spelling == "folded" else str(text)
 
 
@@ -114,13 +114,13 @@ def _validate(value: Any, check: Callable[[Any], Any]) -> Any:
 
 
 PERSON = (WrapValidator(_validate), PlainSerializer(lambda person: person and spell_person(person)))
-"""What makes a field of texts one that `read_person` reads."""
+"""Annotations of a field that `read_person` reads."""
 
 
 def encode_people(column: pa.ChunkedArray, name: str) -> Encoded:
-    """Do as `encode_comparable`, for a column that tells people apart: spellings of one identifier are one person.
+    """Encode a column that identifies people, with one code for all spellings of an identifier.
 
-    Whether they are is a question, unless the answer came with the name of the column (see `Person`).
+    Without a rule for spellings in the name of the column (see `Person`), a column with several is refused.
 
     >>> keys = pa.chunked_array([["A17", "B2", "a17 "]])
     >>> encode_people(keys, Person("patient", "folded"))[1].tolist()
@@ -138,9 +138,9 @@ person="patient=as written"
         return values, codes
     merged, places, alike = fold_values(values)
     if alike and spelling is None:
-        shown = ", ".join(map(repr, alike[:-1]))
+        examples = ", ".join(map(repr, alike[:-1]))
         raise InputError(
-            f"column {name!r} should tell people apart, but {shown} and {alike[-1]!r} differ in blanks, case or Unicode "
+            f"column {name!r} should tell people apart, but {examples} and {alike[-1]!r} differ in blanks, case or Unicode "
             "form only. If such values are the same person, say ",
             Say("person", f"{name}=folded"),
             "; if they are different people, say ",
@@ -150,7 +150,7 @@ person="patient=as written"
 
 
 def fold_values(values: pa.Array) -> tuple[pa.Array, NDArray[np.int32], tuple[str, ...]]:
-    """Return the first spelling of each of different values, where each value's is, and some that are spelled alike."""
+    """Return the first spelling of each value, the code of each spelling, and some spellings of one value."""
     itself = np.arange(len(values), dtype=np.int32)
     if not is_text(values.type):
         return values, itself, ()

@@ -1,7 +1,7 @@
-"""Folders in which one run makes something that nobody else should see, and that nobody has to tidy up by hand.
+"""Staging folders, which are private to one run and removed automatically.
 
-Each holds a file that its run keeps locked. The operating system lets go of the lock when the run ends, however that is,
-so that the next one can tell a folder that is in use from one that a killed run has left behind.
+Each holds a file that its run keeps locked. The operating system releases the lock however the run ends, so
+that the next run can distinguish folders in use from those that killed runs have left behind.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _IN_USE: set[Path] = set()
 
 
 class Staging:
-    """A folder that only this user can open and only this run uses; gone at the end of the process at the latest.
+    """A folder that only this user can open and only this run uses; removed at the end of the process.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = Staging(Path(folder), "veil-")
-    ...     _ = (made.files / "rows.csv").write_text("age")
-    ...     made.remove()
+    ...     staging = Staging(Path(folder), "veil-")
+    ...     _ = (staging.files / "rows.csv").write_text("age")
+    ...     staging.remove()
     ...     list(Path(folder).iterdir())
     []
     """
@@ -50,24 +50,24 @@ class Staging:
 
 
 def temporary_folder(where: Path | None = None, prefix: str = "veil-") -> Staging:
-    """Make a folder for rows on their way, where the system keeps temporary files; those of killed runs are removed."""
+    """Create a folder for temporary rows, where the system keeps such files; remove those of killed runs."""
     place = Path(where or tempfile.gettempdir())
     remove_left_behind(place, prefix)
     return Staging(place, prefix)
 
 
 def is_staged(path: Path) -> bool:
-    """Whether a file lies in a folder of this run, where nobody else looks."""
+    """Whether a file is in a staging folder of this run."""
     return path.parent in _IN_USE
 
 
 def beside(target: Path) -> tuple[Path, str, str]:
-    """Where the staging folders of a target are, and how their names begin and end."""
+    """Return the parent of the staging folders of a target, and the prefix and suffix of their names."""
     return target.parent, f".{target.name[:80]}.", ".tmp"
 
 
 def left_behind(where: Path, prefix: str, suffix: str = "") -> list[Path]:
-    """Return the folders of such names, in use or not."""
+    """Return the staging folders with such names, in use or not."""
     pattern = re.compile(f"{re.escape(prefix)}[a-z0-9_]{{8}}{re.escape(suffix)}")
     try:
         with os.scandir(where) as entries:
@@ -81,17 +81,17 @@ def left_behind(where: Path, prefix: str, suffix: str = "") -> list[Path]:
 
 
 def remove_left_behind(where: Path, prefix: str, suffix: str = "") -> None:
-    """Remove folders of this user's runs that have ended without doing so."""
+    """Remove the folders of this user's runs that have ended without removing them."""
     for folder in left_behind(where, prefix, suffix):
         if not _is_mine(folder):
             continue
-        with taken_over(folder) as ours:
+        with take_over(folder) as ours:
             if ours:
                 empty(folder)
 
 
 def _is_mine(folder: Path) -> bool:
-    """Whether nobody else has made the folder: a stranger could lead us astray from there."""
+    """Whether this user owns the folder; links in a folder of another user are not to be followed."""
     try:
         return not hasattr(os, "geteuid") or folder.lstat().st_uid == os.geteuid()
     except OSError:
@@ -99,19 +99,17 @@ def _is_mine(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def taken_over(folder: Path) -> Iterator[bool]:
-    """Hold a folder whose run has ended; False if it is in use, or not such a folder."""
+def take_over(folder: Path) -> Iterator[bool]:
+    """Lock a folder whose run has ended; yield False if it is in use, or no staging folder."""
     with uninterrupted():
         path, descriptor = folder / _LOCK, None
         try:
             descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             lock(descriptor)
             ours = is_at(descriptor, path)
-        except (
-            FileNotFoundError
-        ):  # killed before there was one, or after it was gone: then there is nothing else either
+        except FileNotFoundError:
             with contextlib.suppress(OSError):
-                folder.rmdir()
+                folder.rmdir()  # empty: its run was killed before it had a lock, or after removing it
             ours = False
         except OSError:
             ours = False
@@ -122,15 +120,15 @@ def taken_over(folder: Path) -> Iterator[bool]:
 
 
 def empty(folder: Path) -> None:
-    """Remove all but the lock, which tells whose it is."""
+    """Remove all but the lock."""
     for each in [*folder.iterdir()]:
         if each.name != _LOCK:
             remove(each)
 
 
 def _let_go(folder: Path, descriptor: int | None, *, empty: bool) -> None:
-    """End the lock, and remove a folder that has been emptied; one with something to be kept stays as it is."""
-    if descriptor is not None and os.name == "nt":  # which removes no open file
+    """Release the lock, and remove the folder if it is empty."""
+    if descriptor is not None and os.name == "nt":  # Windows removes no open file
         os.close(descriptor)
     with contextlib.suppress(OSError):
         if empty and [each.name for each in folder.iterdir()] == [_LOCK]:
@@ -141,7 +139,7 @@ def _let_go(folder: Path, descriptor: int | None, *, empty: bool) -> None:
 
 
 def _hold_new(folder: Path) -> int | None:
-    """Lock a new folder; None if another run has taken it for one that was left behind."""
+    """Lock a new folder; None if another run has taken it over."""
     path = folder / _LOCK
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -153,7 +151,7 @@ def _hold_new(folder: Path) -> int | None:
     try:
         lock(descriptor)
     except OSError as error:
-        if not is_busy(error):  # a file system without locks: nobody takes it for one that was left behind
+        if not is_busy(error):  # a file system without locks: no run can take it over
             return descriptor
     else:
         if is_at(descriptor, path):
@@ -163,7 +161,7 @@ def _hold_new(folder: Path) -> int | None:
 
 
 def _end(folder: Path, descriptor: int, process: int) -> None:
-    if os.getpid() != process:  # a fork of the process that it belongs to
+    if os.getpid() != process:  # a fork of the owning process
         return
     with uninterrupted(collecting=True):
         _IN_USE.discard(folder / "new")

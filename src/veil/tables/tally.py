@@ -1,4 +1,4 @@
-"""How often values occur in a table: what tells whether its rows repeat each other."""
+"""Frequencies of values in a table, by which repeated rows are recognized."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from veil.tables.columns import count_codes, encode_values, is_list, is_text
 from veil.tables.spelling import fold_texts, fold_values
 
 PLACEHOLDERS = ("", "-", "?", "*", "n/a", "na", "none", "null", "unknown", "unbekannt", "k.a.")
-"""Texts, in lower case, by which people say that there is no value."""
+"""Texts, in lower case, for missing values."""
 
 _SOME = 1000
-"""Different values of a column that are enough to see what they look like."""
+"""Different values of a column that suffice to recognize their form."""
 
 
 class Tally(NamedTuple):
-    """How often the combinations of some columns occur, of rows that have a value in each.
+    """Frequencies of the combinations of some columns, among rows that have a value in each.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Tally(NamedTuple):
     pairs
         Number of pairs of rows with the same combination.
     most
-        Rows that the most frequent combination has.
+        Number of rows with the most frequent combination.
     """
 
     rows: int
@@ -41,27 +41,27 @@ class Tally(NamedTuple):
 
 
 class Tallied(Protocol):
-    """A table whose values can be counted, wherever it is."""
+    """A table whose values can be counted, in memory or in an engine."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of its columns."""
+        """The names of its columns."""
 
     def some(self, name: str) -> pa.ChunkedArray:
-        """Return some of the different values of a column, as many as show what they look like."""
+        """Return some of the different values of a column, enough to recognize their form."""
 
     def tally(self, names: Sequence[str]) -> Tally:
         """Count the combinations of some columns."""
 
     def words(self, name: str) -> tuple[Tally, Tally]:
-        """Count the last words of a column of text, and what stands before them."""
+        """Count the last words of a column of text, and the texts before them."""
 
     def alike(self, name: str) -> tuple[str, ...]:
-        """Return some values that are counted as one, as they differ in blanks, case or Unicode form only."""
+        """Return some values that are counted as one: they differ in blanks, case or Unicode form only."""
 
 
 class MemoryTally:
-    """A table in memory, whose rows stand for as many as `weights` says.
+    """A table in memory, with the number of records of each row in `weights`.
 
     >>> table = MemoryTally(pa.table({"name": ["Ada Jones", "Ada Smith", "Ada Jones", None]}))
     >>> table.tally(["name"])
@@ -104,7 +104,7 @@ class MemoryTally:
         return self._values(name)[2]
 
     def _values(self, name: str) -> tuple[pa.Array, NDArray[np.int64], tuple[str, ...]]:
-        """The different values of a column, where each cell's value is (-1 where there is none), and spellings of one."""
+        """Return the different values, the code of each cell (-1 if missing), and spellings of one value."""
         if name not in self._encoded:
             values, codes = encode_values(self._table[name])
             there = ~no_value(values)
@@ -115,7 +115,7 @@ class MemoryTally:
 
 
 def no_value(values: pa.Array) -> NDArray[np.bool_]:
-    """Tell which values are none: missing, or a text that says so."""
+    """Return a mask of missing values and placeholders."""
     if is_list(values.type) or pa.types.is_nested(values.type):
         return np.array(values.is_null(), dtype=np.bool_)
     missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
@@ -125,7 +125,7 @@ def no_value(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def tally_of(counts: NDArray[np.int64]) -> Tally:
-    """Tally combinations that occur so often each.
+    """Return the tally of combinations with these counts.
 
     >>> tally_of(np.array([3, 0, 1]))
     Tally(rows=4, different=2, pairs=3, most=3)
@@ -136,10 +136,10 @@ def tally_of(counts: NDArray[np.int64]) -> Tally:
 
 
 def words_of(values: pa.Array, counts: NDArray[np.int64]) -> tuple[Tally, Tally]:
-    """Tally the last words of texts that occur so often each, and what stands before them."""
+    """Tally the last words of texts with these counts, and the texts before them."""
     texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
-    made = []
+    tallies = []
     for pattern in (r"^.*\s", r"\s*\S+$"):
         rest, codes = encode_values(pa.chunked_array([pc.replace_substring_regex(texts, pattern, "")]))
-        made.append(tally_of(np.bincount(codes, weights=counts, minlength=len(rest)).astype(np.int64)))
-    return made[0], made[1]
+        tallies.append(tally_of(np.bincount(codes, weights=counts, minlength=len(rest)).astype(np.int64)))
+    return tallies[0], tallies[1]

@@ -1,7 +1,7 @@
-"""The canonical text of a typed value: how a value is spelled in hierarchies, labels and reports.
+"""The canonical text of a typed value, as in hierarchies, labels and reports.
 
-Two different values of one column never share a spelling, so that a text identifies its value. That is
-why the zero after the point of a decimal stays, and why the rare float ``-0.0`` is spelled ``-0``.
+Two different values of one column never share a spelling, so that a text identifies its value. So the zero
+after the point of a decimal stays, and the rare float ``-0.0`` is spelled ``-0``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from veil.tables.canonical import widened
 def sorted_places(
     values: pa.Array, order: Sequence[str] | None = None, column: str | None = None
 ) -> NDArray[np.int64]:
-    """Return where the values stand that are first, second, and so on; missing ones are last.
+    """Return the positions of the values in sorted order; missing ones are last.
 
-    They are in the order of their type, or in one that spells all of them. If it does not, a `PlanError` names `column`.
+    The order is that of their type, or a list of all texts. If it lacks one, a `PlanError` names `column`.
 
     >>> sorted_places(pa.array(["low", "mid", None, "high"])).tolist()
     [3, 0, 1, 2]
@@ -44,7 +44,7 @@ def sorted_places(
 
 
 def python_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return values as Python has them; of dates and times beyond its years 1 to 9999, all as text."""
+    """Return values as Python objects; if a date or time is outside of the years 1 to 9999, all as text."""
     try:
         values: list[Any] = array.to_pylist()
     except (OverflowError, ValueError):
@@ -57,8 +57,8 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
 
     Integers are plain digits; floats their shortest exact spelling, without ``.0``; booleans ``true`` and
     ``false``; dates and timestamps ISO 8601 (with the offset, where there is a time zone); decimals plain
-    digits with all their places; strings themselves. Dictionary-encoded values are spelled like the
-    values they stand for. Any other type raises an `InputError`, which names `column` if it is given.
+    digits with all their places; strings themselves. Dictionary-encoded values are spelled like their
+    categories. Any other type raises an `InputError`, which names `column` if it is given.
 
     >>> import pyarrow as pa
     >>> canonical_text(pa.array([42, None]))
@@ -73,18 +73,17 @@ def canonical_text(array: pa.Array | pa.ChunkedArray, *, column: str | None = No
 def canonical_array(
     array: pa.Array | pa.ChunkedArray, *, column: str | None = None
 ) -> pa.Array | pa.ChunkedArray:
-    """Do as `canonical_text`, for many values: the texts stay in Arrow's memory, in as many pieces as the values."""
+    """Spell many values as `canonical_text` does, as an Arrow array with the chunks of the values."""
     if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array(
-            [_spelled(chunk, column) for chunk in array.chunks] or [_spelled(pa.nulls(0, array.type), column)]
-        )
-    return _spelled(array, column)
+        chunks = array.chunks or [pa.nulls(0, array.type)]
+        return pa.chunked_array([_spell_array(chunk, column) for chunk in chunks])
+    return _spell_array(array, column)
 
 
-def _spelled(array: pa.Array, column: str | None) -> pa.Array:
+def _spell_array(array: pa.Array, column: str | None) -> pa.Array:
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _spelled(array.dictionary, column).take(array.indices)
+        return _spell_array(array.dictionary, column).take(array.indices)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return array
     if (
@@ -98,8 +97,8 @@ def _spelled(array: pa.Array, column: str | None) -> pa.Array:
     if pa.types.is_floating(kind):
         return _float_text(array)
     if pa.types.is_decimal(kind):
-        spelled = array.cast(pa.string())
-        return _one_by_one(array, spelled, pc.match_substring(spelled, "E"), lambda value: format(value, "f"))
+        texts = array.cast(pa.string())
+        return _one_by_one(array, texts, pc.match_substring(texts, "E"), lambda value: format(value, "f"))
     if pa.types.is_timestamp(kind):
         return _timestamp_text(array)
     where = f"column {column!r}" if column is not None else "a column"
@@ -109,28 +108,28 @@ def _spelled(array: pa.Array, column: str | None) -> pa.Array:
     )
 
 
-def _one_by_one(array: pa.Array, spelled: pa.Array, which: pa.Array, spell: Callable[[Any], str]) -> pa.Array:
-    """Return texts of which some are spelled by Python."""
+def _one_by_one(array: pa.Array, texts: pa.Array, which: pa.Array, spell: Callable[[Any], str]) -> pa.Array:
+    """Return the texts, with those of `which` spelled by Python."""
     which = pc.fill_null(which, False)
     if not pc.any(which, min_count=0).as_py():
-        return spelled
+        return texts
     own = pa.array([spell(value) for value in array.filter(which).to_pylist()], pa.string())
-    return pc.replace_with_mask(spelled, which, own)
+    return pc.replace_with_mask(texts, which, own)
 
 
 def _float_text(array: pa.Array) -> pa.Array:
     if array.type != pa.float64():
         # The shortest spelling at the column's own precision (0.1, not 0.10000000149011612).
         array = array.cast(pa.string()).cast(pa.float64())
-    spelled = array.cast(pa.string())
-    if pc.any(pc.ends_with(spelled, ".0"), min_count=0).as_py():
-        spelled = pc.replace_substring_regex(spelled, r"\.0$", "")
-    # Where Arrow and Python write the same digits, the one without a loop over values.
-    return _one_by_one(array, spelled, _is_odd(array), lambda value: repr(value).removesuffix(".0"))
+    texts = array.cast(pa.string())
+    if pc.any(pc.ends_with(texts, ".0"), min_count=0).as_py():
+        texts = pc.replace_substring_regex(texts, r"\.0$", "")
+    # Arrow's spelling, which needs no loop over values, wherever Python's has the same digits.
+    return _one_by_one(array, texts, _is_odd(array), lambda value: repr(value).removesuffix(".0"))
 
 
 def _is_odd(array: pa.Array) -> pa.Array:
-    """Whether numbers are neither zero nor of a size that nobody writes with an exponent."""
+    """Return a mask of numbers that may be written with an exponent, and of -0.0."""
     numbers = array.to_numpy(zero_copy_only=False)
     sizes = np.abs(numbers)
     plain = ((sizes >= 1e-3) & (sizes < 1e9)) | ((sizes == 0) & ~np.signbit(numbers))
@@ -141,15 +140,15 @@ def _timestamp_text(array: pa.Array) -> pa.Array:
     unit, zone = array.type.unit, array.type.tz
     whole = array.cast(pa.timestamp("s", zone), safe=False)
     if unit != "s" and whole.cast(array.type).equals(array):
-        array, unit = whole, "s"  # which needs no search for zeros
-    spelled, offset = pc.cast(array, pa.string()), None
+        array, unit = whole, "s"  # needs no search for zeros
+    texts, offset = pc.cast(array, pa.string()), None
     if zone is not None:
-        spelled = pc.replace_substring_regex(spelled, "Z$", "+0000")
-        hours, minutes = (pc.utf8_slice_codeunits(spelled, *each) for each in ((-5, -2), (-2, None)))
+        texts = pc.replace_substring_regex(texts, "Z$", "+0000")
+        hours, minutes = (pc.utf8_slice_codeunits(texts, *each) for each in ((-5, -2), (-2, None)))
         offset = pc.binary_join_element_wise(hours, minutes, ":")
-        spelled = pc.utf8_slice_codeunits(spelled, 0, -5)
-    spelled = pc.replace_substring(spelled, " ", "T", max_replacements=1)
+        texts = pc.utf8_slice_codeunits(texts, 0, -5)
+    texts = pc.replace_substring(texts, " ", "T", max_replacements=1)
     if unit != "s":
-        # What Arrow renders beyond whole seconds comes in groups of three digits, that may all be zero.
-        spelled = pc.replace_substring_regex(spelled, r"\.?(?:000)+$", "")
-    return spelled if offset is None else pc.binary_join_element_wise(spelled, offset, "")
+        # Arrow writes fractions of seconds in groups of three digits, which may all be zero.
+        texts = pc.replace_substring_regex(texts, r"\.?(?:000)+$", "")
+    return texts if offset is None else pc.binary_join_element_wise(texts, offset, "")

@@ -1,8 +1,8 @@
 """Writing files whole or not at all.
 
-A file is written in a temporary folder beside its target, synced to the disk, and renamed onto the target in one step.
-Whatever goes wrong on the way (an error, a full disk, Ctrl-C), the target is as it was before and the temporary folder is
-gone; after a kill, the next run that writes there removes it.
+A file is written in a staging folder beside its target, synced to the disk, and renamed onto the target in
+one step. After a failure (an error, a full disk, Ctrl-C), the target is as it was before and the staging
+folder is removed; after a kill, the next run that writes there removes it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from veil.tables.formats import Csv, Excel, Format, Parquet, is_gzip, output_for
 
 
 def write(table: pa.Table, path: str | os.PathLike[str], *, format: Format | None = None) -> None:
-    """Write a table to a file, atomically, in the given format or the one that the name stands for.
+    """Write a table to a file, atomically, in the given format or that of its name.
 
-    Only what the rows hold is written: no metadata of the table or its columns, no layout, and of a dictionary-encoded
-    column no categories that do not occur.
+    Only the cells are written: no metadata of the table or its columns, no layout, and no categories that do
+    not occur.
 
     >>> import pyarrow as pa, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -41,19 +41,19 @@ def write(table: pa.Table, path: str | os.PathLike[str], *, format: Format | Non
     ,""
     """
     target = Path(path)
-    chosen = format if format is not None else output_format(target)
-    # In one piece: where chunks begin and end would tell how the table was put together.
+    output = format if format is not None else output_format(target)
+    # In one piece: the bounds of chunks would disclose how the table was put together.
     table = only_used_categories(pa.table(table.columns, names=table.column_names)).combine_chunks()
     with atomic(target) as temporary, temporary.open("wb") as file:
         try:
-            _write(table, file, chosen, packed=is_gzip(target))
+            _write(table, file, output, packed=is_gzip(target))
         except pa.ArrowException as error:
             raise OutputError(f"{target}: cannot hold this table: {error}") from error
 
 
 @contextlib.contextmanager
 def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success it is synced and takes the place of `path`.
+    """Yield a temporary path beside `path`; on success it is synced and renamed to `path`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _write(table: pa.Table, file: BinaryIO, format: Format, *, packed: bool) -> None:
     if isinstance(format, Csv):
         if packed:
-            # No name and no time inside, so that the same table gives the same bytes.
+            # No name and no time, so that the same table gives the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6) as stream:
                 write_csv(table, stream, format)  # type: ignore[arg-type]
         else:
@@ -83,7 +83,7 @@ def _write(table: pa.Table, file: BinaryIO, format: Format, *, packed: bool) -> 
 
 
 def file_name(name: str) -> str:
-    """Return a name for a file of a table, which any system takes.
+    """Return a name for a file of a table that is valid on any system.
 
     >>> file_name("pseudonyms of name")
     'pseudonyms-of-name.csv'

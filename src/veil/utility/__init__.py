@@ -1,4 +1,4 @@
-"""What a release is still good for.
+"""The utility of a release.
 
 compare(original, released, ["age", "sex"])     # everything, in one call
 utility_of(release)                             # the same for a release

@@ -1,13 +1,13 @@
-"""Classification performance: how well somebody who learned from the release can predict a column.
+"""Classification performance: the accuracy of predicting a column by models trained on the release.
 
-Records are shuffled and cut into folds. For each fold, models are trained with the others: one on original features,
-one on released features without suppressed records. Both predict the target as it was released; a suppressed record
-is asked about with the labels that most others with its values got, in its features and its target. A value that no
-record shows any more is a class that the release teaches nobody, so that its records are wrong guesses. ZeroR always
-predicts the most frequent class. Figures are taken over all records of the input that have a value to predict.
+Records are shuffled and cut into folds. For each fold, models are trained on the other folds: one on original
+features, one on released features without suppressed records. Both predict the target as released; features
+and target of a suppressed record are the most frequent labels of other records with its values. A value that
+no record shows is a class that cannot be learned from the release: its records are wrong guesses. ZeroR
+always predicts the most frequent class. Figures cover all records of the input with a value to predict.
 
-Values are categories unless they are named in `numeric`, as in ARX. Its classifiers are others, so that figures agree
-in their meaning but not in their digits.
+Values are categories unless they are in `numeric`, as in ARX. Its classifiers are different, so that figures
+have the same meaning but not the same digits.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.errors import InputError, ParameterError
+from veil.errors import InputError
 from veil.utility.comparison import Comparison
 from veil.utility.features import (
     NEVER_SEEN,
     TableSide,
-    check,
     collapse_rows,
+    features_of,
     folds_of,
     one_thread,
-    require_scikit_learn,
     sides,
     target_classes,
 )
@@ -48,12 +47,12 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ClassifierScores:
-    """How well one kind of model predicts a column, trained on the original and on the release.
+    """The performance of a classifier on a column, trained on the original and on the release.
 
     Attributes
     ----------
     records, trained
-        Number of records that were predicted, and of those among them that the release could be learned from.
+        Number of predicted records, and of those among them that a model of the release was trained with.
     """
 
     target: str
@@ -69,14 +68,12 @@ class ClassifierScores:
 
     @property
     def relative_accuracy(self) -> float:
-        """Accuracy on a scale from ZeroR (0) to the original (1), below 0 if worse than ZeroR; compared with ZeroR alone
-        if these are equal.
-        """
+        """Accuracy on a scale from ZeroR (0) to the original (1); over that of ZeroR if these are equal."""
         return _relative(self.released.accuracy, self.original.accuracy, self.zero_r.accuracy)
 
     @property
     def accuracy_ratio(self) -> float | None:
-        """Accuracy over that of the original."""
+        """Accuracy divided by that of the original."""
         return self.released.accuracy / self.original.accuracy if self.original.accuracy else None
 
     @property
@@ -88,7 +85,7 @@ class ClassifierScores:
 
     @property
     def brier_skill(self) -> float | None:
-        """1 - Brier score over that of the original: 0 is as good, below 0 is worse; None if that is perfect."""
+        """1 - Brier score / that of the original: 0 is as good, below 0 worse; None if that is perfect."""
         return 1.0 - self.released.brier / self.original.brier if self.original.brier else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,10 +113,10 @@ class ClassifierScores:
         return f"{self.relative_accuracy:.1%} of the gain kept"
 
 
-def _relative(released: float, original: float, nothing: float) -> float:
-    if original == nothing:
-        return released / nothing if nothing else 1.0
-    return (released - nothing) / (original - nothing)
+def _relative(score: float, original: float, baseline: float) -> float:
+    if original == baseline:
+        return score / baseline if baseline else 1.0
+    return (score - baseline) / (original - baseline)
 
 
 def classification(
@@ -135,7 +132,7 @@ def classification(
     seed: int = 0,
     threads: int | None = None,
 ) -> tuple[ClassifierScores, ...]:
-    """Train classifiers on the original and on the release, and compare how well they predict.
+    """Train classifiers on the original and on the release, and compare their performance.
 
     Parameters
     ----------
@@ -148,36 +145,29 @@ def classification(
     methods
         Kinds of models.
     folds
-        Number of parts that the records are split into; each is predicted by models that have not seen it.
+        Number of parts of the records; each is predicted by models trained on the others.
     trees
         Trees of a random forest.
     max_records
-        Largest number of records to use; they are drawn at random.
+        Largest number of records to use, drawn at random.
     seed
-        Seed of everything that is drawn. The result does not depend on `threads`.
+        Seed of all random draws. The result does not depend on `threads`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"sex": ["f", "m"] * 50, "smokes": ["no", "yes"] * 50})
     >>> blank = pa.table({"sex": ["*"] * 100, "smokes": ["no", "yes"] * 50})
-    >>> found = classification(Comparison(table, blank, "sex"), "smokes", methods=["naive bayes"])[0]
-    >>> found.original.accuracy, found.released.accuracy
+    >>> scores = classification(Comparison(table, blank, "sex"), "smokes", methods=["naive bayes"])[0]
+    >>> scores.original.accuracy, scores.released.accuracy
     (1.0, 0.5)
     """
-    chosen = [name for name in comparison.columns if name != target] if features is None else list(features)
-    check(chosen, target, folds, trees, max_records)
-    for method in methods:
-        if method not in CLASSIFIERS:
-            named = ", ".join(map(repr, CLASSIFIERS))
-            raise ParameterError(f"`methods` should be among {named}, not {method!r}")
-    for name in (target, *chosen):
-        comparison.require(name)
-    require_scikit_learn()
-    task = _Task(comparison, target, chosen, numeric, folds, trees, max_records, seed)
+    limits = {"folds": folds, "trees": trees, "max_records": max_records}
+    names = features_of(comparison, target, features, methods, CLASSIFIERS, **limits)
+    task = _Task(comparison, target, names, numeric, folds, trees, max_records, seed)
     return task.run(methods, threads)
 
 
 class _Task:
-    """Records to learn from and to predict, in shuffled order."""
+    """Records for training and prediction, in random order."""
 
     def __init__(
         self,
@@ -191,7 +181,7 @@ class _Task:
         seed: int,
     ) -> None:
         self.target, self.features, self.trees, self.seed = target, tuple(features), trees, seed
-        labels, own, shown = target_classes(comparison, target)
+        labels, own, visible_mask = target_classes(comparison, target)
         usable = np.flatnonzero(own != NEVER_SEEN)
         if not usable.size:
             raise InputError(f"column {target!r} holds no value: there is nothing to predict")
@@ -201,10 +191,10 @@ class _Task:
         self.classes = [labels[code] for code in classes]
         self.folds = folds_of(self.rows.size, folds)
         before, after = sides(comparison, features, numeric)
-        everybody = np.ones(self.rows.size, np.bool_)
-        kept = (shown & ~comparison.suppressed)[self.rows]
-        self.trained = int(kept.sum())
-        self.sides = [_Learner(side, self, use) for side, use in ((before, everybody), (after, kept))]
+        all_mask = np.ones(self.rows.size, np.bool_)
+        training_mask = (visible_mask & ~comparison.suppressed)[self.rows]
+        self.trained = int(training_mask.sum())
+        self.sides = [_Learner(side, self, use) for side, use in ((before, all_mask), (after, training_mask))]
 
     def run(self, methods: Sequence[Classifier], threads: int | None) -> tuple[ClassifierScores, ...]:
         """Train and predict, several folds at a time."""
@@ -212,18 +202,18 @@ class _Task:
             (method, side, fold) for method in methods for side in (0, 1) for fold in range(len(self.folds))
         ]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what scikit-learn says of few records or slow convergence
+            warnings.simplefilter("ignore")  # on few records or slow convergence
             with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
                 parts = list(
                     pool.map(lambda job: self.sides[job[1]].predict(job[0], self.folds[job[2]]), jobs)
                 )
         zero_r = self._zero_r()
-        found = []
+        scores = []
         for at, method in enumerate(methods):
             begin = at * 2 * len(self.folds)
             first = np.concatenate(parts[begin : begin + len(self.folds)])
             second = np.concatenate(parts[begin + len(self.folds) : begin + 2 * len(self.folds)])
-            found.append(
+            scores.append(
                 ClassifierScores(
                     target=self.target,
                     method=method,
@@ -237,7 +227,7 @@ class _Task:
                     zero_r=zero_r,
                 )
             )
-        return tuple(found)
+        return tuple(scores)
 
     def _zero_r(self) -> Performance:
         right = 0
@@ -251,7 +241,7 @@ class _Task:
 
 
 class _Learner:
-    """One table: alike records are collapsed once, and each fold says how many of them it trains with."""
+    """Training data of one table: equal records are collapsed once, and weighted for each fold."""
 
     def __init__(self, side: TableSide, task: _Task, use: NDArray[np.bool_]) -> None:
         self.side, self.task, self.use = side, task, use
@@ -263,32 +253,32 @@ class _Learner:
         self.questions = prediction[member]
 
     def predict(self, method: Classifier, fold: slice) -> Floats:
-        """Train with all other folds, and return a probability of each class for each record of this one."""
+        """Train on all other folds, and return the class probabilities of the records of this one."""
         use = self.use.copy()
         use[fold] = False
         times = np.bincount(self.example[use], minlength=len(self.examples))
         some = np.flatnonzero(times)
-        asked, place = np.unique(self.question[fold], return_inverse=True)
+        distinct_questions, place = np.unique(self.question[fold], return_inverse=True)
         classes = len(self.task.classes)
         present = np.unique(self.answers[some])
-        found = np.zeros((asked.size, classes))
-        if present.size < 2:  # nothing to learn, or nothing to tell apart
+        probabilities = np.zeros((distinct_questions.size, classes))
+        if present.size < 2:  # no example, or a single class
             if present.size:
-                found[:, present] = 1.0
+                probabilities[:, present] = 1.0
             else:
-                found[:] = 1.0 / classes
-            return found[place]
+                probabilities[:] = 1.0 / classes
+            return probabilities[place]
         one_hot = method in ("logistic regression", "naive bayes")
         prepare: Any = self.side.one_hot if one_hot else self.side.dense
-        examples, questions = prepare(self.examples[some]), prepare(self.questions[asked])
-        if one_hot:  # values that were never seen are no evidence, not even by their absence
-            seen = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
-            examples, questions = examples[:, seen], questions[:, seen]
+        examples, questions = prepare(self.examples[some]), prepare(self.questions[distinct_questions])
+        if one_hot:  # values that do not occur in training are no evidence, not even by their absence
+            used_columns = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
+            examples, questions = examples[:, used_columns], questions[:, used_columns]
         model = self._model(method, int(times.sum()))
         with one_thread():
             model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
-            found[:, model.classes_] = model.predict_proba(questions)
-        return found[place]
+            probabilities[:, model.classes_] = model.predict_proba(questions)
+        return probabilities[place]
 
     def _model(self, method: Classifier, records: int) -> Any:
         from sklearn.linear_model import LogisticRegression
@@ -299,7 +289,7 @@ class _Learner:
             return LogisticRegression(C=10.0, solver="newton-cg", max_iter=200)
         if method == "naive bayes":
             return BernoulliNB()
-        # Leaves of five records and a hundred leaves, as ARX grows its trees.
+        # Leaves of five records and a hundred leaves, as in ARX.
         tree = functools.partial(
             DecisionTreeClassifier, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records)
         )

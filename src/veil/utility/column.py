@@ -1,9 +1,9 @@
-"""One quasi-identifier before and after. Cells are looked at once for each pair of values that occurs together.
+"""One quasi-identifier before and after, by distinct pairs of an original and a released value.
 
-A released text is read with the hierarchy. It may be a label of the value it stands for; then its level is the first
-on which that value has this label, and what it covers is what the label covers on the last such level. It may be a
-label of other values only, as after swapping or post-randomization; then the same holds with its levels in the whole
-hierarchy. It may be blank, which says nothing and covers everything. Or the hierarchy does not know it.
+A released text is interpreted by the hierarchy. If it is a label of the original value, its level is the
+first one on which that value has this label, and it covers the values below the label on the last such level.
+If it is a label of other values only, as after swapping or PRAM, the same holds with its levels in the whole
+hierarchy. A blank text covers everything. Any other text is unknown to the hierarchy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from veil.tables.columns import as_numbers, encode_values, is_measured, is_numbe
 from veil.tables.text import canonical_text
 
 _FEW = 1 << 22
-"""Keys that are counted in an array with room for all of them."""
+"""Largest number of keys that are counted in a dense array."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,13 +49,13 @@ def add_root(hierarchy: Hierarchy) -> Hierarchy:
 
 
 class CellPairs:
-    """The cells of a column in both tables as codes: `base` into the hierarchy, `shown` into the released texts."""
+    """The cells of a column in both tables as codes: `base` in the hierarchy, `shown` in released texts."""
 
     def __init__(
         self,
         name: str,
         original: pa.ChunkedArray,
-        released: pa.ChunkedArray,
+        released_cells: pa.ChunkedArray,
         place: Integers,
         hierarchy: Any,
         marker: str | None,
@@ -68,20 +68,20 @@ class CellPairs:
         self.value_codes = self.hierarchy.encode(self.values, name)
         self.base = self.value_codes[codes].astype(np.int64)
 
-        self.released, shown = encode_values(released)
+        self.released, after = encode_values(released_cells)
         self.texts = canonical_text(self.released, column=name)
-        self.shown = np.where(place >= 0, shown[place], -1) if shown.size else np.full(place.size, -1)
+        self.shown = np.where(place >= 0, after[place], -1) if after.size else np.full(place.size, -1)
         nothing = {None, marker if is_text(self.released.type) else None}
         self.is_blank = np.array([*(text in nothing for text in self.texts), True], np.bool_)
 
     @property
     def blank(self) -> Flags:
-        """For each record, whether its cell shows nothing."""
+        """Mask of the records whose cell is blank."""
         return self.is_blank[self.shown]
 
     @property
     def unchanged(self) -> Flags:
-        """For each record, whether its cell is spelled as it was."""
+        """Mask of the records whose cell is spelled as before."""
         code_of = {text: code for code, text in enumerate(self.texts)}
         same = np.array([code_of.get(text, -2) for text in self.hierarchy.labels[0]], np.int64)
         unchanged: Flags = same[self.base] == self.shown
@@ -89,12 +89,12 @@ class CellPairs:
 
 
 class Column:
-    """A quasi-identifier by the pairs of an original value and what is shown of it. Suppressed records are pairs, too.
+    """A quasi-identifier by pairs of an original and a released value. Suppressed records are pairs, too.
 
     Attributes
     ----------
     hierarchy : Hierarchy
-        With a last level of a single label.
+        The last level has a single label.
     pair : array
         For each original record, the number of its pair; the other arrays have one entry for each pair.
     count : array
@@ -104,7 +104,7 @@ class Column:
     text : array
         Code of the released text in `texts`; one beyond the last for suppressed records.
     level : array
-        Level of the released text; the highest if it is blank, -1 if the hierarchy does not know it.
+        Level of the released text; the highest if it is blank, -1 if it is unknown to the hierarchy.
     """
 
     def __init__(self, cells: CellPairs, suppressed: Flags) -> None:
@@ -112,8 +112,8 @@ class Column:
         self.texts = (*cells.texts, None)
         width = len(self.texts)
         keys = cells.base * width + np.where(suppressed, width - 1, cells.shown)
-        found, self.pair, self.count = number_keys(keys, self.hierarchy.size * width)
-        self.base, self.text = np.divmod(found, width)
+        distinct, self.pair, self.count = number_keys(keys, self.hierarchy.size * width)
+        self.base, self.text = np.divmod(distinct, width)
         self.suppressed: Flags = self.text == width - 1
         self._find()
 
@@ -152,7 +152,7 @@ class Column:
             here = on_path & (self._top == level)
             self._code[here] = hierarchy.label_map(level)[self.base[here]]
         self._code[elsewhere] = look_up(codes)[elsewhere]
-        # What tells nothing has lost everything, on whatever level a value gets such a label.
+        # A text without information has lost everything, on any level.
         nothing = self.missing & ~self.unchanged
         self.level[nothing] = self._top[nothing] = height
         self._code[nothing] = 0
@@ -161,25 +161,24 @@ class Column:
 
     @property
     def untouched(self) -> bool:
-        """Whether every cell is as it was."""
+        """Whether no cell is changed."""
         return bool(self.unchanged.all())
 
-    # --- what a label covers --------------------------------------------------------------------------
+    # --- coverage of labels ---------------------------------------------------------------------------
 
     def covering(self, by_level: Any, unknown: float) -> Floats:
-        """For each pair, the entry of its label in arrays of numbers, one array a level and one number a label."""
-        found = np.full(self.base.size, unknown, np.float64)
+        """Return for each pair the number of its label, given one array of numbers a level."""
+        entries = np.full(self.base.size, unknown, np.float64)
         for level, numbers in enumerate(by_level):
             here = self._top == level
-            found[here] = numbers[self._code[here]]
-        return found
+            entries[here] = numbers[self._code[here]]
+        return entries
 
     @functools.cached_property
     def leaves(self) -> tuple[Integers, Integers]:
-        """Domain values that the texts cover, as a list: number of the text, and code of a value below it.
+        """Domain values that the texts cover: codes of the texts, and codes of the values below them.
 
-        A text that is not in the list may stand for any value. One that means different things in different records
-        means the widest of them.
+        A text without an entry covers every value. One with different meanings has the widest of them.
         """
         hierarchy = self.hierarchy
         width = self.covering([rows.astype(np.float64) for rows in hierarchy.rows], float(hierarchy.size))
@@ -188,39 +187,39 @@ class Column:
         pairs[self.text[order]] = order  # the widest pair stays
         texts = np.flatnonzero(pairs >= 0)
         pairs = pairs[texts]
-        found: list[tuple[Integers, Integers]] = []
+        covered: list[tuple[Integers, Integers]] = []
         for level in range(hierarchy.height):
             here = self._top[pairs] == level
             text_of = np.full(len(hierarchy.labels[level]), -1, np.int64)
             text_of[self._code[pairs[here]]] = texts[here]
             text = text_of[hierarchy.label_map(level)]
-            found.append((text[text >= 0], np.flatnonzero(text >= 0)))
-        return np.concatenate([text for text, _ in found]), np.concatenate([leaf for _, leaf in found])
+            covered.append((text[text >= 0], np.flatnonzero(text >= 0)))
+        return np.concatenate([text for text, _ in covered]), np.concatenate([leaf for _, leaf in covered])
 
     @property
     def missing(self) -> Flags:
-        """Pairs that show nothing: blank or missing cells, the marker, and the root of the hierarchy."""
+        """Mask of pairs without information: blank or missing cells, the marker, and the hierarchy's root."""
         empty = np.array([text is None or text == ROOT for text in self.texts])
-        found: Flags = self.blank | empty[self.text] | (self._is_root & ~self.unchanged)
-        return found
+        mask: Flags = self.blank | empty[self.text] | (self._is_root & ~self.unchanged)
+        return mask
 
     @property
     def _is_root(self) -> Flags:
-        found: Flags = self._top == self.hierarchy.height
-        return found
+        mask: Flags = self._top == self.hierarchy.height
+        return mask
 
     @property
     def missing_before(self) -> Flags:
-        """Pairs whose original value is missing or the marker."""
+        """Mask of pairs whose original value is missing or the marker."""
         empty = np.array([text is None or text == ROOT for text in self.hierarchy.labels[0]])
-        found: Flags = empty[self.base]
-        return found
+        mask: Flags = empty[self.base]
+        return mask
 
     # --- numbers ----------------------------------------------------------------------------------------
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the original values have distances of their own: numbers, dates and times."""
+        """Whether the original values have distances: numbers, dates and times."""
         return is_measured(self.cells.values.type)
 
     @functools.cached_property
@@ -238,15 +237,15 @@ class Column:
         """Least and greatest number; positions may be any in the hierarchy."""
         if not self.is_numeric:
             return 0.0, float(self.hierarchy.size - 1)
-        seen = self.number[~np.isnan(self.number)]
-        return (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+        numbers = self.number[~np.isnan(self.number)]
+        return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
 
     @functools.cached_property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Least and greatest number that the released text may stand for.
+        """Least and greatest number that the released text covers.
 
-        A number stands for itself. A label of numbers stands for those between the least and the greatest that got
-        it, a label of anything else for its positions in the hierarchy, and what is blank for everything.
+        A number covers itself, a label of numbers the range of original numbers with this label, a label of
+        other values its positions in the hierarchy, and a blank cell everything.
         """
         if not self.is_numeric:
             ends = [_ends(self.hierarchy, level) for level in range(self.hierarchy.height + 1)]
@@ -269,9 +268,9 @@ class Column:
         return low, high
 
     def _released_numbers(self) -> Floats:
-        """Numbers that the texts are; NaN for labels, even for labels that look like numbers."""
-        released, original = self.cells.released.type, self.cells.values.type
-        if is_measured(released) and (released == original or (is_number(released) and is_number(original))):
+        """Return the texts as numbers; NaN for labels, even for labels that look like numbers."""
+        new, old = self.cells.released.type, self.cells.values.type
+        if is_measured(new) and (new == old or (is_number(new) and is_number(old))):
             return np.append(as_numbers(self.cells.released), np.nan)
         labels = {label for level in self.hierarchy.labels[1:] for label in level}
         return np.array([np.nan if text in labels else as_number(text) for text in self.texts])
@@ -287,24 +286,24 @@ def _ends(hierarchy: Hierarchy, level: int) -> tuple[Floats, Floats]:
 
 
 def number_keys(keys: Integers, size: int) -> tuple[Integers, Integers, Integers]:
-    """Return the different keys in ascending order, the place of each key among them, and how often each occurs.
+    """Return the distinct keys in ascending order, the index of each key among them, and their counts.
 
     Keys run from 0 to below `size`.
     """
     if size > _FEW:
-        found, place, count = np.unique(keys, return_inverse=True, return_counts=True)
-        return found, place.astype(np.int64), count.astype(np.int64)
+        distinct, place, count = np.unique(keys, return_inverse=True, return_counts=True)
+        return distinct, place.astype(np.int64), count.astype(np.int64)
     counts = np.bincount(keys, minlength=size)
-    found = np.flatnonzero(counts)
+    distinct = np.flatnonzero(counts)
     places = np.empty(size, np.int64)
-    places[found] = np.arange(found.size)
-    return found, places[keys], counts[found].astype(np.int64)
+    places[distinct] = np.arange(distinct.size)
+    return distinct, places[keys], counts[distinct].astype(np.int64)
 
 
 def as_number(text: str | None) -> float:
-    """Read a text as a finite number; NaN if it is none."""
+    """Return a text as a finite number; NaN if it is not one."""
     try:
-        found = float(text or "")
+        number = float(text or "")
     except ValueError:
         return float("nan")
-    return found if np.isfinite(found) else float("nan")
+    return number if np.isfinite(number) else float("nan")

@@ -1,4 +1,4 @@
-"""Two tables side by side: which released record stands for which original one, and what became of each cell."""
+"""An original and a released table: matching records, and matching cells."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from veil.utility.column import CellPairs, Column
 
 
 class Comparison:
-    """An original table and what was released of it. Everything in `veil.utility` reads one of these.
+    """An original table and its release. All measures of `veil.utility` read a comparison.
 
-    A record is suppressed if it is not in the released table, or if all its quasi-identifiers are blank there (the
-    marker, or nothing where the marker cannot stand) and were not so before. If the released table has a column
-    that shows which rows are suppressed, as releases of Veil have where it is needed, that column decides.
+    A record is suppressed if it is not in the released table, or if all its quasi-identifiers are blank there
+    (the marker, or missing where the type has no marker) and were not so before. If the released table has a
+    column that flags suppressed rows, as releases of Veil have where it is needed, that column decides.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Comparison:
     place : array
         For each original record its row in the released table, or -1.
     suppressed : array
-        Which original records are suppressed.
+        Mask of suppressed original records.
     sampling_fraction : float
-        Probability that an original record is drawn into the release; 1 if all are in it.
+        Probability that an original record is drawn into the release; 1 if all are.
     columns : dict
         The quasi-identifiers, by name.
 
@@ -71,22 +71,22 @@ class Comparison:
         if not self.records:
             raise InputError("the original has no rows: there is nothing to compare with")
         self.place = _places(self.records, self.released.num_rows, rows)
-        found = _by_name(quasi_identifiers)
-        for name in found:
+        hierarchies = _by_name(quasi_identifiers)
+        for name in hierarchies:
             self.require(name)
         cells = [
             CellPairs(name, self.original[name], self.released[name], self.place, hierarchy, marker)
-            for name, hierarchy in found.items()
+            for name, hierarchy in hierarchies.items()
         ]
         self.suppressed = self._suppressed(cells)
         self.columns = {each.name: Column(each, self.suppressed) for each in cells}
 
     @classmethod
     def of(cls, result: object, quasi_identifiers: Iterable[str] | None = None) -> Comparison:
-        """Compare a release, or an outcome, with the table that it was made from.
+        """Compare a release, or an outcome, with its input.
 
-        Records that a research subset leaves out are no part of the comparison; those that a differentially private
-        release did not draw are, as suppressed ones.
+        Records outside a research subset are no part of the comparison; records that a differentially private
+        release did not draw count as suppressed.
         """
         outcome = require_outcome(result)
         if outcome.is_condensed:
@@ -135,11 +135,11 @@ class Comparison:
 
     @property
     def released_suppressed(self) -> NDArray[np.bool_]:
-        """Which rows of the released table are suppressed."""
-        found = np.zeros(self.released.num_rows, np.bool_)
+        """Mask of suppressed rows of the released table."""
+        mask = np.zeros(self.released.num_rows, np.bool_)
         present = self.place >= 0
-        found[self.place[present]] = self.suppressed[present]
-        return found
+        mask[self.place[present]] = self.suppressed[present]
+        return mask
 
     def require(self, name: str) -> None:
         """Refuse a column that one of the tables does not have."""
@@ -155,30 +155,30 @@ class Comparison:
         names = self.original.column_names
         for name in flags_among(self.released.column_names, names):
             if pa.types.is_boolean(self.released[name].type):
-                told = np.array(self.released[name].fill_null(False), dtype=np.bool_)
-                return absent | blank & told[self.place] if told.size else absent
+                flagged_mask = np.array(self.released[name].fill_null(False), dtype=np.bool_)
+                return absent | blank & flagged_mask[self.place] if flagged_mask.size else absent
         changed: NDArray[np.bool_] = ~np.logical_and.reduce([each.unchanged for each in cells])
         return absent | (blank & changed)
 
 
 def sampling_fraction_of(outcome: Outcome) -> float:
-    """Return the share of the records that were drawn at random, as whoever uses the release may know it."""
+    """Return the public share of the records that were drawn at random."""
     if outcome.plan is not None:
         private = safepub_of(outcome.plan)
         return 1.0 if private is None else float(private.parameters().beta)
-    drawn = any(isinstance(each, Sampling) for each in outcome.methods)
-    return outcome.table.num_rows / outcome.original.num_rows if drawn else 1.0
+    is_sample = any(isinstance(each, Sampling) for each in outcome.methods)
+    return outcome.table.num_rows / outcome.original.num_rows if is_sample else 1.0
 
 
 def _table(source: Any, what: str) -> pa.Table:
-    """Read a table; unlike an input to be anonymized it may be empty, as a release can be."""
-    released = outcome_of(source)
-    if released is not None:
-        return released.table
-    found = frame_of(source)
-    if found is None:
+    """Read a table; unlike an input to anonymize it may be empty."""
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return outcome.table
+    frame = frame_of(source)
+    if frame is None:
         return read(source).table
-    table = found[1].to_arrow()
+    table = frame[1].to_arrow()
     try:
         check_names(table.column_names)
     except InputError as error:
@@ -186,40 +186,40 @@ def _table(source: Any, what: str) -> pa.Table:
     return normalize(table)
 
 
-def _by_name(given: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(given, str):
-        given = [given]
-    found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
-    if not found:
+def _by_name(columns: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(columns, str):
+        columns = [columns]
+    hierarchies = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns)
+    if not hierarchies:
         raise PlanError(
             "a comparison needs at least one quasi-identifier: name the columns that were changed, such as "
             "quasi_identifiers=['age', 'zip']; of a release, release.utility() knows them"
         )
-    return found
+    return hierarchies
 
 
-def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
+def _places(records: int, released_count: int, rows: Any) -> NDArray[np.int64]:
     if rows is None:
-        if released != records:
+        if released_count != records:
             raise InputError(
-                f"the released table has {released:,} rows and the original {records:,}. Give in `rows` the "
+                f"the released table has {released_count:,} rows and the original {records:,}. Give in `rows` the "
                 "original row of each released row, counted from 0"
             )
         return np.arange(records)
     rows = np.asarray(rows)
     if rows.dtype == np.bool_:
         rows = np.flatnonzero(rows)
-    if rows.shape != (released,) or (released and rows.dtype.kind not in "iu"):
+    if rows.shape != (released_count,) or (released_count and rows.dtype.kind not in "iu"):
         raise InputError(
-            f"`rows` should hold one row number for each of the {released:,} released rows, not {rows.size:,} "
+            f"`rows` should hold one row number for each of the {released_count:,} released rows, not {rows.size:,} "
             f"values of type {rows.dtype}"
         )
-    if released and not 0 <= rows.min() <= rows.max() < records:
+    if released_count and not 0 <= rows.min() <= rows.max() < records:
         wrong = rows[(rows < 0) | (rows >= records)][0]
         raise InputError(f"`rows` should hold row numbers from 0 to {records - 1}, not {wrong}")
     place = np.full(records, -1, np.int64)
-    place[rows.astype(np.int64)] = np.arange(released)
-    if np.count_nonzero(place >= 0) < released:
+    place[rows.astype(np.int64)] = np.arange(released_count)
+    if np.count_nonzero(place >= 0) < released_count:
         times = np.bincount(rows, minlength=records)
         raise InputError(
             f"`rows` should name each row of the original at most once, not {times.argmax()} twice"
@@ -228,19 +228,19 @@ def _places(records: int, released: int, rows: Any) -> NDArray[np.int64]:
 
 
 def _match_rows(part: pa.Table, whole: pa.Table) -> NDArray[np.int64]:
-    """Return for each row of a part an equal row of the whole, each taken once."""
+    """Return for each row of a part an equal row of the whole, each at most once."""
     keys = groups(pa.concat_tables([whole, part]), tuple(whole.column_names), "comparison")
-    known, wanted = keys[: whole.num_rows], keys[whole.num_rows :]
-    order, other = np.argsort(known, kind="stable"), np.argsort(wanted, kind="stable")
-    wanted = wanted[other]
-    repeats = np.arange(wanted.size) - np.searchsorted(wanted, wanted)
-    found = np.empty(wanted.size, np.int64)
-    found[other] = order[np.searchsorted(known[order], wanted) + repeats]
-    return found
+    whole_keys, part_keys = keys[: whole.num_rows], keys[whole.num_rows :]
+    order, other = np.argsort(whole_keys, kind="stable"), np.argsort(part_keys, kind="stable")
+    part_keys = part_keys[other]
+    repeats = np.arange(part_keys.size) - np.searchsorted(part_keys, part_keys)
+    matches = np.empty(part_keys.size, np.int64)
+    matches[other] = order[np.searchsorted(whole_keys[order], part_keys) + repeats]
+    return matches
 
 
 def has_values(outcome: Outcome) -> bool:
-    """Whether a quasi-identifier holds values that can be compared one by one: sets of items cannot."""
+    """Whether a quasi-identifier has single values, which can be compared, and not sets of items."""
     table = outcome.original
-    known = (name for name in outcome.quasi_identifiers if name in table.column_names)
-    return not all(is_list(table[name].type) for name in known)
+    names = (name for name in outcome.quasi_identifiers if name in table.column_names)
+    return not all(is_list(table[name].type) for name in names)

@@ -1,4 +1,4 @@
-"""A count of one's own, asked of both tables."""
+"""A count query on both tables."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Condition = tuple[Any, Any] | Sequence[Any]
 
 @dataclass(frozen=True)
 class CountAnswer:
-    """How many records there are, and how many the release says there are.
+    """The number of records in the original, and its estimate from the release.
 
     Attributes
     ----------
     count : int
         In the original.
     answer : float
-        As readers of the release would estimate it; see `veil.utility.query_error`.
+        Estimate from the release; see `veil.utility.query_error`.
     error : float, optional
-        |answer - count| / count; None if there is no such record.
+        |answer - count| / count; None if the count is 0.
     """
 
     count: int
@@ -54,25 +54,25 @@ def count_query(comparison: Comparison, conditions: Mapping[str, Condition]) -> 
         raise ParameterError("a count needs a condition: say which values of which column to count")
     for name in conditions:
         if name not in comparison.columns:
-            known = ", ".join(map(repr, comparison.columns))
-            raise ParameterError(f"column {name!r} is not compared; these are: {known}")
+            names = ", ".join(map(repr, comparison.columns))
+            raise ParameterError(f"column {name!r} is not compared; these are: {names}")
     inside = {name: _inside(comparison.columns[name], each) for name, each in conditions.items()}
-    asked = QueryComparison(comparison)
-    count, answer = (asked.count_inside(inside, released=released) for released in (False, True))
+    queries = QueryComparison(comparison)
+    count, answer = (queries.count_inside(inside, from_release=side) for side in (False, True))
     return CountAnswer(round(count), answer, abs(answer - count) / count if count else None)
 
 
 def _inside(column: Column, condition: Condition) -> NDArray[np.bool_]:
-    """Tell which values of the domain fulfil a condition."""
+    """Return a mask of the values of the domain that fulfil a condition."""
     labels, kind = column.hierarchy.labels[0], column.cells.values.type
     if not isinstance(condition, tuple):
-        wanted = {_spelled(each, kind, column.name) for each in condition}
-        return np.array([label in wanted for label in labels], np.bool_)
+        texts = {_spell(each, kind, column.name) for each in condition}
+        return np.array([label in texts for label in labels], np.bool_)
     first, last = condition
     if is_number(kind):
         low, high = (_number(each, column.name) for each in (first, last))
         return np.array([low <= as_number(label) <= high for label in labels], np.bool_)
-    ends = [_spelled(each, kind, column.name) or "" for each in (first, last)]
+    ends = [_spell(each, kind, column.name) or "" for each in (first, last)]
     return np.array([label is not None and ends[0] <= label <= ends[1] for label in labels], np.bool_)
 
 
@@ -83,13 +83,13 @@ def _number(value: Any, name: str) -> float:
         raise ParameterError(f"column {name!r} has numbers, and {value!r} is not a number") from None
 
 
-def _spelled(value: Any, kind: pa.DataType, name: str) -> str | None:
-    """Spell a value as the domain does."""
+def _spell(value: Any, kind: pa.DataType, name: str) -> str | None:
+    """Return a value as the domain spells it."""
     if value is None:
         return None
     try:
         typed = pa.scalar(str(value) if isinstance(value, str) else value).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        wanted = "dates" if is_measured(kind) else "other values"
-        raise ParameterError(f"column {name!r} has {wanted}, and {value!r} is none") from None
+        expected = "dates" if is_measured(kind) else "other values"
+        raise ParameterError(f"column {name!r} has {expected}, and {value!r} is none") from None
     return canonical_text(pa.array([typed.as_py()], kind), column=name)[0]

@@ -1,7 +1,7 @@
-"""How often each value occurs before and after, alone and in pairs.
+"""Frequencies of values and of pairs of values, before and after.
 
-Values come in the order of their type, a missing value after all others. Labels of a hierarchy come in the order of
-the original values below them. What is suppressed is called `*` and comes last.
+Values come in the order of their type, a missing value after all others. Labels of a hierarchy come in the
+order of the original values below them. Suppressed cells are counted as `*`, which comes last.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from veil.utility.comparison import Comparison
 
 @dataclass(frozen=True)
 class Frequencies:
-    """Values of a column in order, how many records have each, and which share of all records that is.
+    """Values of a column in order, with their numbers and shares of records.
 
-    Values are spelled as text; None is the missing value, and `*` stands for all that is suppressed.
+    Values are texts; None is the missing value, and `*` are suppressed cells.
     """
 
     values: tuple[str | None, ...]
@@ -54,24 +54,24 @@ class Distribution:
 
     @property
     def distance(self) -> float:
-        """How far the two are apart, from 0 to 1: half of the sum of all differences between shares (total variation)."""
+        """Total variation distance, from 0 to 1: half the sum of absolute differences between shares."""
         was = dict(zip(self.before.values, self.before.shares, strict=True))
         now = dict(zip(self.after.values, self.after.shares, strict=True))
         return sum(abs(was.get(value, 0.0) - now.get(value, 0.0)) for value in was.keys() | now.keys()) / 2
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        known = bool(self.before.values and self.after.values)
+        is_comparable = bool(self.before.values and self.after.values)
         sides = {"before": self.before.to_dict(), "after": self.after.to_dict()}
-        return {"column": self.column, **sides, "distance": self.distance if known else None}
+        return {"column": self.column, **sides, "distance": self.distance if is_comparable else None}
 
 
 @dataclass(frozen=True)
 class Contingency:
-    """How often pairs of values occur together, as shares of all records.
+    """Joint frequencies of pairs of values, as shares of all records.
 
-    `shares[i][j]` belongs to the row `rows[i]` and the column `columns[j]`; in a compressed table each of these is the
-    list of values that it stands for.
+    `shares[i][j]` is the share of row `rows[i]` and column `columns[j]`; in a compressed table each of these
+    is a list of values.
     """
 
     rows: tuple[tuple[str | None, ...], ...]
@@ -93,19 +93,19 @@ def distribution(comparison: Comparison, column: str, *, coarsened: bool = False
     Parameters
     ----------
     coarsened
-        Count the original values by the labels that they have at the released level, so that both sides have the same labels
-        and differ by what is suppressed or was swapped alone. A suppressed record counts at the highest level of
-        its value that is released, or of any value if none of its own is.
+        Count the original values by their labels at the released level, so that both sides have the same
+        labels and differ by suppression or swapping only. A suppressed record counts at the highest released
+        level of its value, or of any value if there is none.
 
     >>> before = pa.table({"age": [35, 8, 9]})
     >>> ages = [["8", "0-9", "*"], ["9", "0-9", "*"], ["35", "30-39", "*"]]
     >>> from veil import hierarchies as h
     >>> after = pa.table({"age": ["30-39", "0-9", "0-9"]})
-    >>> found = distribution(Comparison(before, after, {"age": h.table(ages)}), "age")
-    >>> found.before.values, found.after.values, found.after.counts
+    >>> result = distribution(Comparison(before, after, {"age": h.table(ages)}), "age")
+    >>> result.before.values, result.after.values, result.after.counts
     (('8', '9', '35'), ('0-9', '30-39'), (2, 1))
-    >>> found = distribution(Comparison(before, after, {"age": h.table(ages)}), "age", coarsened=True)
-    >>> found.before.values, found.before.counts, found.distance
+    >>> result = distribution(Comparison(before, after, {"age": h.table(ages)}), "age", coarsened=True)
+    >>> result.before.values, result.before.counts, result.distance
     (('0-9', '30-39'), (2, 1), 0.0)
     """
     comparison.require(column)
@@ -116,15 +116,15 @@ def distribution(comparison: Comparison, column: str, *, coarsened: bool = False
 
 
 def _coarsened(column: Column, original: pa.ChunkedArray) -> Coded:
-    """Return the labels that original values have at the released level, in order, and the place of each record's."""
-    hierarchy, told = column.hierarchy, ~(column.suppressed | column.blank | column.unknown)
+    """Return the labels of original values at the released level, in order, and each record's rank."""
+    hierarchy, visible_mask = column.hierarchy, ~(column.suppressed | column.blank | column.unknown)
     level = np.full(hierarchy.size, -1, np.int64)
-    np.maximum.at(level, column.base[told], column.level[told])
+    np.maximum.at(level, column.base[visible_mask], column.level[visible_mask])
     most = int(level.max(initial=-1))
     if most < 0:
         most = 0 if column.unknown.any() else hierarchy.height
     level[level < 0] = most
-    levels = np.where(told, column.level, level[column.base])
+    levels = np.where(visible_mask, column.level, level[column.base])
     number: dict[str | None, int] = {}
     labels = np.empty(column.base.size, np.int64)
     for each in np.unique(levels).tolist():
@@ -146,7 +146,7 @@ def contingency(
     Parameters
     ----------
     at_most
-        Largest number of rows, and of columns; if there are more values, neighbours share one.
+        Largest number of rows, and of columns; more values are merged with their neighbours.
 
     >>> table = pa.table({"sex": ["f", "m", "m", "f"], "smokes": [True, False, True, True]})
     >>> contingency(Comparison(table, table, "sex"), "sex", "smokes")[1].shares
@@ -162,11 +162,11 @@ def contingency(
 
 
 Coded = tuple[list[str | None], NDArray[np.int64]]
-"""Values in order, and for each record the place of its value."""
+"""Values in order, and for each record the rank of its value."""
 
 
 def order_values(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
-    """Return the values of a column in order, before and after, and the place of each record's value."""
+    """Return the values of a column in order, before and after, and the rank of each record's value."""
     values, codes = encode_values(comparison.original[name])
     before = _sort_texts(
         canonical_text(values, column=name), codes, natural_ranks(values, comparison.original[name])
@@ -184,7 +184,7 @@ def order_values(comparison: Comparison, name: str) -> tuple[Coded, Coded]:
 
 
 def natural_ranks(values: pa.Array, column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the place of each of some different values in the order of their type; a missing value comes last."""
+    """Return the ranks of distinct values in the order of their type; a missing value comes last."""
     if pa.types.is_dictionary(column.type) and column.type.ordered:
         categories = column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else values
         ranks = np.array(
@@ -203,10 +203,10 @@ def natural_ranks(values: pa.Array, column: pa.ChunkedArray) -> NDArray[np.float
 def label_ranks(
     column: Column, original: pa.ChunkedArray, texts: Sequence[str | None], natural: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the place of each released text in the order of the original values that it may stand for.
+    """Return the rank of each released text in the order of the original values below it.
 
-    Of two labels that begin with the same value the more specific one comes first. Texts that the hierarchy does not
-    know come after all others.
+    Among labels that begin with the same value the more specific one comes first. Texts unknown to the
+    hierarchy come last.
     """
     hierarchy = column.hierarchy
     base = domain_ranks(hierarchy, original).astype(np.float64)
@@ -217,16 +217,16 @@ def label_ranks(
         for label, rank in zip(labels, least.tolist(), strict=True):
             keys.setdefault(label, (rank, level))
     unknown = (float(hierarchy.size), hierarchy.height + 1)
-    found = [
+    sort_keys = [
         (np.inf, 0, 0.0) if text is None or text == ROOT else (*keys.get(text, unknown), float(rank))
         for text, rank in zip(texts, natural, strict=True)
     ]
-    places = {key: float(place) for place, key in enumerate(sorted(set(found)))}
-    return np.array([np.inf if key[0] == np.inf else places[key] for key in found])
+    places = {key: float(place) for place, key in enumerate(sorted(set(sort_keys)))}
+    return np.array([np.inf if key[0] == np.inf else places[key] for key in sort_keys])
 
 
 def domain_ranks(hierarchy: Hierarchy, original: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the place of each value of a hierarchy in the order of the column's type; a missing value comes last."""
+    """Return the ranks of the values of a hierarchy in the order of the column's type; missing comes last."""
     order = np.argsort(natural_ranks(_type_domain(hierarchy.labels[0], original), original), kind="stable")
     ranks = np.empty(order.size, np.int64)
     ranks[order] = np.arange(order.size)
@@ -242,7 +242,7 @@ def _type_domain(domain: Sequence[str | None], original: pa.ChunkedArray) -> pa.
 
 
 def _sort_texts(texts: Sequence[str | None], codes: Any, ranks: NDArray[np.float64]) -> Coded:
-    """Return texts that occur in the order of their ranks (missing, then `*` at the end), and codes into them."""
+    """Return the texts that occur, by rank (missing, then `*` at the end), and codes into them."""
     used = np.bincount(codes, minlength=len(texts)) > 0
     order = sorted(
         np.flatnonzero(used).tolist(),
@@ -267,20 +267,20 @@ def _contingency(
     row_place, row_names = _compress_values(rows, at_most)
     column_place, column_names = _compress_values(columns, at_most)
     width, height = len(column_names), len(row_names)
-    found, _, count = number_keys(row_place[row_codes] * width + column_place[column_codes], width * height)
+    cells, _, count = number_keys(row_place[row_codes] * width + column_place[column_codes], width * height)
     shares = np.zeros(width * height)
-    shares[found] = count / max(1, row_codes.size)
+    shares[cells] = count / max(1, row_codes.size)
     return Contingency(row_names, column_names, tuple(map(tuple, shares.reshape(height, width).tolist())))
 
 
 def _compress_values(
     values: list[str | None], at_most: int | None
 ) -> tuple[NDArray[np.int64], tuple[tuple[str | None, ...], ...]]:
-    """Return the place of each value in a shorter list, and the values of each place."""
+    """Return the index of each value in a shorter list, and the values of each index."""
     length = len(values)
     if at_most is None or length <= at_most:
         return np.arange(length), tuple((value,) for value in values)
-    # Half up, as ARX does.
+    # Rounded half up, as in ARX.
     place = np.minimum((2 * np.arange(length) * at_most + length) // (2 * length), at_most - 1)
     names: list[list[str | None]] = [[] for _ in range(at_most)]
     for value, where in zip(values, place.tolist(), strict=True):

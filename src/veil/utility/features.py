@@ -1,6 +1,6 @@
-"""Columns as models see them: codes of values for each record, before and after, for training and for prediction.
+"""Features of models: codes of values for each record, before and after, for training and for prediction.
 
-Alike records are collapsed to one with a weight, so that models are trained on what is different and no more.
+Equal records are collapsed to one with a weight, so that models are trained on distinct records.
 """
 
 from __future__ import annotations
@@ -27,22 +27,12 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NEVER_SEEN = -1
-"""Code of a suppressed value about which nobody knows how it would have been released."""
-
-
-def require_scikit_learn() -> None:
-    """Say what to install if scikit-learn is not there."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError(
-            "Training models needs scikit-learn. Install it with: pip install 'veil-anonymizer[learn]'"
-        ) from None
+"""Code of a suppressed value that no record shows."""
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Keep linear algebra to one thread: the matrices are small, and threads would only wait for each other."""
-    from threadpoolctl import threadpool_limits  # which scikit-learn brings
+    """Limit linear algebra to one thread: the matrices are small, and threads would wait for each other."""
+    from threadpoolctl import threadpool_limits  # a dependency of scikit-learn
 
     limited: AbstractContextManager[Any] = threadpool_limits(1)
     return limited
@@ -68,14 +58,14 @@ class TableSide:
     scales: tuple[Floats | None, ...]
 
     def dense(self, codes: Integers) -> NDArray[np.float32]:
-        """One column for each feature: its number, or the place of its category in order."""
-        found = np.empty(codes.shape, np.float32)
+        """Return one column for each feature: its number, or the rank of its category."""
+        matrix = np.empty(codes.shape, np.float32)
         for j, scale in enumerate(self.scales):
-            found[:, j] = codes[:, j] if scale is None else scale[codes[:, j]]
-        return found
+            matrix[:, j] = codes[:, j] if scale is None else scale[codes[:, j]]
+        return matrix
 
     def one_hot(self, codes: Integers) -> Any:
-        """One column for each category and each number, as a sparse matrix."""
+        """Return one column for each category and each number, as a sparse matrix."""
         sparse: Any = importlib.import_module("scipy.sparse")
         offsets = np.cumsum(
             [0, *(size if scale is None else 1 for size, scale in zip(self.sizes, self.scales, strict=True))]
@@ -87,11 +77,11 @@ class TableSide:
             entries[:, j] = code >= 0 if scale is None else scale[code]
             columns[:, j] = offsets[j] + (np.maximum(code, 0) if scale is None else 0)
         starts = np.arange(0, codes.size + 1, max(1, codes.shape[1]))
-        made = sparse.csr_array(
+        matrix = sparse.csr_array(
             (entries.ravel(), columns.ravel(), starts), shape=(len(codes), int(offsets[-1]))
         )
-        made.eliminate_zeros()
-        return made
+        matrix.eliminate_zeros()
+        return matrix
 
 
 def sides(
@@ -123,92 +113,92 @@ def _side(parts: list[Part]) -> TableSide:
 
 def _categorical(comparison: Comparison, name: str) -> tuple[Part, Part]:
     (values, before), _ = order_values(comparison, name)
-    labels, shown, seen = released_codes(comparison, name)
-    return (before, before, len(values), None), (shown, seen, len(labels), None)
+    labels, shown_codes, expected_codes = released_codes(comparison, name)
+    return (before, before, len(values), None), (shown_codes, expected_codes, len(labels), None)
 
 
 def released_codes(comparison: Comparison, name: str) -> tuple[list[str | None], Integers, Integers]:
-    """Return the released values of a column in order, what each record shows, and what it would show.
+    """Return the released values of a column in order, and the shown and the expected code of each record.
 
-    Cells of suppressed records would show what most of the others show that had the same value.
+    The expected code of a suppressed cell is the most frequent one of other records with the same value.
     """
     (values, before), (labels, codes) = order_values(comparison, name)
-    shown = _shown(comparison, codes)
+    shown_codes = _shown_codes(comparison, codes)
     hidden = comparison.suppressed & (
-        (name in comparison.columns) | _lost(comparison, values, before, labels, shown)
+        (name in comparison.columns) | _lost_mask(comparison, values, before, labels, shown_codes)
     )
-    return labels, shown, _as_released(values, before, labels, shown, hidden)
+    return labels, shown_codes, _expected_codes(values, before, labels, shown_codes, hidden)
 
 
 def target_classes(comparison: Comparison, name: str) -> tuple[list[str], Integers, NDArray[np.bool_]]:
-    """Return the classes of a column, that of each record, and which records show it in the release.
+    """Return the classes of a column, the class of each record, and a mask of records that show it.
 
-    A class is a released label, and a record is of the one that most of the others show that had the same value. A
-    value that nobody shows is a class of its own, which nobody can learn from the release. Records without a value in
-    the input have the class `NEVER_SEEN`.
+    A class is a released label; the class of a lost cell is the most frequent one of other records with the
+    same value. A value that no record shows is a class of its own, which cannot be learned from the release.
+    Records without a value in the input have the class `NEVER_SEEN`.
     """
     (values, before), (labels, codes) = order_values(comparison, name)
-    shown = _shown(comparison, codes)
-    lost = _lost(comparison, values, before, labels, shown)
-    classes = _as_released(values, before, labels, shown, lost)
+    shown_codes = _shown_codes(comparison, codes)
+    lost_mask = _lost_mask(comparison, values, before, labels, shown_codes)
+    classes = _expected_codes(values, before, labels, shown_codes, lost_mask)
     gone = classes == NEVER_SEEN
     classes[gone] = len(labels) + before[gone]
     classes[np.array([value is None for value in values], np.bool_)[before]] = NEVER_SEEN
-    return [str(each) for each in (*labels, *values)], classes, ~lost
+    return [str(each) for each in (*labels, *values)], classes, ~lost_mask
 
 
-def _shown(comparison: Comparison, codes: Integers) -> Integers:
+def _shown_codes(comparison: Comparison, codes: Integers) -> Integers:
     present = comparison.place >= 0
-    shown = np.full(comparison.records, NEVER_SEEN, np.int64)
-    shown[present] = codes[comparison.place[present]]
-    return shown
+    shown_codes = np.full(comparison.records, NEVER_SEEN, np.int64)
+    shown_codes[present] = codes[comparison.place[present]]
+    return shown_codes
 
 
-def _lost(
+def _lost_mask(
     comparison: Comparison,
     values: list[str | None],
     before: Integers,
     labels: list[str | None],
-    shown: Integers,
+    shown_codes: Integers,
 ) -> NDArray[np.bool_]:
-    """Tell for each record whether its cell is not there, or shows nothing where it held something."""
+    """Return a mask of the records whose cell is absent, or blank where it had a value."""
     nothing = {None, ROOT, comparison.marker}
-    blank = np.array([*(label in nothing for label in labels), True], np.bool_)[shown]
+    blank = np.array([*(label in nothing for label in labels), True], np.bool_)[shown_codes]
     was_blank = np.array([value in nothing for value in values], np.bool_)[before]
-    found: NDArray[np.bool_] = (shown == NEVER_SEEN) | (blank & ~was_blank)
-    return found
+    mask: NDArray[np.bool_] = (shown_codes == NEVER_SEEN) | (blank & ~was_blank)
+    return mask
 
 
-def _as_released(
+def _expected_codes(
     values: list[str | None],
     before: Integers,
     labels: list[str | None],
-    shown: Integers,
+    shown_codes: Integers,
     hidden: NDArray[np.bool_],
 ) -> Integers:
-    """Return what each record shows, and where that is hidden what most others show that had the same value."""
+    """Return the code of each record; if hidden, the most frequent one of records with the same value."""
     width = max(1, len(labels))
-    keys, _, count = number_keys(before[~hidden] * width + shown[~hidden], len(values) * width)
+    keys, _, count = number_keys(before[~hidden] * width + shown_codes[~hidden], len(values) * width)
     value, label = np.divmod(keys, width)
     order = np.lexsort((-label, count))  # the most frequent last, the first of equals
     usual = np.full(len(values), NEVER_SEEN, np.int64)
     usual[value[order]] = label[order]
-    return np.where(hidden, usual[before], shown)
+    return np.where(hidden, usual[before], shown_codes)
 
 
 def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
     comparison.require(name)
-    found = numbers(comparison, name)
-    if found is None:
+    pair = numbers(comparison, name)
+    if pair is None:
         raise InputError(
             f"column {name!r} cannot be used as numbers: it has no numbers in one of the tables. Leave it "
             "out of `numeric`"
         )
-    before, after = found
+    before, after = pair
     there = before[~np.isnan(before)]
     centre = float(there.mean()) if there.size else 0.0
     scale = float(there.std()) if there.size else 0.0
-    # A model of released numbers is asked about original ones, as whoever uses it would.
+    # A model of released numbers predicts from original ones, as in practice.
     exact = is_number(comparison.released[name].type)
     used = [np.nan_to_num((each - centre) / (scale or 1.0)) for each in (before, after)]
     levels, codes = np.unique(np.concatenate(used), return_inverse=True)
@@ -217,7 +207,7 @@ def _numeric(comparison: Comparison, name: str) -> tuple[Part, Part]:
 
 
 def collapse_rows(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Integers]:
-    """Number alike rows of codes; return the number of each row, and one row of each number.
+    """Number equal rows of codes; return the number of each row, and one row of each number.
 
     >>> collapse_rows(np.array([[0, 1], [1, 1], [0, 1]]), [2, 2])[0].tolist()
     [0, 1, 0]
@@ -227,16 +217,16 @@ def collapse_rows(codes: Integers, sizes: Sequence[int]) -> tuple[Integers, Inte
         keys = keys * (size + 1) + (column - NEVER_SEEN)
         possible *= size + 1
         if possible > 2**31:
-            found, keys, _ = number_keys(keys, possible)
-            possible = max(1, found.size)
-    found, place, _ = number_keys(keys, possible)
-    member = np.empty(found.size, np.int64)
+            distinct, keys, _ = number_keys(keys, possible)
+            possible = max(1, distinct.size)
+    distinct, place, _ = number_keys(keys, possible)
+    member = np.empty(distinct.size, np.int64)
     member[place] = np.arange(place.size)
     return place, member
 
 
 def folds_of(records: int, folds: int) -> list[slice]:
-    """Cut shuffled records into stretches of equal length, of which the last takes what is left.
+    """Cut shuffled records into slices of equal length; the last one takes the remainder.
 
     >>> folds_of(7, 3)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 7, None)]
@@ -246,12 +236,33 @@ def folds_of(records: int, folds: int) -> list[slice]:
     return [slice(first, last) for first, last in itertools.pairwise(ends)]
 
 
-def check(features: Sequence[str], target: str, folds: int, trees: int, max_records: int) -> None:
-    """Refuse what no model can be trained with."""
-    if not features:
+def features_of(
+    comparison: Comparison,
+    target: str,
+    features: Sequence[str] | None,
+    methods: Sequence[str],
+    choices: Sequence[str],
+    **limits: int,
+) -> list[str]:
+    """Return the features of a model, by default the quasi-identifiers; refuse unusable parameters."""
+    names = [name for name in comparison.columns if name != target] if features is None else list(features)
+    if not names:
         raise PlanError(f"there is no feature to predict {target!r} from: name at least one in `features`")
-    if target in features:
+    if target in names:
         raise PlanError(f"column {target!r} is the target and cannot also be a feature")
-    for name, number, least in (("folds", folds, 2), ("trees", trees, 1), ("max_records", max_records, 1)):
+    for name, number in limits.items():
+        least = 2 if name == "folds" else 1
         if number < least:
             raise ParameterError(f"`{name}` should be {least} or more, not {number}")
+    for method in methods:
+        if method not in choices:
+            raise ParameterError(f"`methods` should be among {', '.join(map(repr, choices))}, not {method!r}")
+    for name in (target, *names):
+        comparison.require(name)
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "Training models needs scikit-learn. Install it with: pip install 'veil-anonymizer[learn]'"
+        ) from None
+    return names

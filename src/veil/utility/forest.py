@@ -1,4 +1,4 @@
-"""Random forests of records that are collapsed."""
+"""Random forests of weighted records."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ Floats = NDArray[np.float64]
 
 
 class Forest:
-    """Trees, each of which sees every record as often as a draw from the Poisson distribution says.
+    """Trees, each trained with Poisson weights of the records.
 
-    For many records that is drawing as many of them with replacement (Oza and Russell 2001), and it can be done with
-    records that are collapsed, which scikit-learn's own forests would draw as if each were one.
+    For many records this equals drawing with replacement (Oza and Russell 2001). It also works for collapsed
+    records, each of which scikit-learn's own forests would draw as a single one.
     """
 
     def __init__(self, tree: Any, trees: int, seed: int) -> None:
         self.tree, self.trees, self.seed = tree, trees, seed
 
     def fit(self, examples: Any, answers: Any, sample_weight: Any) -> Forest:
-        """Grow the trees."""
+        """Train the trees."""
         self.classes_ = np.unique(answers)
-        self.grown = []
+        self.fitted = []
         for number in range(self.trees):
             weights = np.random.default_rng([self.seed, number]).poisson(sample_weight).astype(np.float64)
-            drawn = np.flatnonzero(weights)
-            if not drawn.size:  # hardly any records
-                drawn, weights = np.arange(len(answers)), sample_weight
-            grown = self.tree(random_state=number + 1000 * self.seed)
-            self.grown.append(grown.fit(examples[drawn], answers[drawn], sample_weight=weights[drawn]))
+            sample = np.flatnonzero(weights)
+            if not sample.size:  # hardly any records
+                sample, weights = np.arange(len(answers)), sample_weight
+            tree = self.tree(random_state=number + 1000 * self.seed)
+            self.fitted.append(tree.fit(examples[sample], answers[sample], sample_weight=weights[sample]))
         return self
 
     def predict_proba(self, questions: Any) -> Floats:
-        """Average over the trees."""
-        found = np.zeros((len(questions), self.classes_.size))
-        for grown in self.grown:
-            found[:, np.searchsorted(self.classes_, grown.classes_)] += grown.predict_proba(questions)
-        return found / len(self.grown)
+        """Return the mean probabilities of the trees."""
+        probabilities = np.zeros((len(questions), self.classes_.size))
+        for tree in self.fitted:
+            probabilities[:, np.searchsorted(self.classes_, tree.classes_)] += tree.predict_proba(questions)
+        return probabilities / len(self.fitted)
 
     def predict(self, questions: Any) -> Floats:
-        """Average over trees that predict numbers."""
-        found: Floats = np.mean([grown.predict(questions) for grown in self.grown], axis=0)
-        return found
+        """Return the mean predictions of regression trees."""
+        prediction: Floats = np.mean([tree.predict(questions) for tree in self.fitted], axis=0)
+        return prediction

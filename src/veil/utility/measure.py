@@ -1,4 +1,4 @@
-"""A measured value with the least and the greatest that it could have been."""
+"""A measured value with its least and greatest possible value."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _FUNCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Information that was lost: a value between that of the original and that of a table without information.
+    """Information loss: a value between that of the original and that of a table without information.
 
-    `quality` is 1 for the original and 0 for a table that tells nothing. If nothing could be lost, it is 1.
+    `quality` is 1 for the original and 0 for a table without information. If nothing could be lost, it is 1.
 
     >>> Measured(4.0, minimum=2.0, maximum=10.0).quality
     0.75
@@ -40,11 +40,11 @@ class Measured:
 
     @property
     def quality(self) -> float:
-        """What is left, from 0 to 1."""
+        """The share of information left, from 0 to 1."""
         if not self.maximum > self.minimum:
             return 1.0
-        lost = (self.value - self.minimum) / (self.maximum - self.minimum)
-        return 1.0 - min(1.0, max(0.0, lost))
+        loss = (self.value - self.minimum) / (self.maximum - self.minimum)
+        return 1.0 - min(1.0, max(0.0, loss))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
@@ -61,8 +61,8 @@ def aggregate(
 ) -> float:
     """Return the quality of several attributes together.
 
-    Values, minima and maxima are aggregated before they become a quality, as ARX does; `normalized` aggregates the
-    lost shares instead. The geometric mean is that of the numbers plus one, less one.
+    Values, minima and maxima are aggregated before they become a quality, as in ARX; `normalized` aggregates
+    the lost shares instead. The geometric mean is that of the numbers plus one, minus one.
 
     >>> both = [Measured(1.0, 0.0, 1.0), Measured(0.0, 0.0, 3.0)]
     >>> aggregate(both), aggregate(both, normalized=True)
@@ -71,8 +71,8 @@ def aggregate(
     if not measures:
         return 1.0
     if function not in _FUNCTIONS:
-        named = ", ".join(map(repr, _FUNCTIONS))
-        raise ParameterError(f"`function` should be one of {named}, not {function!r}")
+        names = ", ".join(map(repr, _FUNCTIONS))
+        raise ParameterError(f"`function` should be one of {names}, not {function!r}")
     combine = _FUNCTIONS[function]
     if normalized:
         return 1.0 - combine([1.0 - each.quality for each in measures])

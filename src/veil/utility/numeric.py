@@ -1,7 +1,7 @@
-"""What became of columns of numbers: errors, means, variances, covariances and correlations.
+"""Preservation of columns of numbers: errors, means, variances, covariances and correlations.
 
-A released number is itself. A label of numbers stands for the middle between the least and the greatest original
-value that got it. Everything is measured on the numbers that are there; `compared` tells how many those are.
+A label of numbers counts as the middle between the least and the greatest original value with this label. All
+measures use the numbers that are present; `compared` is their share.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ Matrix = tuple[tuple[float | None, ...], ...]
 
 @dataclass(frozen=True)
 class ColumnPreservation:
-    """What became of one column of numbers.
+    """Preservation of one column of numbers.
 
     Attributes
     ----------
     compared
         Share of the original numbers that have a released one.
     means, variances
-        Before and after; of a sample, as everywhere.
+        Before and after; variances are those of samples.
     mean_change, variance_change
-        |after - before| / |before|; None if that is not defined.
+        |after - before| / |before|; None if undefined.
     sse
-        Sum of squared differences between original and released numbers, as they are.
+        Sum of squared differences between original and released numbers, without scaling.
     sse_sst
-        SSE over the squared differences of the same original numbers from their mean; 0 is perfect, 1 as bad as the
-        mean.
+        SSE divided by the squared differences of the same original numbers from their mean; 0 is perfect, 1
+        as bad as the mean.
     ned
-        Mean of the squared normalized Euclidean distance, which is the difference over the range of the original
+        Mean of the squared normalized Euclidean distance: the difference divided by the range of the original
         numbers; 1 for a number that was not released.
     il1s
-        Mean absolute difference over the standard deviation times the square root of 2 (Mateo-Sanz et al. 2004).
+        Mean absolute difference divided by the standard deviation times √2 (Mateo-Sanz et al. 2004).
     """
 
     column: str
@@ -62,7 +62,7 @@ class ColumnPreservation:
 
 @dataclass(frozen=True)
 class Preservation:
-    """What became of all columns of numbers.
+    """Preservation of all columns of numbers.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class Preservation:
     ned
         Mean of the squared normalized Euclidean distances over records and columns.
     correlations
-        Pearson correlations before and after, each over the records with both numbers; None where one is constant.
+        Pearson correlations before and after, over the records with both numbers; None for constants.
     covariance_change
-        Mean absolute change of variances and covariances, over the product of standard deviations before.
+        Mean absolute change of (co)variances, divided by the product of standard deviations before.
     correlation_change, largest_correlation_change
         Mean and greatest absolute change of a correlation between two columns.
     """
@@ -96,14 +96,14 @@ class Preservation:
     def __str__(self) -> str:
         lines = []
         for each in self.columns:
-            told = [f"{each.column}: {each.compared:.1%} of the numbers released"]
+            parts = [f"{each.column}: {each.compared:.1%} of the numbers released"]
             if None not in each.means:
-                told.append(f"mean {each.means[0]:.6g} -> {each.means[1]:.6g}")
+                parts.append(f"mean {each.means[0]:.6g} -> {each.means[1]:.6g}")
             if None not in each.variances:
-                told.append(f"variance {each.variances[0]:.6g} -> {each.variances[1]:.6g}")
+                parts.append(f"variance {each.variances[0]:.6g} -> {each.variances[1]:.6g}")
             if each.sse_sst is not None:
-                told.append(f"SSE/SST {each.sse_sst:.4g}")
-            lines.append(", ".join(told))
+                parts.append(f"SSE/SST {each.sse_sst:.4g}")
+            lines.append(", ".join(parts))
         if self.correlation_change is not None:
             lines.append(
                 f"correlations change by {self.correlation_change:.4g} on average, {self.largest_correlation_change:.4g} "
@@ -117,17 +117,17 @@ def preservation(comparison: Comparison, columns: Sequence[str] | None = None) -
 
     >>> before = pa.table({"pay": [10, 20, 30, 40], "age": [20, 30, 40, 50]})
     >>> after = pa.table({"pay": [15, 15, 35, 35], "age": [20, 30, 40, 50]})
-    >>> found = preservation(Comparison(before, after, "pay"))
-    >>> found.columns[0].sse, found.columns[0].sse_sst, round(found.correlation_change, 4)
+    >>> result = preservation(Comparison(before, after, "pay"))
+    >>> result.columns[0].sse, result.columns[0].sse_sst, round(result.correlation_change, 4)
     (100.0, 0.2, 0.1056)
     """
-    chosen = comparison.shared if columns is None else list(columns)
+    names = comparison.shared if columns is None else list(columns)
     pairs: dict[str, tuple[Floats, Floats]] = {}
-    for name in chosen:
+    for name in names:
         comparison.require(name)
-        found = numbers(comparison, name)
-        if found is not None:
-            pairs[name] = found
+        pair = numbers(comparison, name)
+        if pair is not None:
+            pairs[name] = pair
         elif columns is not None:
             raise InputError(
                 f"column {name!r} has no numbers in both tables. Choose others, or name it as a quasi-identifier with "
@@ -135,14 +135,14 @@ def preservation(comparison: Comparison, columns: Sequence[str] | None = None) -
             )
     if not pairs:
         return None
-    found_columns = tuple(_column(name, *each) for name, each in pairs.items())
-    ratios = [each.sse_sst for each in found_columns if each.sse_sst is not None]
+    measures = tuple(_column(name, *each) for name, each in pairs.items())
+    ratios = [each.sse_sst for each in measures if each.sse_sst is not None]
     before, after = (_moments(np.array([each[which] for each in pairs.values()])) for which in (0, 1))
     return Preservation(
-        columns=found_columns,
-        sse=math.fsum(each.sse for each in found_columns),
+        columns=measures,
+        sse=math.fsum(each.sse for each in measures),
         sse_sst=math.fsum(ratios) / len(ratios) if ratios else None,
-        ned=math.fsum(each.ned for each in found_columns) / len(found_columns),
+        ned=math.fsum(each.ned for each in measures) / len(measures),
         correlations=(_to_lists(before[1]), _to_lists(after[1])),
         **_changes(before, after),
     )
@@ -151,22 +151,22 @@ def preservation(comparison: Comparison, columns: Sequence[str] | None = None) -
 def numbers(comparison: Comparison, name: str) -> tuple[Floats, Floats] | None:
     """Return the original and the released numbers of a column, record by record, NaN for gaps.
 
-    None if the original are no numbers, or nobody knows what numbers the released texts stand for.
+    None if the original has no numbers, or the released texts have no known numbers.
     """
-    original, released = (_plain(table[name]) for table in (comparison.original, comparison.released))
-    if not is_number(original.type):
+    old, new = (_plain(table[name]) for table in (comparison.original, comparison.released))
+    if not is_number(old.type):
         return None
-    before = _finite(as_numbers(original))
+    before = _finite(as_numbers(old))
     present = comparison.place >= 0
     if name in comparison.columns:
         column = comparison.columns[name]
         low, high = column.bounds
-        shown = np.where(column.missing, np.nan, (low + high) / 2)
-        return before, shown[column.pair]
-    if not is_number(released.type):
+        middles = np.where(column.missing, np.nan, (low + high) / 2)
+        return before, middles[column.pair]
+    if not is_number(new.type):
         return None
     after = np.full(comparison.records, np.nan)
-    after[present] = _finite(as_numbers(released))[comparison.place[present]]
+    after[present] = _finite(as_numbers(new))[comparison.place[present]]
     return before, after
 
 
@@ -179,27 +179,27 @@ def _finite(values: Floats) -> Floats:
 
 
 def _column(name: str, before: Floats, after: Floats) -> ColumnPreservation:
-    there, shown = ~np.isnan(before), ~np.isnan(after)
-    both = there & shown
+    original_mask, released_mask = ~np.isnan(before), ~np.isnan(after)
+    both = original_mask & released_mask
     error = before[both] - after[both]
     sse = float(error @ error)
     spread = float(np.square(before[both] - before[both].mean()).sum()) if both.any() else 0.0
-    known = int(there.sum())
-    width = float(np.ptp(before[there])) if known else 0.0
+    count = int(original_mask.sum())
+    width = float(np.ptp(before[original_mask])) if count else 0.0
     distances = float(np.square(error / width).sum()) if width > 0 else float(np.count_nonzero(error))
-    means = _mean(before[there]), _mean(after[shown])
-    variances = _variance(before[there]), _variance(after[shown])
+    means = _mean(before[original_mask]), _mean(after[released_mask])
+    variances = _variance(before[original_mask]), _variance(after[released_mask])
     deviation = math.sqrt(variances[0] or 0.0)
     return ColumnPreservation(
         column=name,
-        compared=int(both.sum()) / known if known else 0.0,
+        compared=int(both.sum()) / count if count else 0.0,
         means=means,
         variances=variances,
         mean_change=_relative(*means),
         variance_change=_relative(*variances),
         sse=sse,
         sse_sst=sse / spread if spread > 0 else None,
-        ned=(distances + known - int(both.sum())) / known if known else 0.0,
+        ned=(distances + count - int(both.sum())) / count if count else 0.0,
         il1s=float(np.abs(error).mean()) / (math.sqrt(2) * deviation) if both.any() and deviation else None,
     )
 
@@ -217,22 +217,22 @@ def _relative(before: float | None, after: float | None) -> float | None:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return covariances and correlations of some columns (rows of the array), of each pair where both have values.
+    """Return pairwise-complete covariances and correlations of columns (rows of the array).
 
-    So what a column lacks does not change what is found of others. Columns with the same gaps are taken together.
+    So gaps in a column do not change the figures of others. Columns with the same gaps are computed together.
     """
     there = ~np.isnan(values)
     alike: dict[bytes, list[int]] = {}
     for i, row in enumerate(there):
         alike.setdefault(row.tobytes(), []).append(i)
-    found = np.full((2, len(values), len(values)), np.nan)
+    matrices = np.full((2, len(values), len(values)), np.nan)
     for left, right in combinations_with_replacement(alike.values(), 2):
         some = left if left is right else left + right
         both = there[left[0]] & there[right[0]]
-        for matrix, each in zip(found, _complete(values[some][:, both]), strict=True):
+        for matrix, each in zip(matrices, _complete(values[some][:, both]), strict=True):
             block = each[: len(left), -len(right) :]
             matrix[np.ix_(left, right)], matrix[np.ix_(right, left)] = block, block.T
-    return found[0], found[1]
+    return matrices[0], matrices[1]
 
 
 def _complete(values: Floats) -> tuple[Floats, Floats]:
@@ -243,7 +243,7 @@ def _complete(values: Floats) -> tuple[Floats, Floats]:
     centred = values - values.mean(axis=1, keepdims=True)
     covariances = centred @ centred.T / (values.shape[1] - 1)
     deviations = np.sqrt(np.diag(covariances))
-    # A constant has no correlation, and rounding must not give it one.
+    # A constant has no correlation, not even by rounding.
     deviations[(values == values[:, :1]).all(axis=1)] = np.nan
     return covariances, covariances / np.outer(deviations, deviations)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 CURVE = 100
-"""Points of a ROC curve that are kept."""
+"""Largest number of points of a ROC curve."""
 
 ROUNDING = 1e-12
-"""Probabilities that differ by less are the same, so that rounding decides nothing."""
+"""Probabilities that differ by less count as equal, so that rounding has no effect."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -20,20 +20,20 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ClassPerformance:
-    """How well one class is told from all others; None where there is nothing to tell.
+    """The performance on one class against all others; None where undefined.
 
     Attributes
     ----------
     sensitivity, specificity
-        Share of the records of the class, and of the others, that are predicted rightly. Records with several most
-        likely classes do not count.
+        Share of the records of the class, and of the others, that are predicted correctly. Records with
+        several most likely classes do not count.
     brier
         Mean squared difference between the predicted probability of the class and the truth (0 or 1).
     auc
-        Area under the ROC curve: the chance that a record of the class gets a higher probability than another one.
+        Area under the ROC curve: the chance that a record of the class has a higher probability than another.
     roc
-        False and true positive rates by falling probability. Records with the same probability are one point (in
-        ARX they are many, in no particular order); the curve keeps a hundred points, the area is that of all.
+        False and true positive rates by falling probability. Records with the same probability are one point
+        (in ARX they are many, in arbitrary order); the curve has up to 100 points, the area uses all of them.
     """
 
     value: str
@@ -47,12 +47,12 @@ class ClassPerformance:
 
 @dataclass(frozen=True)
 class Performance:
-    """How well a model predicts.
+    """The performance of a classifier.
 
     Attributes
     ----------
     accuracy
-        Share of correct predictions; if several classes are most likely, each counts in part.
+        Share of correct predictions; ties between most likely classes count in part.
     average_error
         Mean of 1 - probability of the true class.
     brier
@@ -69,10 +69,10 @@ class Performance:
 
 
 def performance(truth: Integers, predicted: Floats, classes: Sequence[str]) -> Performance:
-    """Judge predicted probabilities (one row a record, one column a class) by the true classes.
+    """Compare predicted probabilities (one row a record, one column a class) with the true classes.
 
-    >>> found = performance(np.array([0, 1]), np.array([[0.9, 0.1], [0.6, 0.4]]), ["no", "yes"])
-    >>> found.accuracy, round(found.brier, 2), found.classes[1].auc
+    >>> result = performance(np.array([0, 1]), np.array([[0.9, 0.1], [0.6, 0.4]]), ["no", "yes"])
+    >>> result.accuracy, round(result.brier, 2), result.classes[1].auc
     (0.5, 0.37, 1.0)
     """
     records = np.arange(truth.size)
@@ -82,12 +82,12 @@ def performance(truth: Integers, predicted: Floats, classes: Sequence[str]) -> P
     wrong = predicted.copy()
     wrong[records, truth] -= 1.0
     clear, choice = ties == 1, predicted.argmax(axis=1)
-    told = []
+    per_class = []
     for code, value in enumerate(classes):
         positive = truth == code
         right = clear & ((choice == code) == positive)
         auc, roc = curve(predicted[:, code], positive)
-        told.append(
+        per_class.append(
             ClassPerformance(
                 value,
                 int(positive.sum()),
@@ -98,13 +98,13 @@ def performance(truth: Integers, predicted: Floats, classes: Sequence[str]) -> P
                 roc,
             )
         )
-    areas = [each.auc for each in told if each.auc is not None]
+    areas = [each.auc for each in per_class if each.auc is not None]
     return Performance(
         accuracy=float((most[records, truth] / ties).mean()),
         average_error=float(1.0 - own.mean()),
         brier=float(np.square(wrong).sum(axis=1).mean()),
         auc=float(np.mean(areas)) if areas else None,
-        classes=tuple(told),
+        classes=tuple(per_class),
     )
 
 
@@ -115,7 +115,7 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
 def curve(
     confidence: Floats, positive: NDArray[np.bool_]
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
-    """Return the area under the ROC curve, and some of its points.
+    """Return the area under the ROC curve, and up to 100 of its points.
 
     >>> curve(np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, True, False, False]))
     (0.875, ((0.0, 0.5), (0.5, 1.0), (1.0, 1.0)))

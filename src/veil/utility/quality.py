@@ -1,17 +1,17 @@
-"""How much information is left in a release: measures of each quasi-identifier, and of all of them together.
+"""Information left in a release: measures of each quasi-identifier, and of all of them together.
 
-The definitions are those of ARX, so that its users find their numbers again, but for what follows.
+The definitions are those of ARX, with the following exceptions.
 
-- ARX takes a record whose quasi-identifiers all show the same text for a suppressed one, so that with a single
-  quasi-identifier nothing is left by granularity and intensity, whatever was released. `arx=True` does so, too.
-- A blank cell covers its whole domain, also in a record that shows something else and where the hierarchy calls
-  its root by another name. ARX would take it for a label that it does not know.
-- Shares that a hierarchy brings along are used as they are. ARX takes a redacted cell whose hierarchy has an
-  alphabet for an original value.
-- Where nothing is released, the average class is as large as it can be.
+- ARX counts a record whose quasi-identifiers all show the same text as suppressed, so that granularity and
+  intensity of a single quasi-identifier are always 0. `arx=True` does the same.
+- A blank cell covers its whole domain, also in a record with other values, and if the root of the hierarchy
+  has another name. ARX would treat it as an unknown label.
+- Shares defined by a hierarchy are used unchanged. ARX treats a redacted cell whose hierarchy has an alphabet
+  as an original value.
+- Where nothing is released, the average class has the largest possible size.
 - Positions in a hierarchy may be any of its positions, whether they occur or not.
 
-Arithmetic is vectorized over the different cells of a column; only measures of whole records look at records.
+Arithmetic is vectorized over the distinct cells of a column; only measures of whole records read records.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ DATA_MEASURES = ("discernibility", "class_size", "ambiguity", "record_error")
 
 @dataclass(frozen=True)
 class Quality:
-    """What is left of all quasi-identifiers.
+    """Information left in all quasi-identifiers.
 
     Attributes
     ----------
     attributes
         One entry for each quasi-identifier.
     discernibility
-        Squares of class sizes, plus the number of records for each suppressed one (Bayardo and Agrawal 2005).
+        Squared class sizes, plus the number of records for each suppressed one (Bayardo and Agrawal 2005).
     class_size
         Mean size of the classes, without suppressed records.
     ambiguity
-        Combinations of original values that a record may stand for, summed over records (Goldberger and Tassa 2010).
+        Combinations of original values that a record covers, summed over records (Goldberger and Tassa 2010).
     record_error
-        Distance from a record to the farthest one it may stand for, in standard deviations of the input, on average.
+        Mean distance from a record to the farthest one that it covers, in standard deviations of the input.
     sse_sst
-        1 - SSE/SST: squared distances of released from original values, over those of released values from the
-        original mean, cut off at 0. All attributes are added up as they are, so that those with large numbers
-        decide; see `Preservation` for a measure that does not depend on units.
+        1 - SSE/SST: squared distances of released from original values, divided by those of released values
+        from the original mean, cut off at 0. Attributes are added without scaling, so that large numbers
+        dominate; see `Preservation` for a measure that does not depend on units.
     """
 
     attributes: tuple[AttributeQuality, ...]
@@ -71,9 +71,9 @@ class Quality:
     @property
     def overall(self) -> dict[str, float]:
         """Qualities from 0 to 1 by name: arithmetic means of attributes, then those of the whole table."""
-        found = {measure: self.aggregate(measure) for measure in ATTRIBUTE_MEASURES}
-        found |= {measure: getattr(self, measure).quality for measure in DATA_MEASURES}
-        return {**found, "sse_sst": self.sse_sst}
+        qualities = {measure: self.aggregate(measure) for measure in ATTRIBUTE_MEASURES}
+        qualities |= {measure: getattr(self, measure).quality for measure in DATA_MEASURES}
+        return {**qualities, "sse_sst": self.sse_sst}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers."""
@@ -110,7 +110,7 @@ class Quality:
 
 
 def quality_measures(comparison: Comparison, *, arx: bool = False) -> Quality:
-    """Measured how much information is left.
+    """Measure the information left in a release.
 
     Parameters
     ----------
@@ -122,14 +122,14 @@ def quality_measures(comparison: Comparison, *, arx: bool = False) -> Quality:
     >>> after = pa.table({"age": ["20-29", "20-29", "*"], "sex": ["f", "f", "*"]})
     >>> ages = [["21", "20-29", "*"], ["23", "20-29", "*"], ["35", "30-39", "*"]]
     >>> from veil import hierarchies as h
-    >>> found = quality_measures(Comparison(before, after, {"age": h.table(ages), "sex": h.suppression()}))
-    >>> round(found.attributes[0].granularity.value, 4), found.discernibility.value
+    >>> quality = quality_measures(Comparison(before, after, {"age": h.table(ages), "sex": h.suppression()}))
+    >>> round(quality.attributes[0].granularity.value, 4), quality.discernibility.value
     (0.7778, 7.0)
     """
     columns = list(comparison.columns.values())
-    taken = alike(columns) if arx and not all(column.untouched for column in columns) else None
+    suppressed_mask = alike(columns) if arx and not all(column.untouched for column in columns) else None
     return Quality(
-        attributes=tuple(attribute_quality(column, taken) for column in columns),
+        attributes=tuple(attribute_quality(column, suppressed_mask) for column in columns),
         discernibility=_discernibility(comparison),
         class_size=_class_size(comparison),
         ambiguity=_ambiguity(columns, comparison.records),
@@ -141,15 +141,15 @@ def quality_measures(comparison: Comparison, *, arx: bool = False) -> Quality:
 def class_sizes(comparison: Comparison) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sizes of the classes of the original, and of the release without suppressed records."""
     columns = [column.cells for column in comparison.columns.values()]
-    kept = ~comparison.suppressed
+    released_mask = ~comparison.suppressed
     before = _sizes([(each.base, each.hierarchy.size) for each in columns])
-    return before, _sizes([(each.shown[kept], len(each.texts)) for each in columns])
+    return before, _sizes([(each.shown[released_mask], len(each.texts)) for each in columns])
 
 
 def _sizes(columns: Sequence[tuple[NDArray[np.int64], int]]) -> NDArray[np.int64]:
     mixed, possible = np.zeros(columns[0][0].size, np.int64), 1
     for codes, size in columns:
-        if possible * max(1, size) >= 2**62:  # too many to tell apart in one integer
+        if possible * max(1, size) >= 2**62:  # too many for one integer
             mixed = np.unique(mixed, return_inverse=True)[1].astype(np.int64)
             possible = mixed.size + 1
         mixed = mixed * size + codes
@@ -184,22 +184,22 @@ def _ambiguity(columns: Sequence[Column], records: int) -> Measured:
 def _record_error(columns: Sequence[Column], records: int) -> Measured:
     error, most = np.zeros(records), np.zeros(records)
     for column in columns:
-        known = ~np.isnan(column.number)
-        variance = _variance(column.number[known], column.count[known])
+        present_mask = ~np.isnan(column.number)
+        variance = _variance(column.number[present_mask], column.count[present_mask])
         if variance == 0:
             continue
         low, high = column.bounds
-        ends = np.array([*column.extent, *low[known], *high[known]])
+        ends = np.array([*column.extent, *low[present_mask], *high[present_mask]])
         for total, distance in (
             (error, farthest(column, low, high)),
             (most, farthest(column, ends.min(), ends.max())),
         ):
-            total += np.where(known, distance / variance, 0.0)[column.pair]
+            total += np.where(present_mask, distance / variance, 0.0)[column.pair]
     return Measured(float(np.sqrt(error).mean()), 0.0, float(np.sqrt(most).mean()))
 
 
 def _variance(values: NDArray[np.float64], count: NDArray[np.int64]) -> float:
-    """Population variance of values that occur several times each."""
+    """Return the population variance of values with counts."""
     records = count.sum()
     if not records:
         return 0.0
@@ -210,14 +210,14 @@ def _variance(values: NDArray[np.float64], count: NDArray[np.int64]) -> float:
 def _sse_sst(columns: Sequence[Column]) -> float:
     error = spread = 0.0
     for column in columns:
-        known = ~np.isnan(column.number)
-        value, count = column.number[known], column.count[known]
+        present_mask = ~np.isnan(column.number)
+        value, count = column.number[present_mask], column.count[present_mask]
         if not value.size:
             continue
         low, high = column.bounds
-        shown = (low[known] + high[known]) / 2
-        error += float(count @ np.square(value - shown))
-        spread += float(count @ np.square(shown - count @ value / count.sum()))
+        middles = (low[present_mask] + high[present_mask]) / 2
+        error += float(count @ np.square(value - middles))
+        spread += float(count @ np.square(middles - count @ value / count.sum()))
     if error == 0:
         return 1.0
     return max(0.0, 1.0 - error / spread) if spread > 0 else 0.0

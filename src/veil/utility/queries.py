@@ -1,10 +1,9 @@
-"""CountQuery error: how far off counts are that somebody reads from a release.
+"""Count query error: the relative error of counts estimated from a release.
 
-A query counts the records whose values lie in a window of consecutive values on each of some quasi-identifiers, such
-as "age from 30 to 39 and wards C to E". On the release it is answered as its readers would: a record counts with the
-chance that it lies in the window if all original values below its label are equally likely, and independently on
-each quasi-identifier (LeFevre, DeWitt and Ramakrishnan 2006; Xiao and Tao 2006). What is counted in a random sample is
-divided by the sampling fraction.
+A query counts the records in a window of consecutive values of some quasi-identifiers, such as "age from 30
+to 39 and wards C to E". On the release, a record counts with the probability that it lies in the window if
+all original values below its label are equally likely, independently on each quasi-identifier (LeFevre,
+DeWitt and Ramakrishnan 2006; Xiao and Tao 2006). Counts in a sample are divided by the sampling fraction.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from veil.utility.comparison import Comparison
 from veil.utility.distributions import domain_ranks
 
 _TRIES = 50
-"""Queries that are drawn for each that is wanted, before fewer are accepted."""
+"""Queries drawn for each requested one, before fewer are accepted."""
 
 BOUNDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-"""Relative errors by which queries are counted."""
+"""Relative errors that limit the bins of the histogram."""
 
 _HOPELESS = 5
 """The same, if not one of them fits."""
@@ -42,14 +41,14 @@ class QueryError:
     Attributes
     ----------
     queries
-        How many queries were asked: fewer than requested if hardly any has a selectivity in the range.
+        Number of queries: fewer than requested if hardly any has a selectivity in the range.
     predicates, selectivity, sanity_bound, seed
-        As they were asked for.
+        As requested.
     mean, median, largest
         Of |answer - count| / max(count, sanity bound * records); None if there was no query.
     histogram
-        Bounds in ascending order, each with the number of queries that are off by as much at most, and by more than the
-        bound before. The last bound is None: all others.
+        Upper bounds in ascending order, each with the number of queries with an error up to it and above the
+        one before. The last bound is None: all others.
     """
 
     queries: int
@@ -78,7 +77,7 @@ class QueryError:
 
 @dataclass(frozen=True)
 class CountQuery:
-    """Windows of ranks of original values by column: the first and the last rank that count."""
+    """Windows of ranks of original values by column: the first and the last rank."""
 
     windows: tuple[tuple[str, int, int], ...]
 
@@ -92,7 +91,7 @@ def query_error(
     sanity_bound: float = 0.001,
     seed: int = 0,
 ) -> QueryError:
-    """Ask both tables random count queries and compare the answers.
+    """Compare the answers of both tables to random count queries.
 
     Parameters
     ----------
@@ -103,9 +102,9 @@ def query_error(
     selectivity
         Smallest and largest share of the original records that a query may count.
     sanity_bound
-        Share of the records below which a count is taken as this share, so that tiny counts do not decide.
+        Share of the records that is the least divisor of an error, so that tiny counts do not dominate.
     seed
-        Seed of the queries; the same seed asks the same queries of every release of a table.
+        Seed of the queries; the same seed gives the same queries for every release of a table.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": list(range(20, 60)), "ward": list("ABCD") * 10})
@@ -121,9 +120,9 @@ def query_error(
         if number < 1:
             raise ParameterError(f"`{name}` should be 1 or more, not {number}")
     predicates = min(predicates, len(comparison.columns))
-    asked = QueryComparison(comparison)
-    chosen, counts = asked.draw(queries, predicates, selectivity, np.random.default_rng(seed))
-    answers = asked.answers(chosen)
+    query_comparison = QueryComparison(comparison)
+    sample, counts = query_comparison.draw(queries, predicates, selectivity, np.random.default_rng(seed))
+    answers = query_comparison.answers(sample)
     errors = np.abs(answers - counts) / np.maximum(counts, sanity_bound * comparison.records)
     mean, median, largest = (
         float(each(errors)) if errors.size else None for each in (np.mean, np.median, np.max)
@@ -131,12 +130,12 @@ def query_error(
     places = np.bincount(np.searchsorted(BOUNDS, errors), minlength=len(BOUNDS) + 1)
     histogram = tuple(zip((*BOUNDS, None), places.tolist(), strict=True))
     return QueryError(
-        len(chosen), predicates, (least, most), sanity_bound, seed, mean, median, largest, histogram
+        len(sample), predicates, (least, most), sanity_bound, seed, mean, median, largest, histogram
     )
 
 
 class QueryComparison:
-    """A comparison that is asked queries. Records are collapsed once for each set of columns that is asked about."""
+    """Count queries on a comparison. Records are collapsed once for each set of columns."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -146,7 +145,7 @@ class QueryComparison:
             for name, column in comparison.columns.items()
         }
         self.combinations: dict[tuple[tuple[str, ...], bool], tuple[list[Integers], Floats]] = {}
-        self.readers = {name: _Reader(column) for name, column in comparison.columns.items()}
+        self.readers = {name: _LabelReader(column) for name, column in comparison.columns.items()}
         self.masses: dict[str, Integers] = {}
         for name, column in comparison.columns.items():
             times = np.bincount(column.base, weights=column.count, minlength=column.hierarchy.size)
@@ -155,28 +154,28 @@ class QueryComparison:
             self.masses[name] = np.concatenate([[0], np.cumsum(mass)])
 
     def draw(
-        self, wanted: int, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
+        self, size: int, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
     ) -> tuple[list[CountQuery], Floats]:
-        """Draw queries whose count on the original lies in the range, and return them with their counts."""
+        """Draw queries whose count on the original lies in the range; return them with their counts."""
         records = self.comparison.records
-        chosen: list[CountQuery] = []
+        sample: list[CountQuery] = []
         counts: list[float] = []
         for tried in range(_TRIES):
-            if tried == _HOPELESS and not chosen:
+            if tried == _HOPELESS and not sample:
                 break
-            drawn = [self._query(predicates, selectivity, chance) for _ in range(wanted)]
-            found = self.counts(drawn)
-            fits = (found >= selectivity[0] * records) & (found <= selectivity[1] * records)
-            chosen += [query for query, fit in zip(drawn, fits.tolist(), strict=True) if fit]
-            counts += found[fits].tolist()
-            if len(chosen) >= wanted:
+            candidates = [self._query(predicates, selectivity, chance) for _ in range(size)]
+            sizes = self.counts(candidates)
+            fits = (sizes >= selectivity[0] * records) & (sizes <= selectivity[1] * records)
+            sample += [query for query, fit in zip(candidates, fits.tolist(), strict=True) if fit]
+            counts += sizes[fits].tolist()
+            if len(sample) >= size:
                 break
-        return chosen[:wanted], np.array(counts[:wanted], np.float64)
+        return sample[:size], np.array(counts[:size], np.float64)
 
     def _query(
         self, predicates: int, selectivity: tuple[float, float], chance: np.random.Generator
     ) -> CountQuery:
-        """Draw windows around the values of a record, each as wide as columns that are independent would need."""
+        """Draw windows around the values of a record, as wide as needed for independent columns."""
         records = self.comparison.records
         names = [self.names[j] for j in chance.permutation(len(self.names))[:predicates]]
         share = chance.uniform(*selectivity) ** (1 / predicates)
@@ -185,7 +184,7 @@ class QueryComparison:
         for name in names:
             column, mass = self.comparison.columns[name], self.masses[name]
             own = int(self.ranks[name][column.base[column.pair[row]]])
-            # A stretch of records in order, placed at random around those with the same value.
+            # A window of ordered records, placed at random around those with the same value.
             length = max(1, round(share * records))
             begin = int(chance.integers(max(0, mass[own] - length + 1), mass[own + 1]))
             begin = min(begin, records - min(length, records))
@@ -196,85 +195,85 @@ class QueryComparison:
 
     def counts(self, queries: Sequence[CountQuery]) -> Floats:
         """Count on the original table."""
-        return self._sum_counts(queries, released=False)
+        return self._sum_counts(queries, from_release=False)
 
     def answers(self, queries: Sequence[CountQuery]) -> Floats:
         """Estimate the counts from the released table."""
-        return self._sum_counts(queries, released=True)
+        return self._sum_counts(queries, from_release=True)
 
-    def count_inside(self, inside: Mapping[str, NDArray[np.bool_]], *, released: bool) -> float:
-        """Count the records whose values are some of the domain, in one of the tables."""
-        codes, count = self._collapse_columns(tuple(inside), released)
+    def count_inside(self, inside: Mapping[str, NDArray[np.bool_]], *, from_release: bool) -> float:
+        """Count the records with values in masks of the domains, in one of the tables."""
+        codes, count = self._collapse_columns(tuple(inside), from_release)
         chances = count
         for (name, values), code in zip(inside.items(), codes, strict=True):
-            chances = chances * (self.readers[name].chances(values) if released else values)[code]
+            chances = chances * (self.readers[name].chances(values) if from_release else values)[code]
         return float(chances.sum())
 
-    def _sum_counts(self, queries: Sequence[CountQuery], *, released: bool) -> Floats:
-        found = np.zeros(len(queries))
+    def _sum_counts(self, queries: Sequence[CountQuery], *, from_release: bool) -> Floats:
+        sums = np.zeros(len(queries))
         by_columns: dict[tuple[str, ...], list[int]] = {}
         for at, query in enumerate(queries):
             by_columns.setdefault(tuple(name for name, _, _ in query.windows), []).append(at)
         for names, places in by_columns.items():
-            codes, count = self._collapse_columns(names, released)
+            codes, count = self._collapse_columns(names, from_release)
             for at in places:
                 chances = count
                 for (name, first, last), code in zip(queries[at].windows, codes, strict=True):
                     inside = (self.ranks[name] >= first) & (self.ranks[name] <= last)
-                    chances = chances * (self.readers[name].chances(inside) if released else inside)[code]
-                found[at] = chances.sum()
-        return found
+                    chances = chances * (self.readers[name].chances(inside) if from_release else inside)[code]
+                sums[at] = chances.sum()
+        return sums
 
-    def _collapse_columns(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
-        """Return the different combinations of values in some columns, column by column, and their counts."""
-        if (names, released) not in self.combinations:
-            self.combinations[names, released] = self._combine(names, released)
-        return self.combinations[names, released]
+    def _collapse_columns(self, names: tuple[str, ...], from_release: bool) -> tuple[list[Integers], Floats]:
+        """Return the distinct combinations of values in some columns, column by column, and their counts."""
+        if (names, from_release) not in self.combinations:
+            self.combinations[names, from_release] = self._combine(names, from_release)
+        return self.combinations[names, from_release]
 
-    def _combine(self, names: tuple[str, ...], released: bool) -> tuple[list[Integers], Floats]:
+    def _combine(self, names: tuple[str, ...], from_release: bool) -> tuple[list[Integers], Floats]:
         columns = [self.comparison.columns[name] for name in names]
-        sizes = [len(column.texts) if released else column.hierarchy.size for column in columns]
+        sizes = [len(column.texts) if from_release else column.hierarchy.size for column in columns]
         keys, possible = np.zeros(self.comparison.records, np.int64), 1
-        firsts = [column.text if released else column.base for column in columns]
+        firsts = [column.text if from_release else column.base for column in columns]
         for column, codes, size in zip(columns, firsts, sizes, strict=True):
             keys = keys * size + codes[column.pair]
             possible *= size
-            if possible > 2**31:  # no more than there are records
+            if possible > 2**31:  # renumber: at most as many keys as records
                 _, keys, _ = number_keys(keys, possible)
                 possible = int(keys.max()) + 1
         _, place, count = number_keys(keys, possible)
         member = np.empty(count.size, np.int64)
         member[place] = np.arange(place.size)
-        found = [codes[column.pair[member]] for column, codes in zip(columns, firsts, strict=True)]
+        column_codes = [codes[column.pair[member]] for column, codes in zip(columns, firsts, strict=True)]
         fraction = self.comparison.sampling_fraction
-        if released and fraction < 1:
-            return found, np.bincount(place, self.comparison.place >= 0, count.size) / fraction
-        return found, count.astype(np.float64)
+        if from_release and fraction < 1:
+            return column_codes, np.bincount(place, self.comparison.place >= 0, count.size) / fraction
+        return column_codes, count.astype(np.float64)
 
 
-class _Reader:
-    """What the released texts of a column tell about a window of values."""
+class _LabelReader:
+    """Probabilities that the released texts of a column lie in a window of values."""
 
     def __init__(self, column: Column) -> None:
         self.texts, self.leaves = column.leaves
         self.size = len(column.texts)
         self.covered = np.bincount(self.texts, minlength=self.size).astype(np.float64)
         self.strange, self.numbers, self.domain = np.empty(0, np.int64), np.empty(0), np.empty(0)
-        values, released = column.cells.values.type, column.cells.released
-        if is_number(values) and is_number(released.type):
-            # Numbers that are no values of the domain, such as means, lie inside a window or not.
-            numbers = as_numbers(released)
+        value_type, released_values = column.cells.values.type, column.cells.released
+        if is_number(value_type) and is_number(released_values.type):
+            # Numbers outside the domain, such as means, lie inside a window or not.
+            numbers = as_numbers(released_values)
             self.strange = np.setdiff1d(np.flatnonzero(np.isfinite(numbers)), self.texts)
             self.numbers = numbers[self.strange]
             self.domain = np.array([as_number(text) for text in column.hierarchy.labels[0]])
 
     def chances(self, inside: NDArray[np.bool_]) -> Floats:
-        """Return for each text the chance that its value is one of those inside."""
+        """Return for each text the probability that its value is inside."""
         hit = np.bincount(self.texts, weights=inside[self.leaves], minlength=self.size)
-        found = np.where(self.covered > 0, hit / np.maximum(self.covered, 1), inside.mean())
+        probabilities = np.where(self.covered > 0, hit / np.maximum(self.covered, 1), inside.mean())
         if self.strange.size:
             window = self.domain[inside]
             window = window[~np.isnan(window)]
             least, most = window.min(initial=np.inf), window.max(initial=-np.inf)
-            found[self.strange] = (self.numbers >= least) & (self.numbers <= most)
-        return found
+            probabilities[self.strange] = (self.numbers >= least) & (self.numbers <= most)
+        return probabilities

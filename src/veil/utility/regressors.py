@@ -1,7 +1,7 @@
-"""Regression performance: how well somebody who learned from the release can predict a number.
+"""Regression performance: the error of predicting a number by models trained on the release.
 
-The protocol is that of `veil.utility.classifiers`. What is predicted are the original numbers; the baseline is
-the mean of the numbers that a model would be trained with.
+The protocol is that of `veil.utility.classifiers`. The original numbers are predicted; the baseline is the
+mean of the training numbers.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.errors import InputError, ParameterError
+from veil.errors import InputError
 from veil.utility.comparison import Comparison
 from veil.utility.features import (
     TableSide,
-    check,
     collapse_rows,
+    features_of,
     folds_of,
     one_thread,
-    require_scikit_learn,
     sides,
 )
 from veil.utility.forest import Forest
@@ -40,13 +39,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Regression:
-    """How well one kind of model predicts a number, trained on the original and on the release.
+    """The performance of a regression model on a column, trained on the original and on the release.
 
     Attributes
     ----------
     rmse, r2
-        Root mean squared error and coefficient of determination of the models trained on the original and on the
-        release; None for the release if there was nothing to learn from, and for R² if the target is constant.
+        Root mean squared error and coefficient of determination of models of the original and of the release;
+        None for the release if there was nothing to learn from, and for R² if the target is constant.
     baseline
         Root mean squared error of the mean.
     """
@@ -64,7 +63,7 @@ class Regression:
 
     @property
     def rmse_ratio(self) -> float | None:
-        """Error over that of the original; None if there is none."""
+        """Error divided by that of the original; None if either is missing."""
         return self.rmse[1] / self.rmse[0] if self.rmse[1] is not None and self.rmse[0] else None
 
     @property
@@ -79,10 +78,10 @@ class Regression:
 
     def __str__(self) -> str:
         after = "nothing to learn from" if self.rmse[1] is None else f"{self.rmse[1]:.4g}"
-        told = f"{self.target} by {self.method}: RMSE {self.rmse[0]:.4g} -> {after}, mean {self.baseline:.4g}"
+        text = f"{self.target} by {self.method}: RMSE {self.rmse[0]:.4g} -> {after}, mean {self.baseline:.4g}"
         if self.r2[0] is not None and self.r2[1] is not None:
-            told += f", R² {self.r2[0]:z.4f} -> {self.r2[1]:z.4f}"
-        return told
+            text += f", R² {self.r2[0]:z.4f} -> {self.r2[1]:z.4f}"
+        return text
 
 
 def regression(
@@ -98,45 +97,36 @@ def regression(
     seed: int = 0,
     threads: int | None = None,
 ) -> tuple[Regression, ...]:
-    """Train regression models on the original and on the release, and compare how well they predict.
+    """Train regression models on the original and on the release, and compare their errors.
 
-    Parameters are those of `classification`. Labels of a target that is generalized stand for the middle of the
-    numbers that got them.
+    Parameters are those of `classification`. A label of the target counts as the middle of its numbers.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"size": ["s", "l"] * 20, "pay": [10.0, 30.0] * 20})
-    >>> found = regression(Comparison(table, table, "size"), "pay", methods=["linear"])[0]
-    >>> round(found.r2[0], 6), round(found.r2[1], 6)
+    >>> scores = regression(Comparison(table, table, "size"), "pay", methods=["linear"])[0]
+    >>> round(scores.r2[0], 6), round(scores.r2[1], 6)
     (1.0, 1.0)
     """
-    chosen = [name for name in comparison.columns if name != target] if features is None else list(features)
-    check(chosen, target, folds, trees, max_records)
-    for method in methods:
-        if method not in REGRESSORS:
-            named = ", ".join(map(repr, REGRESSORS))
-            raise ParameterError(f"`methods` should be among {named}, not {method!r}")
-    for name in (target, *chosen):
-        comparison.require(name)
-    require_scikit_learn()
-    found = numbers(comparison, target)
-    if found is None:
+    limits = {"folds": folds, "trees": trees, "max_records": max_records}
+    names = features_of(comparison, target, features, methods, REGRESSORS, **limits)
+    pair = numbers(comparison, target)
+    if pair is None:
         raise InputError(
             f"column {target!r} has no numbers in both tables. Choose another target, or use `classification`"
         )
-    truth, shown = found
+    truth, released_numbers = pair
     usable = np.flatnonzero(~np.isnan(truth))
     if usable.size < 2:
         raise InputError(
             f"column {target!r} holds {usable.size} numbers, and at least two are needed to learn"
         )
     rows = np.random.default_rng(seed).permutation(usable)[:max_records]
-    truth, shown = truth[rows], shown[rows]
-    kept = ~comparison.suppressed[rows] & ~np.isnan(shown)
+    truth, released_numbers = truth[rows], released_numbers[rows]
+    training_mask = ~comparison.suppressed[rows] & ~np.isnan(released_numbers)
     parts = folds_of(rows.size, folds)
-    tables = [
-        (side, truth if at == 0 else shown, np.ones(rows.size, np.bool_) if at == 0 else kept)
-        for at, side in enumerate(sides(comparison, chosen, numeric))
-    ]
+    before, after = sides(comparison, names, numeric)
+    all_mask = np.ones(rows.size, np.bool_)
+    tables = [(before, truth, all_mask), (after, released_numbers, training_mask)]
 
     def predict_job(job: tuple[Regressor, int, slice]) -> Floats:
         method, at, fold = job
@@ -144,12 +134,12 @@ def regression(
 
     jobs = [(method, at, fold) for method in methods for at in (0, 1) for fold in parts]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what scikit-learn says of collinear columns
+        warnings.simplefilter("ignore")  # on collinear columns
         with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
             answers = list(pool.map(predict_job, jobs))
     baseline = _rmse(truth, np.concatenate([_others_mean(truth, fold) for fold in parts]))
     spread = float(np.square(truth - truth.mean()).sum())
-    made = []
+    scores = []
     for at, method in enumerate(methods):
         begin = 2 * at * len(parts)
         errors = [
@@ -161,13 +151,13 @@ def regression(
         ]
         assert errors[0] is not None
         assert baseline is not None
-        made.append(
+        scores.append(
             Regression(
                 target=target,
                 method=method,
-                features=tuple(chosen),
+                features=tuple(names),
                 records=rows.size,
-                trained=int(kept.sum()),
+                trained=int(training_mask.sum()),
                 folds=len(parts),
                 seed=seed,
                 rmse=(errors[0], errors[1]),
@@ -175,7 +165,7 @@ def regression(
                 baseline=baseline,
             )
         )
-    return tuple(made)
+    return tuple(scores)
 
 
 def _predict_fold(
@@ -188,7 +178,7 @@ def _predict_fold(
     trees: int,
     seed: int,
 ) -> Floats:
-    """Train with all other folds and predict this one; NaN if there is nothing to train with."""
+    """Train on all other folds and predict this one; NaN if there is nothing to train on."""
     use = use.copy()
     use[fold] = False
     examples, questions = side.training[rows[use]], side.prediction[rows[fold]]
@@ -197,14 +187,14 @@ def _predict_fold(
     prepare = side.dense if method == "forest" else side.one_hot
     model = _model(method, len(examples), trees, seed)
     learned, weights = answers[use], np.ones(len(examples))
-    if method != "forest":  # least squares see no more of alike records than their mean
+    if method != "forest":  # least squares depend on the mean of equal records only
         place, member = collapse_rows(examples, side.sizes)
         examples, weights = examples[member], np.bincount(place).astype(np.float64)
         learned = np.bincount(place, weights=learned) / weights
     with one_thread():
         model.fit(prepare(examples), learned, sample_weight=weights)
-        found: Floats = model.predict(prepare(questions))
-    return found
+        prediction: Floats = model.predict(prepare(questions))
+    return prediction
 
 
 def _model(method: Regressor, records: int, trees: int, seed: int) -> Any:

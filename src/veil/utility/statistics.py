@@ -1,12 +1,11 @@
 """Summary statistics of columns before and after, as far as their scale of measure allows.
 
-Blank cells and missing values never count. Numbers are of ratio scale, dates and times of interval scale, ordered
-categories ordinal and everything else nominal. The labels of generalized numbers and dates are ordinal, in the order
-of the values below them.
+Blank cells and missing values never count. Numbers are of ratio scale, dates and times of interval scale,
+ordered categories ordinal and all other values nominal. The labels of generalized numbers and dates are
+ordinal, in the order of the values below them.
 
-Three figures are what their names say, where ARX shows something else: the kurtosis is shown if it is negative, the
-median of integers is not rounded, and the geometric mean is that of the values (which ARX computes, too, but prints
-that of the values plus one, less one).
+Three figures differ from ARX: a negative kurtosis is shown, the median of integers is not rounded, and the
+geometric mean is that of the values (ARX computes it, but prints that of the values plus one, minus one).
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError
 from veil.hierarchies.hierarchy import ROOT
-from veil.tables.columns import as_numbers, encode_values, is_measured, is_number, is_ordered
+from veil.tables.arrow import has_ordered_categories
+from veil.tables.columns import as_numbers, encode_values, is_measured, is_number
 from veil.tables.text import canonical_text
 from veil.utility.comparison import Comparison
 from veil.utility.distributions import label_ranks, natural_ranks
@@ -33,7 +33,7 @@ Plain = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of a column; None where its scale has none, or its values are too few.
+    """Statistics of a column; None where undefined on its scale, or with too few values.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Statistics:
     mode
         The most frequent value, the first in order if there are several.
     median
-        The middle value. Between two of them: the mean of numbers and dates, and otherwise none unless they agree.
+        The middle value. Of two: the mean of numbers and dates; otherwise None unless they agree.
     sample_variance, population_variance, standard_deviation, range
-        In squared and plain days, if the values are dates or times. The deviation is that of the sample.
+        For dates and times in squared and plain days. The deviation is that of the sample.
     kurtosis
         Excess kurtosis, corrected for bias.
     """
@@ -64,7 +64,7 @@ class Statistics:
     geometric_mean: float | None = None
 
     def without_values(self) -> Statistics:
-        """Return the same without what is a value of the column."""
+        """Return the statistics without values of the column."""
         return replace(self, mode=None, median=None, minimum=None, maximum=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,13 +93,13 @@ def summary_statistics(
     Parameters
     ----------
     columns
-        By default all that both tables have and whose values have a text form.
+        By default all columns of both tables whose values have a text form.
     listwise
-        Leave out records that are suppressed or have a missing value in any of the columns (list-wise deletion).
+        Leave out suppressed records and those with a missing value in any column (list-wise deletion).
 
     >>> table = pa.table({"age": [21, 23, 35, 38]})
-    >>> found = summary_statistics(Comparison(table, table, "age"))[0].before
-    >>> found.mean, found.median, found.range
+    >>> statistics = summary_statistics(Comparison(table, table, "age"))[0].before
+    >>> statistics.mean, statistics.median, statistics.range
     (29.25, 29.0, 17.0)
     """
     names = (
@@ -133,8 +133,8 @@ def is_spelled(comparison: Comparison, name: str) -> bool:
 
 
 def scale_of(kind: pa.DataType) -> Scale:
-    """Scale of measure of a type."""
-    if is_ordered(kind):
+    """Return the scale of measure of a type."""
+    if has_ordered_categories(kind):
         return "ordinal"
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -158,16 +158,16 @@ def _original(column: pa.ChunkedArray, keep: NDArray[np.bool_], name: str, marke
 def _released_statistics(
     comparison: Comparison, name: str, keep: NDArray[np.bool_], suppressed: NDArray[np.bool_]
 ) -> Statistics:
-    original, released = comparison.original[name], comparison.released[name]
-    values, codes = encode_values(released)
+    original_column, released_column = comparison.original[name], comparison.released[name]
+    values, codes = encode_values(released_column)
     if name in comparison.columns:
         keep = keep & ~suppressed
     counts = np.bincount(codes[keep], minlength=len(values))
-    texts, ranks = canonical_text(values, column=name), natural_ranks(values, released)
-    scale = scale_of(released.type)
+    texts, ranks = canonical_text(values, column=name), natural_ranks(values, released_column)
+    scale = scale_of(released_column.type)
     if name in comparison.columns and scale == "nominal":
-        ranks = label_ranks(comparison.columns[name], original, texts, ranks)
-        scale = "nominal" if scale_of(original.type) == "nominal" else "ordinal"
+        ranks = label_ranks(comparison.columns[name], original_column, texts, ranks)
+        scale = "nominal" if scale_of(original_column.type) == "nominal" else "ordinal"
     return _statistics(values, texts, counts, ranks, scale, comparison.marker)
 
 
@@ -201,7 +201,7 @@ def _statistics(
 
 
 def _middle(counts: NDArray[np.int64]) -> tuple[int, int]:
-    """Places of the two middle values (often the same) among values in order that occur `counts` times."""
+    """Return the indices of the two middle values (often equal) of ordered values with counts."""
     total, sums = int(counts.sum()), np.cumsum(counts)
     low, high = np.searchsorted(sums, [(total + 1) // 2, total // 2 + 1])
     return int(low), int(high)
@@ -227,7 +227,7 @@ def _ratio(numbers: NDArray[np.float64], counts: NDArray[np.int64], *, integers:
 
 def _interval(kind: pa.DataType, numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> Statistics:
     def plain(number: float) -> str | None:
-        most = 2**31 - 1 if pa.types.is_date32(kind) else 2**63 - 1  # to which a float may round up
+        most = 2**31 - 1 if pa.types.is_date32(kind) else 2**63 - 1  # a float may round up to more
         nearest = min(math.floor(number + 0.5), most)
         whole = pa.array([nearest], pa.int32() if pa.types.is_date32(kind) else pa.int64())
         return canonical_text(whole.cast(kind))[0]
@@ -252,7 +252,7 @@ def _per_day(kind: pa.DataType) -> float:
 
 
 def _mean(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
-    first = numbers[0]  # so that large numbers close together do not lose their digits
+    first = numbers[0]  # keeps the digits of large numbers close together
     return float(first + counts @ (numbers - first) / counts.sum())
 
 

@@ -1,4 +1,4 @@
-"""What a masking step cost and what it still reveals: the same figures for every method."""
+"""Information loss and remaining risk of a masking step: the same figures for every method."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ from veil.tables.rows import Rows
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What happened to one column.
+    """Information loss of one column.
 
     Attributes
     ----------
     changed
         Share of the released cells that differ from the cell they come from.
     error
-        SSE / SST of a column of numbers or dates: squared differences between input and output, over the squared
-        differences from the mean of the input. None for categories, and where the input is constant.
+        SSE / SST of a column of numbers or dates: squared differences between input and output, divided by
+        the squared differences from the mean of the input. None for categories, and if the input is constant.
     means, variances
-        Of the input and of the output; None for anything but numbers.
+        Of the input and of the output; only for numbers.
     total_variation
-        Half the sum of absolute differences between the shares of the values before and after; None for
-        numbers and dates.
+        Half the sum of absolute differences between shares before and after; only for categories.
     """
 
     column: str
@@ -63,13 +62,11 @@ class Summary:
     columns
         Information loss, column by column.
     error
-        SSE / SST over all masked columns of numbers or dates, each measured in units of its standard deviation;
-        None if there is none.
+        Mean SSE / SST of the masked columns of numbers or dates; None if there is none.
     correlation
-        Greatest change of a correlation between a masked column of numbers and any other; None if there is none.
+        Greatest change of a correlation of a masked column of numbers with another; None if there is none.
     smallest_class, uniques
-        Size of the smallest group of records that agree in all masked columns, and share of the records that are
-        alone, before and after.
+        Size of the smallest class by all masked columns, and share of unique records, before and after.
     linkage
         Distance-based record linkage over the masked columns.
 
@@ -85,22 +82,22 @@ class Summary:
     linkage: Linkage
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain data, for JSON."""
+        """Return the figures as plain data, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
         lines = []
         for each in self.columns:
-            told = [f"{each.changed:.1%} of the cells changed"]
+            parts = [f"{each.changed:.1%} of the cells changed"]
             if each.error is not None:
-                told.append(f"SSE/SST {each.error:.4g}")
+                parts.append(f"SSE/SST {each.error:.4g}")
             if each.means is not None:
-                told.append(f"mean {each.means[0]:.6g} -> {each.means[1]:.6g}")
+                parts.append(f"mean {each.means[0]:.6g} -> {each.means[1]:.6g}")
             if each.variances is not None:
-                told.append(f"variance {each.variances[0]:.6g} -> {each.variances[1]:.6g}")
+                parts.append(f"variance {each.variances[0]:.6g} -> {each.variances[1]:.6g}")
             if each.total_variation is not None:
-                told.append(f"total variation {each.total_variation:.4g}")
-            lines.append(f"{each.column}: {', '.join(told)}")
+                parts.append(f"total variation {each.total_variation:.4g}")
+            lines.append(f"{each.column}: {', '.join(parts)}")
         if self.correlation is not None:
             lines.append(f"correlations change by at most {self.correlation:.4g}")
         lines.append(
@@ -114,7 +111,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class StepSummary:
-    """One method that was applied: what it cost and still reveals, what it promises, and facts about the run."""
+    """One method with its information loss and risk, its promises, and facts about the run."""
 
     method: Method
     summary: Summary
@@ -133,10 +130,10 @@ class StepSummary:
 def summarize(
     before: pa.Table, after: pa.Table, columns: Sequence[str], origins: NDArray[np.int64] | None = None
 ) -> Summary:
-    """Compare the input and the output of a step over the columns that it masks.
+    """Compare the input and the output of a step on its masked columns.
 
-    >>> found = summarize(pa.table({"age": [20, 30]}), pa.table({"age": [25, 25]}), ["age"])
-    >>> found.columns[0].error, found.smallest_class
+    >>> summary = summarize(pa.table({"age": [20, 30]}), pa.table({"age": [25, 25]}), ["age"])
+    >>> summary.columns[0].error, summary.smallest_class
     (1.0, (1, 2))
     """
     shared = [
@@ -169,7 +166,7 @@ def _alone(sizes: NDArray[np.int64]) -> float:
 
 
 def _loss(before: pa.Table, source: pa.Table, after: pa.Table, name: str) -> ColumnLoss:
-    """Compare a column of the output with `source`, the input rows that it comes from."""
+    """Compare a column of the output with `source`, the input rows of its rows."""
     old, new = column_of(source, name, "summary"), column_of(after, name, "summary")
     if not (is_measured(old.type) and is_measured(new.type)):
         whole = column_of(before, name, "summary")
@@ -181,9 +178,9 @@ def _loss(before: pa.Table, source: pa.Table, after: pa.Table, name: str) -> Col
     error = float(np.square(x[both] - y[both]).sum()) / spread if spread > 0 else None
     means = variances = None
     if is_number(old.type):
-        everybody = as_numbers(column_of(before, name, "summary"))
-        means = _finite(np.mean, everybody), _finite(np.mean, y)
-        variances = _finite(_variance, everybody), _finite(_variance, y)
+        whole_numbers = as_numbers(column_of(before, name, "summary"))
+        means = _finite(np.mean, whole_numbers), _finite(np.mean, y)
+        variances = _finite(_variance, whole_numbers), _finite(_variance, y)
     return ColumnLoss(name, changed, error, means, variances)
 
 
@@ -202,11 +199,11 @@ def _categorical_loss(
     if old.type != new.type:
         whole, old, new = texts(whole, name), texts(old, name), texts(new, name)
     values, codes = encode_values(pa.chunked_array([*whole.chunks, *old.chunks, *new.chunks], old.type))
-    everybody, source, released = np.split(codes, [len(whole), len(whole) + len(old)])
-    shares = [np.bincount(part, minlength=len(values)) / max(1, part.size) for part in (everybody, released)]
+    inputs, sources, outputs = np.split(codes, [len(whole), len(whole) + len(old)])
+    shares = [np.bincount(part, minlength=len(values)) / max(1, part.size) for part in (inputs, outputs)]
     return ColumnLoss(
         name,
-        changed=float((source != released).mean()),
+        changed=float((sources != outputs).mean()),
         total_variation=float(np.abs(shares[0] - shares[1]).sum() / 2),
     )
 
@@ -214,7 +211,7 @@ def _categorical_loss(
 def _correlation_change(
     before: pa.Table, after: pa.Table, masked: Sequence[str], shared: Sequence[str]
 ) -> float | None:
-    """Compare Pearson correlations of masked numbers with all others, over the rows without gaps."""
+    """Return the greatest change of Pearson correlations of masked numbers, over the rows without gaps."""
     names = [
         name
         for name in shared
@@ -224,8 +221,8 @@ def _correlation_change(
         return None
     first, second = (_correlations(table, names) for table in (before, after))
     change = np.abs(first - second)[[name in masked for name in names]]
-    known = change[~np.isnan(change)]
-    return float(known.max()) if known.size else None
+    changes = change[~np.isnan(change)]
+    return float(changes.max()) if changes.size else None
 
 
 def _correlations(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
@@ -235,6 +232,6 @@ def _correlations(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
         return np.full((len(names), len(names)), np.nan)
     centred = values - values.mean(axis=1, keepdims=True)
     scale = np.sqrt(np.square(centred).sum(axis=1))
-    scale[scale == 0] = np.nan  # a constant has no correlation with anything
-    made: NDArray[np.float64] = (centred @ centred.T) / np.outer(scale, scale)
-    return made
+    scale[scale == 0] = np.nan  # a constant has no correlation
+    correlations: NDArray[np.float64] = (centred @ centred.T) / np.outer(scale, scale)
+    return correlations

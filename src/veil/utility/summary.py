@@ -1,4 +1,4 @@
-"""Everything about what a release is still good for, in one call."""
+"""All measures of utility of a release in one call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from veil.utility.statistics import ColumnStatistics, is_spelled, summary_statis
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """Classes of records that agree in all quasi-identifiers; suppressed records belong to none."""
+    """Numbers and sizes of classes; suppressed records belong to none."""
 
     number: int
     average: float
@@ -38,14 +38,14 @@ class ClassSummary:
 
 @dataclass(frozen=True)
 class Utility:
-    """What a release is still good for.
+    """The utility of a release.
 
     Attributes
     ----------
     records, suppressed
         Number of original records, and of those that are suppressed or not released at all.
     quality
-        What is left of the quasi-identifiers.
+        Information left in the quasi-identifiers.
     classes
         Classes before and after.
     statistics
@@ -55,9 +55,9 @@ class Utility:
     preservation
         Means, variances, correlations and errors of columns of numbers; None if there are none.
     queries
-        Errors of random count queries; None if none were asked for.
+        Errors of random count queries; None if none were requested.
     classification, regression
-        How well the targets can be predicted.
+        Performance of predicting the targets.
     """
 
     records: int
@@ -72,9 +72,9 @@ class Utility:
     regression: tuple[Regression, ...]
 
     def without_original_values(self) -> Utility:
-        """Return the same without what lists original values: frequencies, modes, medians and extremes before.
+        """Return the utility without original values: frequencies, modes, medians and extremes before.
 
-        Counts, means, variances and the like stay. Everything after is as it was released.
+        Counts, means, variances and the like stay, and so do all figures of the release.
         """
         return dataclasses.replace(
             self,
@@ -87,7 +87,7 @@ class Utility:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON. Original values are among them; see `without_original_values`."""
+        """Return plain values, for JSON. They include original values; see `without_original_values`."""
         return {
             "records": self.records,
             "suppressed": self.suppressed,
@@ -172,45 +172,44 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
 ) -> Utility:
-    """Compare an original table with what was released of it.
+    """Compare an original table with its release.
 
     Parameters
     ----------
     original, released
-        Tables, as for `veil.anonymize`; a release stands for its table. A release alone is compared with the table that
-        it was made from.
+        Tables, as for `veil.anonymize`, or releases. A release alone is compared with its input.
     quasi_identifiers
-        The columns that were changed: their names, or each with its hierarchy. Without a hierarchy only the values
-        themselves and `*` are known.
+        The columns that were changed: their names, or each with its hierarchy. Without a hierarchy only the
+        values themselves and `*` are known.
     rows
-        For each released row, the row of the original that it stands for, counted from 0. May be left out if both
-        tables have the same rows in the same order.
+        For each released row its row in the original, counted from 0. Optional if both tables have the same
+        rows in the same order.
     marker
         Text of suppressed cells.
     sampling_fraction
-        Probability that an original record is in the released table, if that is a random sample: counts are divided by
-        it. For a release it is known.
+        Probability that an original record is in the released table, if that is a random sample: counts are
+        divided by it. Known for a release.
     targets
-        Columns to predict from the quasi-identifiers: numbers by regression, anything else by classification. Needs
-        scikit-learn.
+        Columns to predict from the quasi-identifiers: numbers by regression, other values by classification.
+        Needs scikit-learn.
     categories
-        Those among the targets whose numbers are codes of categories, and are classified.
+        Targets whose numbers are codes of categories, which are classified.
     queries
-        Random count queries to ask; 0 for none.
+        Number of random count queries; 0 for none.
     folds, trees, seed, threads
         As for `classification`; the seed is also that of the queries.
     listwise
         Leave suppressed records and records with a missing value out of the statistics.
     max_values
-        Distributions are given for columns with at most this many different values.
+        Largest number of distinct values of a column with a distribution.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> before = pa.table({"age": [21, 23, 35, 38], "sex": ["f", "f", "m", "f"]})
     >>> after = pa.table({"age": ["20-29", "20-29", "*", "*"], "sex": ["f", "f", "*", "*"]})
-    >>> found = compare(before, after, ["age", "sex"])
-    >>> found.suppressed, found.quality.discernibility.value
+    >>> utility = compare(before, after, ["age", "sex"])
+    >>> utility.suppressed, utility.quality.discernibility.value
     (2, 12.0)
     """
     if released is None:
@@ -220,12 +219,13 @@ def compare(
             )
         comparison = Comparison.of(original, None if quasi_identifiers is None else list(quasi_identifiers))
     else:
-        made = outcome_of(released)
+        outcome = outcome_of(released)
         if quasi_identifiers is None:
-            quasi_identifiers = () if made is None else made.quasi_identifiers
-        if made is not None:
-            rows = made.rows if rows is None else rows
-            sampling_fraction = sampling_fraction_of(made) if sampling_fraction is None else sampling_fraction
+            quasi_identifiers = () if outcome is None else outcome.quasi_identifiers
+        if outcome is not None:
+            rows = outcome.rows if rows is None else rows
+            if sampling_fraction is None:
+                sampling_fraction = sampling_fraction_of(outcome)
         comparison = Comparison(
             original,
             released,
@@ -241,7 +241,7 @@ def compare(
 
 
 def utility_of(release: object, **options: Any) -> Utility:
-    """Compare a release with the table that it was made from; further keywords are those of `compare`.
+    """Compare a release with its input; further keywords are those of `compare`.
 
     >>> import pyarrow as pa
     >>> import veil
@@ -268,24 +268,23 @@ def measure_utility(
     seed: int = 0,
     threads: int | None = None,
 ) -> Utility:
-    """Measured everything about a comparison; parameters are those of `compare`."""
-    learned: list[ClassifierScores] = []
-    regressed: list[Regression] = []
-    named = [targets] if isinstance(targets, str) else list(targets)
+    """Return all measures of a comparison; parameters are those of `compare`."""
+    categorical: list[ClassifierScores] = []
+    numeric: list[Regression] = []
+    training: dict[str, Any] = {"folds": folds, "trees": trees, "seed": seed, "threads": threads}
+    target_names = [targets] if isinstance(targets, str) else list(targets)
     coded = [categories] if isinstance(categories, str) else list(categories)
     for name in coded:
-        if name not in named:
+        if name not in target_names:
             raise PlanError(
-                f"`categories` names {name!r}, which is not one of the targets.{did_you_mean(name, named)}"
+                f"`categories` names {name!r}, which is not one of the targets.{did_you_mean(name, target_names)}"
             )
-    for target in named:
+    for target in target_names:
         comparison.require(target)
         if is_number(comparison.original[target].type) and target not in coded:
-            regressed += regression(comparison, target, folds=folds, trees=trees, seed=seed, threads=threads)
+            numeric += regression(comparison, target, **training)
         else:
-            learned += classification(
-                comparison, target, folds=folds, trees=trees, seed=seed, threads=threads
-            )
+            categorical += classification(comparison, target, **training)
     before, after = class_sizes(comparison)
     suppressed = int(comparison.suppressed.sum())
     return Utility(
@@ -297,8 +296,8 @@ def measure_utility(
         distributions=_distributions(comparison, max_values),
         preservation=preservation(comparison),
         queries=query_error(comparison, queries=queries, seed=seed) if queries else None,
-        classification=tuple(learned),
-        regression=tuple(regressed),
+        classification=tuple(categorical),
+        regression=tuple(numeric),
     )
 
 
@@ -317,5 +316,5 @@ def _sizes(sizes: NDArray[np.int64], suppressed: int) -> ClassSummary:
 
 def _distributions(comparison: Comparison, max_values: int) -> tuple[Distribution, ...]:
     names = [name for name in comparison.shared if is_spelled(comparison, name)]
-    found = (distribution(comparison, name) for name in names)
-    return tuple(each for each in found if max(len(each.before.values), len(each.after.values)) <= max_values)
+    every = (distribution(comparison, name) for name in names)
+    return tuple(each for each in every if max(len(each.before.values), len(each.after.values)) <= max_values)

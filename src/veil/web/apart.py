@@ -1,17 +1,17 @@
-"""A process for each session: whatever crashes or takes memory without end there takes nobody else along.
+"""A process for each session: a crash or a memory leak in one session does not affect the others.
 
-The server itself only checks who asks (`veil.web.guard`), begins and ends sessions, and hands every other request to the
-process of its session, which is a fork of the helper (`veil.web.child`) with a limit of memory. That process holds the
-tables, releases and jobs and answers as the whole server would: routes and jobs do not know where they run. So nothing
-of what jobs make has to be copied, a crash is a sentence in the panel that waits, and requests of others do not wait for
-each other's interpreter.
+The server itself only authenticates requests (`veil.web.guard`), begins and ends sessions, and forwards all
+other requests to the process of their session: a fork of the helper (`veil.web.child`) with a memory limit.
+That process holds the tables, releases and jobs and answers like the whole server: routes and jobs do not
+know where they run. So results of jobs are not copied, a crash is a message in the waiting panel, and
+sessions do not wait for each other's interpreter.
 
-The plan, the tables and which jobs are running are written down in the folder of the session whenever they change. After a
-crash, the next request starts a process that goes on from there; releases have to be made again. Budgets are files of
-their own, which outlive every session.
+The plan, the tables and the running jobs are saved in the folder of the session whenever they change. After a
+crash, the next request starts a process that resumes from there; releases are lost. Budgets are files that
+outlive all sessions.
 
-A request is a connection with frames: what is asked, as JSON, and the body, which ends with an empty frame; the answer
-alike. What comes back is never unpickled.
+A request is a connection with frames: the head as JSON, then the body, which ends with an empty frame; so is
+the answer. Nothing that comes back is unpickled.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from veil.web.problems import CRASHED, Refused, answer, problem, problem_of
 
 _HEAD = ("method", "path", "http_version", "scheme", "root_path")
 _SECRETS = (b"cookie", b"authorization")
-"""What a session does not have to know."""
+"""Headers that are not forwarded to sessions."""
 PATIENCE = 2.0
-"""Seconds that a process has to end by itself."""
+"""Seconds for a process to end by itself before it is killed."""
 
 
 class SessionProcess:
-    """A session whose tables, releases and jobs are in a process of its own, as the server sees it."""
+    """The server's end of a session whose tables, releases and jobs are in a process of its own."""
 
     keys = ()
 
     def __init__(
-        self, number: str, folder: Path, *, given: Path | None, allow_paths: bool, memory: int | None
+        self, number: str, folder: Path, *, initial_table: Path | None, allow_paths: bool, memory: int | None
     ) -> None:
         self.number, self.folder = number, folder
         self.used = time.monotonic()
-        self._options = {"given": given, "allow_paths": allow_paths}
+        self._options = {"initial_table": initial_table, "allow_paths": allow_paths}
         self._memory = memory
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
@@ -87,14 +87,14 @@ class SessionProcess:
                     control.settimeout(PATIENCE)
                     try:
                         control.recv(1)
-                    except TimeoutError:  # so that its number is still its own
+                    except TimeoutError:  # it still runs, so the process id is still its own
                         os.kill(self._process, 9)
                         control.recv(1)
                 self._control = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _connect(self) -> socket.socket:
-        """Return a connection to the process, which is started if there is none."""
+        """Return a connection to the process; start the process if there is none."""
         mine, theirs = socket.socketpair()
         with theirs, self._lock:
             if not self._is_alive():
@@ -103,23 +103,23 @@ class SessionProcess:
                 memory = available_memory() if self._memory is None else self._memory
                 self._process, self._control = CHILDREN.begin(live, self.folder, self._options, memory=memory)
             assert self._control is not None
-            with contextlib.suppress(OSError):  # it has died meanwhile: whoever reads the answer will notice
+            with contextlib.suppress(OSError):  # it has died meanwhile: reading the answer will fail
                 socket.send_fds(self._control, [b"."], [theirs.fileno()])
         return mine
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the process answer a request; what only looks is asked again if the process has crashed meanwhile."""
+        """Let the process answer a request; a GET is sent again if the process has crashed meanwhile."""
         for _ in range(2 if scope["method"] == "GET" else 1):
             if await self._is_answered(scope, receive, send):
                 return
-        told = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED)
-        await answer(told)(scope, receive, send)
+        refusal = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED)
+        await answer(refusal)(scope, receive, send)
 
     async def _is_answered(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Hand a request over and the answer back; return whether there was one, however far."""
+        """Forward a request and its answer; return whether an answer has at least begun."""
         try:
             connection = await run_in_threadpool(self._connect)
-        except (EOFError, OSError):  # the helper is gone, or there is no room for one process more
+        except (EOFError, OSError):  # the helper has died, or there is no memory for another process
             return False
         reader, writer = await asyncio.open_connection(sock=connection)
         began = asyncio.Event()
@@ -128,13 +128,13 @@ class SessionProcess:
         try:
             await asyncio.wait({answering, feeding}, return_when=asyncio.FIRST_COMPLETED)
             if not answering.done() and feeding.exception() is None:
-                return True  # whoever asked has gone
+                return True  # the client has disconnected
             await (answering if answering.done() else feeding)
         except HTTPException as error:
             refusal = Refused(HTTPStatus(error.status_code), error.detail, kind="RequestError")
             await answer(problem_of(refusal))(scope, receive, send)
         except (EOFError, OSError):
-            return began.is_set()  # what breaks off, a browser that follows a job asks for again
+            return began.is_set()  # a browser that follows a job reconnects if the answer breaks off
         finally:
             for task in (answering, feeding):
                 task.cancel()
@@ -144,13 +144,13 @@ class SessionProcess:
 
 
 async def _pass_on(scope: Scope, receive: Receive, writer: asyncio.StreamWriter) -> None:
-    """Send a request, until whoever asks is gone."""
+    """Forward a request until the client disconnects."""
     headers = [(name, value) for name, value in scope["headers"] if name not in _SECRETS]
     head = {name: scope.get(name, "") for name in _HEAD}
     head["query_string"] = scope["query_string"].decode("latin-1")
     head["headers"] = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in headers]
     await _write(writer, json.dumps(head).encode())
-    is_whole = scope["method"] == "GET"  # whose body nobody looks at
+    is_whole = scope["method"] == "GET"  # the body of a GET is ignored
     if is_whole:
         await _write(writer, b"")
     while (message := await receive())["type"] != "http.disconnect":
@@ -184,19 +184,19 @@ async def _write(writer: asyncio.StreamWriter, frame: bytes) -> None:
 
 @functools.cache
 def api() -> FastAPI:
-    """Make all that is answered in sessions, once for all of them."""
+    """Return the application that answers in sessions, created once."""
     from veil.web.app import create_api
 
     return create_api()
 
 
 def busy_mark(folder: Path) -> Path:
-    """Return the file that is there while a job of a session is running."""
+    """Return the file that exists while a job of a session is running."""
     return folder / "busy"
 
 
 def live(connection: Connection, folder: Path, options: dict[str, Any]) -> None:
-    """Answer the requests of a session until the server closes the connection, or is gone."""
+    """Answer the requests of a session until the server closes the connection or dies."""
     from veil.web.session import BrowserSession
 
     control = socket.socket(fileno=connection.fileno())
@@ -204,7 +204,7 @@ def live(connection: Connection, folder: Path, options: dict[str, Any]) -> None:
     if not helper:
         return
     CHILDREN.adopt(socket.socket(fileno=helper[0]))
-    tempfile.tempdir = str(folder)  # what anything leaves behind goes with the session
+    tempfile.tempdir = str(folder)  # temporary files are removed with the session
     session = BrowserSession("", folder, **options)
     session.go_on(busy_mark(folder))
     asyncio.run(_serve(control, session))
@@ -215,10 +215,10 @@ async def _serve(control: socket.socket, session: Any) -> None:
     control.setblocking(False)
 
     def accept() -> None:
-        sent, given, _, _ = socket.recv_fds(control, 1, 1)
-        if not sent:
-            os._exit(0)  # whatever is running
-        task = loop.create_task(_answer(socket.socket(fileno=given[0]), session))
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            os._exit(0)  # even while jobs are running
+        task = loop.create_task(_answer(socket.socket(fileno=descriptors[0]), session))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
@@ -267,5 +267,5 @@ async def _answer(connection: socket.socket, session: Any) -> None:
         }
         with untrusted(session.keys):
             await api()(scope, receive, send)
-        while not is_over:  # what is not read would take the answer along
+        while not is_over:  # closing with unread input would discard the answer
             await receive()

@@ -1,4 +1,4 @@
-"""The description of the API as a page for people: without scripts, and with an example for each verb."""
+"""The description of the API as an HTML page, without scripts and with an example for each verb."""
 
 from __future__ import annotations
 
@@ -15,71 +15,71 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def api_page(description: Mapping[str, Any]) -> str:
-    """Write the page of an OpenAPI description."""
+    """Render the page of an OpenAPI description."""
     definitions = description.get("components", {}).get("schemas", {})
     tags: dict[str, list[dict[str, Any]]] = {}
     for path, operations in description["paths"].items():
         for method in METHODS:
             if method in operations:
-                each = operations[method]
-                told = _operation(method, path, each, definitions)
-                tags.setdefault(each.get("tags", ["other"])[0], []).append(told)
+                operation = operations[method]
+                described = _operation(method, path, operation, definitions)
+                tags.setdefault(operation.get("tags", ["other"])[0], []).append(described)
     template = files("veil.web").joinpath("templates/api.html").read_text("utf-8")
     page = Environment(autoescape=True).from_string(template)
     return page.render(version=__version__, examples=EXAMPLES, tags=list(tags.items()))
 
 
 def _operation(
-    method: str, path: str, each: Mapping[str, Any], definitions: Mapping[str, Any]
+    method: str, path: str, operation: Mapping[str, Any], definitions: Mapping[str, Any]
 ) -> dict[str, Any]:
-    about = each.get("description", "").replace("`", "")
+    about = operation.get("description", "").replace("`", "")
     return {
         "method": method.upper(),
         "path": path,
         "summary": about.split(". ")[0].split("\n")[0].rstrip(".:"),
         "about": about,
-        "fields": [*_parameters(each, definitions), *_body(each, definitions)],
+        "fields": [*_parameters(operation, definitions), *_body(operation, definitions)],
         "answers": ", ".join(
-            f"{status} ({told['description']})" for status, told in each["responses"].items()
+            f"{status} ({response['description']})" for status, response in operation["responses"].items()
         ),
     }
 
 
-def _parameters(each: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for given in each.get("parameters", ()):
+def _parameters(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for parameter in operation.get("parameters", ()):
         yield {
-            "name": given["name"],
-            "where": given["in"],
-            "required": given.get("required", False),
-            "allowed": _values(given.get("schema", {}), definitions),
-            "about": given.get("description", ""),
+            "name": parameter["name"],
+            "where": parameter["in"],
+            "required": parameter.get("required", False),
+            "allowed": _values(parameter.get("schema", {}), definitions),
+            "about": parameter.get("description", ""),
         }
 
 
-def _body(each: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    schema = each.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    found = _followed(schema, definitions)
-    for name, inside in found.get("properties", {}).items():
+def _body(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    target = _resolve_reference(schema, definitions)
+    for name, field in target.get("properties", {}).items():
         yield {
             "name": name,
             "where": "body",
-            "required": name in found.get("required", ()),
-            "allowed": _values(inside, definitions),
-            "about": inside.get("description", ""),
+            "required": name in target.get("required", ()),
+            "allowed": _values(field, definitions),
+            "about": field.get("description", ""),
         }
 
 
-def _followed(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    named = schema.get("$ref")
-    return schema if named is None else definitions[named.rsplit("/", 1)[-1]]
+def _resolve_reference(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref")
+    return schema if reference is None else definitions[reference.rsplit("/", 1)[-1]]
 
 
 def _values(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
-    """Say in words what a schema allows for."""
+    """Describe the values that a schema allows."""
     if "$ref" in schema:
-        found = _followed(schema, definitions)
-        inside = ", ".join(found.get("properties", ()))
-        return f"object ({inside})" if inside else "object"
+        target = _resolve_reference(schema, definitions)
+        names = ", ".join(target.get("properties", ()))
+        return f"object ({names})" if names else "object"
     if "anyOf" in schema:
         return " or ".join(_values(each, definitions) for each in schema["anyOf"])
     if "enum" in schema:

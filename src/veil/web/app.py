@@ -26,7 +26,7 @@ PAGE = Path(str(files("veil.web").joinpath("page")))
 
 
 def create_api() -> FastAPI:
-    """Make what answers the requests of sessions."""
+    """Create the application that answers the requests of sessions."""
     from veil.web.routes import (  # here, so that a server whose sessions are processes starts without them
         budgets,
         catalogue,
@@ -65,20 +65,20 @@ def create_api() -> FastAPI:
         api.include_router(each.router, prefix="/api/v1")
 
     @api.get("/api/v1", include_in_schema=False)
-    def described() -> HTMLResponse:
+    def show_api() -> HTMLResponse:
         return HTMLResponse(api_page(api.openapi()))
 
     return api
 
 
 def _application() -> FastAPI:
-    """Make an application. It tells nobody what is asked, whatever the environment says."""
+    """Create an application without telemetry, regardless of the environment."""
     app = FastAPI(
         title="Veil workbench",
         version=__version__,
         description="Everything that the pages of the workbench do, for programs. Send the token as `Authorization: Bearer`.",
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # which would load scripts from elsewhere
+        docs_url=None,  # it would load scripts from other hosts
         redoc_url=None,
         responses=REFUSALS,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -92,7 +92,7 @@ def _application() -> FastAPI:
 
 
 def create_app(workbench: Workbench) -> FastAPI:
-    """Make the application that serves a workbench: all of it, or the entrance where sessions are processes."""
+    """Create the application of a workbench: all routes, or the entrance only if sessions are processes."""
     app = _application() if workbench.apart else create_api()
     app.state.workbench = workbench
 
@@ -106,7 +106,7 @@ def create_app(workbench: Workbench) -> FastAPI:
             f"{documentation.PICTURES}/_static", StaticFiles(directory=pictures / "_static"), name="pictures"
         )
 
-    # The page's own files only: answers hold values, whose length compression would tell.
+    # The page's own files only: the length of compressed answers would leak values.
     app.mount("/page", GZipMiddleware(StaticFiles(directory=PAGE), minimum_size=500), name="page")
     app.add_middleware(Guard, workbench=workbench)
     return app

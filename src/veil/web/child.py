@@ -1,9 +1,9 @@
-"""Disposable processes: what strangers send is parsed there, with limits, so that a crash is a sentence and nothing else.
+"""Disposable processes that parse untrusted files with limits, so that a crash is only an error message.
 
-Parsers of binary formats can be made to crash, and to take memory without end. A helper process, which is started once and
-has everything loaded, does nothing but fork: each file gets a fork of its own, which is gone when the file is read, and so
-does each session (`veil.web.apart`), which stays until its connection is closed. Where processes cannot fork (Windows),
-each file gets a new process. This keeps the server and everybody's sessions alive; it is no sandbox.
+Crafted files can make parsers of binary formats crash or exhaust the memory. A helper process, started once
+with all modules loaded, does nothing but fork: each file is read in a fork of its own, and each session
+(`veil.web.apart`) is a fork that stays until its connection is closed. Where processes cannot fork (Windows),
+each file gets a new process. This keeps the server and all sessions alive; it is no sandbox.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from veil.web.problems import TOO_LARGE, Refused, problem_of
 Result = TypeVar("Result")
 
 LONGEST = 1800.0
-"""Seconds after which a file is given up."""
+"""Seconds after which reading a file is given up."""
 LOOK = 0.05
-"""Seconds after which a thread that waits asks whether anybody still wants to know."""
+"""Seconds after which a waiting thread checks whether its job was stopped."""
 CAN_FORK = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
 class Children:
-    """Starts processes that end with their work."""
+    """Launcher of processes that end with their work."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,9 +51,9 @@ class Children:
     def run(
         self, work: Callable[..., Result], *arguments: Any, name: str, check: Callable[[], None]
     ) -> Result:
-        """Return what `work` returns in a process of its own; `name` is the file in messages.
+        """Run `work` in a process of its own and return its result; `name` is the file in messages.
 
-        `check` is asked all the time, and ends the process if it raises.
+        `check` is called again and again; if it raises, the process is killed.
         """
         connection, process = self._fork(), None
         end = time.monotonic() + LONGEST
@@ -69,7 +69,7 @@ class Children:
             process = receive()
             connection.send((available_memory(), False, work, arguments))
             error, words, result = receive()
-            process = None  # it has ended, and its number may soon be somebody else's
+            process = None  # it has ended, and its id may be reused
         except (EOFError, OSError):
             process = None
             raise InputError(
@@ -85,24 +85,23 @@ class Children:
         return cast("Result", result)
 
     def begin(self, work: Callable[..., None], *arguments: Any, memory: int) -> tuple[int, socket.socket]:
-        """Start a process that stays: `work` gets a connection before the arguments. Return its number and the other end."""
+        """Start a process that stays; `work` gets a connection first. Return its id and the other end."""
         try:
             connection = self._fork()
             process = int(connection.recv())
-        except EOFError:  # the helper has died with the request in its hands
+        except EOFError:  # the helper has died before it could fork
             connection = self._fork()
             process = int(connection.recv())
         connection.send((memory, True, work, arguments))
         control = socket.socket(fileno=os.dup(connection.fileno()))
         connection.close()
         with self._lock:
-            socket.send_fds(
-                control, [b"."], [self._running().fileno()]
-            )  # so that it can have files read, too
+            # The process needs the helper to have files read.
+            socket.send_fds(control, [b"."], [self._running().fileno()])
         return process, control
 
     def adopt(self, control: socket.socket) -> None:
-        """Ask a helper that another process has started."""
+        """Use a helper that another process has started."""
         self._control = control
 
     def _fork(self) -> Connection:
@@ -111,17 +110,17 @@ class Children:
             get_context("spawn").Process(target=_work, args=(theirs,), daemon=True).start()
             theirs.close()
             return ours
-        mine, given = socket.socketpair()
-        with given, self._lock:
+        mine, child_end = socket.socketpair()
+        with child_end, self._lock:
             try:
-                socket.send_fds(self._running(), [b"."], [given.fileno()])
-            except OSError:  # somebody has ended the helper
+                socket.send_fds(self._running(), [b"."], [child_end.fileno()])
+            except OSError:  # the helper was killed
                 self._control = None
-                socket.send_fds(self._running(), [b"."], [given.fileno()])
+                socket.send_fds(self._running(), [b"."], [child_end.fileno()])
         return Connection(mine.detach())
 
     def warm(self) -> None:
-        """Start the helper, which the first file would have to wait for."""
+        """Start the helper, so that the first file does not wait for it."""
         if CAN_FORK:
             with self._lock:
                 self._running()
@@ -134,7 +133,7 @@ class Children:
                     [sys.executable, "-P", "-c", "from veil.web.child import serve; serve()"],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,  # what dies here may say a value of the table
+                    stderr=subprocess.DEVNULL,  # a traceback may contain a value of the table
                     env={
                         **os.environ,
                         "OPENBLAS_NUM_THREADS": "1",
@@ -152,14 +151,14 @@ def _end(helper: subprocess.Popen[bytes], control: socket.socket) -> None:
 
 
 CHILDREN = Children()
-"""One helper for all that this process serves. It ends with the process, whose end closes the connection."""
+"""The one helper of this process. It ends with the process, whose end closes the connection."""
 
 
 _LOADED = (
     *("veil.web.reading", "veil.recipe.deid", "veil.tables.excel"),
     *("pyarrow.csv", "pyarrow.feather", "pyarrow.parquet", "pandas", "_strptime", "zoneinfo", "tarfile"),
 )
-"""What is loaded before anybody asks, so that no fork has to. Arrow loads pandas where there is one."""
+"""Modules loaded before the first request, so that no fork has to. Arrow loads pandas if it is installed."""
 _LATER = (
     *(
         "veil.api.anonymize",
@@ -170,35 +169,35 @@ _LATER = (
     ),
     *("veil.api.advice", "veil.report.write", "sklearn.linear_model", "sklearn.naive_bayes", "sklearn.tree"),
 )
-"""What jobs need, loaded one after the other while nobody asks."""
+"""Modules that jobs need, loaded one after the other while there is no request."""
 
 
 def serve() -> None:
-    """Fork whenever asked, until whoever has started this is gone. Nothing else may run here: forks of threads are unsafe."""
+    """Fork on request until the parent is gone. Nothing else may run here: forking with threads is unsafe."""
     for each in _LOADED:
         _load(each)
-    from veil.web.apart import api  # which knows this module
+    from veil.web.apart import api  # here, as it imports this module
 
     api()
-    gc.freeze()  # what is shared with all forks stays shared if nobody looks through it
+    gc.freeze()  # pages shared with all forks stay shared if the collector does not touch them
     later = list(_LATER)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for forks, so none stays as a zombie
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks are not waited for; so none becomes a zombie
     with socket.socket(fileno=os.dup(0)) as control:
         while True:
             while later and not select.select([control], [], [], 0)[0]:
                 _load(later.pop(0))
                 gc.freeze()
-            asked, given, _, _ = socket.recv_fds(control, 1, 1)
-            if not asked:
+            message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            if not message:
                 return
             if os.fork() == 0:
                 control.close()
-                # The same connection: if the helper dies, nobody else must hold its end.
+                # The same connection: if the helper dies, no fork may hold its end.
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                _work(Connection(given[0]))
+                _work(Connection(descriptors[0]))
                 os._exit(0)
-            os.close(given[0])
+            os.close(descriptors[0])
 
 
 def _load(name: str) -> None:
@@ -228,14 +227,14 @@ def _work(connection: Connection) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Take no more memory than this, be the first to go if the machine has none left, and leave no image of it behind."""
+    """Limit the memory of this process, let the OOM killer choose it first, and disable core dumps."""
     with contextlib.suppress(ImportError):  # on Windows
         import resource
 
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with contextlib.suppress(OSError):  # where nobody says how much there is, nothing is limited
-            # Data, not addresses: tables are files that memory is mapped to, and threads reserve more than they use.
-            taken = int(Path("/proc/self/statm").read_text("ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
-            resource.setrlimit(resource.RLIMIT_DATA, (taken + memory, taken + memory))
+        with contextlib.suppress(OSError):  # without /proc there is no limit
+            # Data, not addresses: tables are memory-mapped, and threads reserve more than they use.
+            used = int(Path("/proc/self/statm").read_text("ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_DATA, (used + memory, used + memory))
             Path("/proc/self/oom_score_adj").write_text("500", "ascii")

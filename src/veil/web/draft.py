@@ -1,7 +1,7 @@
-"""The plan while somebody works on it: one document, the list of its changes with undo and redo, and the recipe it makes.
+"""The plan as a draft: one document, its changes with undo and redo, and the recipe made from it.
 
-A draft may be unfinished, which a recipe may not: columns without a role, quasi-identifiers without a hierarchy, no promise.
-What is missing is told in the order of the pages.
+Unlike a recipe, a draft may be incomplete: columns without a role, quasi-identifiers without a hierarchy, no
+promise. Its gaps are listed in the order of the pages.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "
 Treatment = Literal["remove", "mask", "pseudonym"]
 
 KEY_FILE = "pseudonyms.key"
-"""What a recipe calls the file of the key. Here the key is in the session alone, and no file of this name is read."""
+"""The name of the key file in recipes. The key is in the session only, and no file of this name is read."""
 
 MOST_CHANGES = 500
 """Changes that can be undone."""
 
 
 class Pin(BaseModel):
-    """A transformation that somebody wants to come back to, and why."""
+    """A bookmarked transformation with a note."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,7 +47,7 @@ class Pin(BaseModel):
 
 
 class Draft(BaseModel):
-    """What has been chosen so far. The names are those of recipes, but for the roles, which a page asks column by column."""
+    """The choices so far. The names are those of recipes, except for the roles by column."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,7 +97,7 @@ class Draft(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _split_person(cls, data: Any) -> Any:
-        """Take the column that tells people apart as recipes write it, too: with what was said of spellings."""
+        """Accept `person` as recipes write it, too: with the choice of spellings."""
         person = read_person(data.get("person")) if isinstance(data, Mapping) else None
         return (
             {**data, "person": str(person), "spelling": person.spelling}
@@ -113,7 +113,7 @@ class Draft(BaseModel):
 
     @property
     def whom(self) -> str | None:
-        """The column that tells people apart, as recipes write it."""
+        """The `person` column as recipes write it."""
         return (
             self.person if self.person is None or self.spelling is None else f"{self.person}={self.spelling}"
         )
@@ -123,57 +123,57 @@ class Draft(BaseModel):
         return [name for name, each in self.roles.items() if each == role]
 
     def missing(self, columns: Sequence[str]) -> list[dict[str, str]]:
-        """Tell what is missing before there can be a plan, each with the page that asks for it."""
-        found = []
+        """List the gaps of the plan, each with the page that asks for it."""
+        gaps = []
         if self.table is None:
             return [{"step": "table", "what": "no table"}]
         undecided = [name for name in columns if name not in self.roles]
         if undecided:
-            found.append({"step": "roles", "what": "undecided", "columns": ", ".join(undecided)})
+            gaps.append({"step": "roles", "what": "undecided", "columns": ", ".join(undecided)})
         quasi = self.columns("quasi-identifying")
         if not quasi:
-            found.append({"step": "roles", "what": "no quasi-identifier"})
+            gaps.append({"step": "roles", "what": "no quasi-identifier"})
         if self.way == "masks":
-            return found if self.masks else [*found, {"step": "search", "what": "no method"}]
+            return gaps if self.masks else [*gaps, {"step": "search", "what": "no method"}]
         without = [name for name in quasi if name not in self.hierarchies]
         if without:
-            found.append({"step": "levels", "what": "no hierarchy", "columns": ", ".join(without)})
+            gaps.append({"step": "levels", "what": "no hierarchy", "columns": ", ".join(without)})
         if not self.models:
-            found.append({"step": "promises", "what": "no promise"})
-        return found
+            gaps.append({"step": "promises", "what": "no promise"})
+        return gaps
 
     @property
     def pseudonyms(self) -> list[str]:
-        """The identifying columns that get pseudonyms: in a search the one that tells people apart, if any."""
-        named = [name for name in self.columns("identifying") if self.treatments.get(name) == "pseudonym"]
-        return [name for name in named if self.way == "masks" or name == self.person]
+        """The identifying columns that get pseudonyms: in a search at most the `person` column."""
+        columns = [name for name in self.columns("identifying") if self.treatments.get(name) == "pseudonym"]
+        return [name for name in columns if self.way == "masks" or name == self.person]
 
     def _identifying(self) -> list[str] | dict[str, str]:
-        named = [
+        columns = [
             name for name in self.columns("identifying") if name != self.person or name in self.pseudonyms
         ]
-        how: dict[str, str] = {name: self.treatments.get(name, "remove") for name in named}
-        return how if {"mask", "pseudonym"} & set(how.values()) else named
+        treatments: dict[str, str] = {name: self.treatments.get(name, "remove") for name in columns}
+        return treatments if {"mask", "pseudonym"} & set(treatments.values()) else columns
 
     def steps(self) -> list[dict[str, Any]]:
-        """Return the masking methods: first pseudonyms, then those that were chosen, with what is linked."""
-        made: list[dict[str, Any]] = []
+        """Return the masking methods: pseudonyms first, then the masks of the draft with linked columns."""
+        result: list[dict[str, Any]] = []
         if self.pseudonyms:
             kind = (
                 {"kind": "KeyedPseudonyms", "key_file": KEY_FILE}
                 if self.keyed
                 else {"kind": "RandomPseudonyms"}
             )
-            made.append({**kind, "columns": self.pseudonyms})
+            result.append({**kind, "columns": self.pseudonyms})
         for each in self.masks:
             columns = each.get("columns", ())
             along = {name: to for name, to in self.linked.items() if to in columns and name not in columns}
             linked = along if each.get("kind") == "LocalSuppression" else {}
-            made.append({**each, "linked": linked} if linked else each)
-        return made
+            result.append({**each, "linked": linked} if linked else each)
+        return result
 
     def document(self) -> dict[str, Any]:
-        """Return what is to be carried out: the recipe of a search, or the steps of masking methods."""
+        """Return the recipe of a search, or the steps of masking methods."""
         if self.way == "search":
             return self.recipe()
         left = [*self.columns("identifying"), *self.columns("drop")]
@@ -187,15 +187,15 @@ class Draft(BaseModel):
         }
 
     def text_of(self, table: str, recipe: Mapping[str, Any]) -> str:
-        """Return a recipe for a table as the text of a file, with what the first page of the report says."""
+        """Return a recipe for a table as the text of a file, with the first page of the report."""
         about = {"about": self.about} if self.about else {}
         return document_text({"input": table, "output": "release.csv", **recipe, **about})
 
     def recipe(self) -> dict[str, Any]:
-        """Return the recipe, as a file would hold it, without what is as by default."""
+        """Return the recipe as plain data, without defaults."""
         quasi = self.columns("quasi-identifying")
         bounds = {name: each for name, each in self.levels.items() if name in quasi}
-        made: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "quasi_identifiers": {name: self.hierarchies.get(name, "auto") for name in quasi},
             "sensitive": self.columns("sensitive"),
             "insensitive": self.columns("insensitive"),
@@ -213,22 +213,22 @@ class Draft(BaseModel):
             "local_recoding": self.local_recoding,
         }
         if self.person != ASK:
-            made["person"] = self.whom
+            fields["person"] = self.whom
         if self.person not in (ASK, None) and (self.knows == "all rows" or self.pseudonyms):
-            made["knows"] = "all rows"  # pseudonyms tell which rows belong together
+            fields["knows"] = "all rows"  # pseudonyms show which rows belong together
         if self.pseudonyms and self.keyed:
-            made["pseudonym_key"] = KEY_FILE
+            fields["pseudonym_key"] = KEY_FILE
         optional = {"quasi_identifiers", "models", "person"}
         return {
-            name: value for name, value in made.items() if name in optional or value not in ([], {}, None)
+            name: value for name, value in fields.items() if name in optional or value not in ([], {}, None)
         }
 
 
 class DraftHistory:
-    """A draft and its changes, each named in words."""
+    """A draft and its changes, each with a description."""
 
     def __init__(self, draft: Draft | None = None, version: int = 0) -> None:
-        """Begin with an empty draft, or go on with one."""
+        """Begin with an empty or a given draft."""
         self.version = version
         self._drafts = [draft or Draft()]
         self._words: list[str] = []
@@ -240,7 +240,7 @@ class DraftHistory:
         return self._drafts[self._at]
 
     def change(self, version: int | None, words: str, patch: Mapping[str, Any]) -> None:
-        """Merge a change into the draft (RFC 7396: null removes); refuse one that was made for another version."""
+        """Merge a change into the draft (RFC 7396: null removes); refuse it if made for another version."""
         if version is not None and version != self.version:
             raise Refused(
                 HTTPStatus.CONFLICT,
@@ -248,12 +248,12 @@ class DraftHistory:
                 kind="Conflict",
             )
         if "person" in patch:
-            patch = {"spelling": None, **patch}  # which was about another column
+            patch = {"spelling": None, **patch}  # the old one was about another column
         try:
-            made = Draft.model_validate(_merged(self.draft.model_dump(), patch))
+            draft = Draft.model_validate(_merge(self.draft.model_dump(), patch))
         except ValidationError as error:
             raise ParameterError(explain(error, data=dict(patch))) from None
-        self._drafts = [*self._drafts[: self._at + 1], made][-MOST_CHANGES:]
+        self._drafts = [*self._drafts[: self._at + 1], draft][-MOST_CHANGES:]
         self._words = [*self._words[: self._at], words][-MOST_CHANGES + 1 :]
         self._at = len(self._drafts) - 1
         self.version += 1
@@ -267,8 +267,8 @@ class DraftHistory:
         self._at += by
         self.version += 1
 
-    def told(self) -> dict[str, Any]:
-        """The draft, and what can be undone and redone."""
+    def summary(self) -> dict[str, Any]:
+        """Return the draft and the changes that can be undone and redone."""
         return {
             "version": self.version,
             "draft": self.draft.model_dump(),
@@ -278,17 +278,17 @@ class DraftHistory:
         }
 
 
-def _merged(target: Any, patch: Any) -> Any:
-    """Merge as RFC 7396 says, but leave fields of the draft that are reset to None where None means something."""
+def _merge(target: Any, patch: Any) -> Any:
+    """Merge as in RFC 7396, but set fields for which None is a value to None."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
-    made = dict(target) if isinstance(target, Mapping) else {}
+    result = dict(target) if isinstance(target, Mapping) else {}
     for name, value in patch.items():
         if value is None and name not in _NULL_IS_A_VALUE:
-            made.pop(name, None)
+            result.pop(name, None)
         else:
-            made[name] = _merged(made.get(name), value) if name in _MERGED else copy.deepcopy(value)
-    return made
+            result[name] = _merge(result.get(name), value) if name in _MERGED else copy.deepcopy(value)
+    return result
 
 
 _NULL_IS_A_VALUE = (
@@ -302,24 +302,24 @@ _NULL_IS_A_VALUE = (
     "response",
 )
 _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
-"""What is changed name by name; everything else is replaced whole."""
+"""Fields that are merged name by name; all others are replaced."""
 
 
 def checked_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Read a recipe that somebody has sent; files and keys of this machine cannot stand in it."""
+    """Read an untrusted recipe; refuse files and keys of this machine in it."""
     with untrusted([KEY_FILE]):
         return Recipe.model_validate(dict(data))
 
 
 def with_key(plan: Plan, key: Path | None) -> Plan:
-    """Let a plan that has keyed pseudonyms find the key of the session."""
+    """Return a plan whose keyed pseudonyms use the key of the session."""
     if plan.pseudonym_key != KEY_FILE:
         return plan
     return dataclasses.replace(plan, pseudonym_key=str(_required(key)))
 
 
 def require_key(recipe: Mapping[str, Any], key: Path | None) -> None:
-    """Refuse to make a release again whose keyed pseudonyms need a key that was forgotten."""
+    """Refuse to repeat a release whose keyed pseudonyms need a forgotten key."""
     if recipe.get("pseudonym_key") == KEY_FILE:
         _required(key)
 
@@ -335,9 +335,9 @@ def _required(key: Path | None) -> Path:
 
 
 def checked_steps(steps: Sequence[Mapping[str, Any]], key: Path | None = None) -> list[Method]:
-    """Read masking methods that somebody has sent; files and keys of this machine cannot stand in them.
+    """Read untrusted masking methods; refuse files and keys of this machine in them.
 
-    Keyed pseudonyms that name the key of the session, which is in the file `key`, get it.
+    Keyed pseudonyms that name the key of the session get it from the file `key`.
     """
     with untrusted([KEY_FILE]):
         methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()

@@ -1,4 +1,4 @@
-"""One worked example for each verb of the API, from which its page writes curl and Python. The tests run them as they stand."""
+"""One worked example for each verb of the API, shown as curl and Python on its page. The tests run them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECIPE = {
 
 @dataclass(frozen=True)
 class Example:
-    """A request. `{table}` and `{release}` stand for numbers that earlier answers have told, `gives` for what this one does."""
+    """A request. `{table}` and `{release}` are ids from earlier answers; `gives` names the id in this one."""
 
     verb: str
     method: str
@@ -29,7 +29,7 @@ class Example:
 
     @property
     def curl(self) -> str:
-        """The request for a shell, with the token in $TOKEN."""
+        """The request as a shell command, with the token in $TOKEN."""
         lines = ['curl -s -H "Authorization: Bearer $TOKEN"']
         if self.method not in ("GET", "POST"):
             lines.append(f"-X {self.method}")
@@ -54,12 +54,12 @@ class Example:
         if self.file is not None:
             return f"{left}workbench.send({self.file!r})"
         path = self.path if "{" not in self.path else None
-        told = [repr(self.method), repr(path) if path else f'f"{self.path}"']
+        arguments = [repr(self.method), repr(path) if path else f'f"{self.path}"']
         if self.body is not None:
             body = repr(self.body).replace("'{table}'", "table")
-            told.append(body.replace("'{certificate}'", 'json.load(open("certificate.json"))'))
-        asked = f"workbench.ask({', '.join(told)})"
-        return f"{left}{asked}['{self.gives}']" if self.gives == "release" else f"{left}{asked}"
+            arguments.append(body.replace("'{certificate}'", 'json.load(open("certificate.json"))'))
+        call = f"workbench.ask({', '.join(arguments)})"
+        return f"{left}{call}['{self.gives}']" if self.gives == "release" else f"{left}{call}"
 
 
 EXAMPLES = (

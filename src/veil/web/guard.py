@@ -1,8 +1,8 @@
-"""What every request has to pass and every answer carries: who asks, from where, how much, and what a browser may do.
+"""Checks of every request (host, origin, token, size) and the security headers of every answer.
 
-The server listens on this machine, and so does every page that is open in the same browser. So a request is refused unless
-it is addressed to this server by a name that it has, comes from no other site, and brings what only this server has
-handed out: the token, or the cookie that was given for it.
+Any page open in the same browser can reach a server on this machine. So a request is refused unless its host
+is a name of this server, it comes from no other site, and it carries the token of this server or the cookie
+exchanged for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REPORT_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""A report brings its own styles and pictures, and is shown in a frame in which nothing runs."""
+"""A report has its own styles and pictures, and is shown in a frame without scripts."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -46,15 +46,15 @@ HEADERS = {
 API = "/api/"
 _BEGIN, _END = ("POST", "/api/v1/session"), ("DELETE", "/api/v1/session")
 _OWN = (_BEGIN, _END)
-"""What the server itself does for a session."""
+"""Requests of a session that the server itself answers."""
 LARGEST_BODY = 1_000_000
-"""Bytes of a request for which nothing else is said."""
+"""Bytes of a request, unless its address has a limit of its own."""
 LARGEST_LOOK = 1 << 17
-"""Bytes of a file that are looked at before it is read."""
+"""Bytes of a file from which its format is proposed."""
 
 
 class Guard:
-    """Stands before the application."""
+    """Middleware in front of the application."""
 
     def __init__(self, app: ASGIApp, workbench: Workbench) -> None:
         self.app, self.workbench = app, workbench
@@ -76,7 +76,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                # Pages are asked for again each time: after an update, a browser would go on with the old ones.
+                # Pages are revalidated each time: after an update, a browser would keep the old ones.
                 headers["Cache-Control"] = "no-store" if scope["path"].startswith(API) else "no-cache"
             await send(message)
 
@@ -86,12 +86,12 @@ class Guard:
             await answer(problem_of(error))(scope, receive, send_with_headers)
             return
         session = scope.get("state", {}).get("session")
-        counted = _Counted(receive, self._most(scope["path"]))
+        body = _LimitedBody(receive, self._most(scope["path"]))
         if isinstance(session, SessionProcess) and (scope["method"], scope["path"]) not in _OWN:
-            await session(scope, counted, send_with_headers)
+            await session(scope, body, send_with_headers)
             return
         with untrusted(() if session is None else session.keys):
-            await self.app(scope, counted, send_with_headers)
+            await self.app(scope, body, send_with_headers)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -114,13 +114,13 @@ class Guard:
         return self.largest.get(path, LARGEST_BODY)
 
     def _identify(self, scope: Scope, headers: Headers) -> None:
-        """Find the session of a request by its cookie or, of a program, by the token."""
+        """Find the session of a request by its cookie or, for a program, by the token."""
         state = scope.setdefault("state", {})
         session = self.workbench.session_of(_cookie(headers))
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         has_token = bool(bearer) and secrets.compare_digest(bearer.encode(), self.workbench.token.encode())
         state["has_token"] = has_token
-        # Whoever posts the token is about to begin a session of their own; programs that only send it share one.
+        # A POST of the token begins a new session; programs that only send the token share one.
         begins = (scope["method"], scope["path"]) == _BEGIN
         if session is None and has_token and not begins:
             session = self.workbench.session_of_programs()
@@ -134,27 +134,27 @@ class Guard:
 
 
 def too_large_sentence(most: int) -> str:
-    """Say how much may be sent."""
+    """Return the message for a request with too many bytes."""
     return f"a request may have {most:,} bytes here, and this one has more"
 
 
 def _cookie(headers: Headers) -> str | None:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return None
-    return None if found is None else found.value
+    return None if cookie is None else cookie.value
 
 
-class _Counted:
-    """Reads the body of a request, as long as it is not too large."""
+class _LimitedBody:
+    """Reader of the body of a request that refuses too many bytes."""
 
     def __init__(self, receive: Receive, most: int) -> None:
-        self.receive, self.most, self.seen = receive, most, 0
+        self.receive, self.most, self.size = receive, most, 0
 
     async def __call__(self) -> Message:
         message = await self.receive()
-        self.seen += len(message.get("body", b""))
-        if self.seen > self.most:
+        self.size += len(message.get("body", b""))
+        if self.size > self.most:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large_sentence(self.most))
         return message

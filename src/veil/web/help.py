@@ -1,7 +1,7 @@
-"""The documentation inside the workbench: its pages, rendered here once, with their sections to search in.
+"""The documentation inside the workbench: its pages, rendered once, with sections for the search.
 
-The pages are Markdown, which ships with the package, or lies beside it in a checkout. What they say is shown in a page with a
-strict content policy: no HTML of theirs is passed on, and no address but those of pages and pictures that are here.
+The Markdown pages ship with the package, or lie beside it in a checkout. They are shown under a strict
+content policy: without HTML of their own, and with pictures from this server only.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ ORDER = (
 """Pages that come first; the others follow by their titles."""
 
 PICTURES = "/help"
-"""Where pictures are fetched from."""
+"""The address of pictures."""
 
 _ON_THE_SITE = ("{eval-rst}", "{include}")
-"""What only the site can make: pages that have it are read there."""
+"""Directives that only the site can render; pages with them are left out."""
 
 _SHORTEST = 150
-"""Letters of a page that is more than a way to another file."""
+"""Characters of the longest page that is left out, as it only points to another file."""
 
 EXCERPT = 180
 
@@ -54,7 +54,7 @@ class HelpSection:
 
 @dataclass(frozen=True)
 class HelpPage:
-    """A page of the documentation, ready to be shown."""
+    """A rendered page of the documentation."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ class HelpPage:
 
 
 def home() -> Path | None:
-    """Return the folder of the pages: in the package, or beside it in a checkout; None if it is in neither."""
+    """Return the folder of the pages, in the package or beside it in a checkout; None if there is none."""
     room = Path(str(files("veil.web")))
     for folder in (room / "docs", room.parents[2] / "docs"):
         if (folder / "index.md").is_file():
@@ -88,32 +88,32 @@ def pages() -> dict[str, HelpPage]:
         if len(text) > _SHORTEST and not any(each in text for each in _ON_THE_SITE)
     }
     titles = {name: _title(text) or name for name, text in texts.items()}
-    made = {name: _page(name, text, titles, folder) for name, text in texts.items()}
+    rendered = {name: _page(name, text, titles, folder) for name, text in texts.items()}
     first = {name: at for at, name in enumerate(ORDER)}
-    order = sorted(made, key=lambda name: (first.get(name, len(ORDER)), titles[name].lower()))
-    return {name: made[name] for name in order}
+    order = sorted(rendered, key=lambda name: (first.get(name, len(ORDER)), titles[name].lower()))
+    return {name: rendered[name] for name in order}
 
 
 def place_of(title: str) -> str | None:
-    """Return where the reference speaks of something, as `page:anchor`; None if it does not."""
+    """Return the place of a title in the reference, as `page:anchor`; None if it is not there."""
     anchor, reference = slug(title), pages().get("reference")
     there = reference is not None and any(each.anchor == anchor for each in reference.sections)
     return f"reference:{anchor}" if there else None
 
 
 def search(text: str, most: int = 20) -> list[dict[str, str]]:
-    """Find sections that have all words of a text: first those whose titles do, then those that say them often."""
+    """Find sections with all words of a text; words in the title count most, then frequency."""
     words = text.lower().split()[:10]
-    found: list[tuple[int, dict[str, str]]] = []
+    hits: list[tuple[int, dict[str, str]]] = []
     for page in pages().values() if words else ():
         for each in page.sections:
             whole = f"{each.title} {each.text}".lower()
             if not all(word in whole for word in words):
                 continue
             score = sum(whole.count(word) + 50 * (word in each.title.lower()) for word in words)
-            told = {"page": page.name, "title": page.title, "anchor": each.anchor, "section": each.title}
-            found.append((score, told | {"excerpt": _excerpt(each.text, words[0])}))
-    return [told for _, told in sorted(found, key=lambda each: -each[0])[:most]]
+            hit = {"page": page.name, "title": page.title, "anchor": each.anchor, "section": each.title}
+            hits.append((score, hit | {"excerpt": _excerpt(each.text, words[0])}))
+    return [hit for _, hit in sorted(hits, key=lambda each: -each[0])[:most]]
 
 
 def slug(title: str) -> str:
@@ -126,8 +126,8 @@ def slug(title: str) -> str:
 
 
 def _title(text: str) -> str | None:
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return None if found is None else found.group(1).replace("`", "")
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return None if heading is None else heading.group(1).replace("`", "")
 
 
 def _excerpt(text: str, word: str) -> str:
@@ -138,7 +138,7 @@ def _excerpt(text: str, word: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Leave out what only the site understands: front matter, grids of cards and their options."""
+    """Remove the markup of the site: front matter, grids of cards and their options."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
     text = re.sub(r"^:{3,}\{grid-item-card\} *(.*)$", r"## \1", text, flags=re.MULTILINE)
     text = re.sub(r"^:{3,}.*$\n?", "", text, flags=re.MULTILINE)
@@ -151,7 +151,7 @@ def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> HelpPag
     tokens = parser.parse(_plain(text))
     for start, inside, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if start.type == "th_open" and not inside.content:
-            start.tag = end.tag = "td"  # a heading of nothing is read aloud as one
+            start.tag = end.tag = "td"  # screen readers announce an empty heading
     sections = _sections(tokens, titles[name])
     for token in tokens:
         if token.type == "fence":
@@ -162,38 +162,38 @@ def _page(name: str, text: str, titles: dict[str, str], folder: Path) -> HelpPag
 
 
 def _sections(tokens: Sequence[Token], title: str) -> tuple[HelpSection, ...]:
-    """Give each heading its anchor, and tell what stands under it."""
-    made: list[tuple[str, str, list[str]]] = [("", title, [])]
-    seen: set[str] = set()
+    """Set the anchor of each heading and return the sections."""
+    sections: list[tuple[str, str, list[str]]] = [("", title, [])]
+    anchors: set[str] = set()
     heading: list[int] | None = None
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and after is not None:
-            named = "".join(each.content for each in after.children or () if each.content)
-            anchor = slug(named)
-            while anchor in seen:
+            text = "".join(each.content for each in after.children or () if each.content)
+            anchor = slug(text)
+            while anchor in anchors:
                 anchor += "-1"
-            seen.add(anchor)
+            anchors.add(anchor)
             token.attrSet("id", f"doc-{anchor}")
             heading = token.map
-            made.append((anchor, named, []))
+            sections.append((anchor, text, []))
         elif token.type in ("inline", "fence") and token.map != heading:
-            made[-1][2].append(
+            sections[-1][2].append(
                 " ".join(each.content for each in token.children) if token.children else token.content
             )
     return tuple(
-        HelpSection(anchor, named, " ".join(" ".join(texts).split()))
-        for anchor, named, texts in made
+        HelpSection(anchor, text, " ".join(" ".join(texts).split()))
+        for anchor, text, texts in sections
         if texts or anchor
     )
 
 
 def _resolve(token: Token, name: str, place: str, titles: dict[str, str], folder: Path) -> None:
-    """Let links lead to pages that are here, or out of here in a tab of their own; pictures come from this server."""
+    """Point links to local pages or, in a new tab, to other sites, and pictures to this server."""
     if token.type == "image":
         source = posixpath.normpath(posixpath.join(place, str(token.attrGet("src"))))
         there = not source.startswith("..") and (folder / source).is_file()
         token.attrSet("src", f"{PICTURES}/{source}")
-        if not there:  # pictures of the workbench itself do not go along
+        if not there:  # pictures of the workbench itself are not shipped
             token.type = "text"
     if token.type != "link_open":
         return
@@ -203,13 +203,13 @@ def _resolve(token: Token, name: str, place: str, titles: dict[str, str], folder
         token.attrs = {"href": target, "rel": "noreferrer noopener", "target": "_blank"}
         return
     path, _, anchor = target.partition("#")
-    wanted = name if not path else posixpath.normpath(posixpath.join(place, path.removesuffix(".md")))
-    if wanted in titles:
-        token.attrs = {"href": f"#help:{wanted}:{anchor}"}
+    page = name if not path else posixpath.normpath(posixpath.join(place, path.removesuffix(".md")))
+    if page in titles:
+        token.attrs = {"href": f"#help:{page}:{anchor}"}
 
 
 def _fence(token: Token, place: str, titles: dict[str, str], folder: Path) -> str:
-    """Write code as it is; what lists pages becomes links to them, what includes a file its text."""
+    """Render a code block; a list of pages becomes links, an included file its text."""
     content = token.content
     directive = re.match(r"\{([\w-]+)\} *(.*)", token.info.strip())
     if directive is not None:

@@ -1,8 +1,8 @@
-"""The names by which a server may be asked: those that it was bound to, and those that somebody has allowed.
+"""The accepted host names of a server: those it was bound to and those allowed by an option.
 
-A page of another site can have its own name resolved to this machine (DNS rebinding), and the browser then sends what the
-page asks here, with that name as the host. So a name is known only if it is said to be. An address of this machine is no such
-name: nobody else can have it resolve to anything.
+A page of another site can have its own name resolve to this machine (DNS rebinding); the browser then sends
+the requests of that page here, with that name as the host. So only listed names are accepted. An IP address
+of this machine is safe: no other site can make it resolve to anything.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ _ALLOWED = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::
 
 
 class Hosts:
-    """What the header `Host` of a request may be.
+    """The values that the header `Host` of a request may have.
 
     >>> hosts = Hosts("0.0.0.0", 8000, ["clinic.example"])
-    >>> [hosts.know(each, "192.0.2.7") for each in ("localhost:8000", "192.0.2.7:8000", "clinic.example", "evil.example:8000")]
-    [True, True, True, False]
+    >>> [hosts.know(each, "192.0.2.7") for each in ("192.0.2.7:8000", "clinic.example", "evil.example:8000")]
+    [True, True, False]
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
         self.port, self.everywhere = port, _is_everywhere(host)
-        named = _LOOPBACK[0] if self.everywhere else _spelled(host)
-        names = {named, *_LOOPBACK} if self.everywhere or host in ("127.0.0.1", "localhost") else {named}
+        own_name = _LOOPBACK[0] if self.everywhere else _url_host(host)
+        is_loopback = self.everywhere or host in ("127.0.0.1", "localhost")
+        names = {own_name, *_LOOPBACK} if is_loopback else {own_name}
         self.names = {way for name in names for way in self._ways(name)}
         for each in allowed:
             self.names |= self._allow(each.lower())
-        self.address = f"http://{named}:{port}/"
+        self.address = f"http://{own_name}:{port}/"
 
     def _ways(self, name: str) -> set[str]:
-        """Return how browsers write a name with the port of this server: without it where that goes without saying."""
+        """Return the forms of a name with the port of this server, which browsers may omit."""
         return {name, f"{name}:{self.port}"} if self.port in (80, 443) else {f"{name}:{self.port}"}
 
     def _allow(self, name: str) -> set[str]:
-        """Return what a name that somebody has allowed may be written as: with this port, and as servers in front send it."""
+        """Return the forms of an allowed name: with this port, and as reverse proxies send it."""
         if not _ALLOWED.fullmatch(name):
             raise ParameterError(
                 Say("allow_host"),
@@ -48,36 +49,36 @@ class Hosts:
         return {name} if re.search(r"[^:]:[0-9]+$|\]:[0-9]+$", name) else {name, f"{name}:{self.port}"}
 
     def know(self, host: str | None, own: str | None) -> bool:
-        """Tell whether a request may name this host; `own` is the address of this machine that it came in by."""
+        """Return whether a request may name this host; `own` is the local address that received it."""
         if host is None:
             return False
         if host.lower() in self.names:
             return True
-        return self.everywhere and own is not None and host.lower() in self._ways(_spelled(own))
+        return self.everywhere and own is not None and host.lower() in self._ways(_url_host(own))
 
     def is_own_origin(self, origin: str, host: str | None) -> bool:
-        """Tell whether a request comes from a page of the host that it names."""
+        """Return whether a request comes from a page of the host that it names."""
         return origin.lower() in {f"{scheme}://{(host or '').lower()}" for scheme in ("http", "https")}
 
 
 def _is_everywhere(host: str) -> bool:
-    """Whether a server that is bound so listens at all addresses of its machine."""
+    """Return whether a server bound to this host listens at all addresses of its machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
 
 
-def _spelled(host: str) -> str:
-    """Return a host as addresses of pages have it.
+def _url_host(host: str) -> str:
+    """Return a host as URLs write it.
 
-    >>> _spelled("::1"), _spelled("::ffff:192.0.2.7"), _spelled("clinic.example")
+    >>> _url_host("::1"), _url_host("::ffff:192.0.2.7"), _url_host("clinic.example")
     ('[::1]', '192.0.2.7', 'clinic.example')
     """
     try:
-        found = ipaddress.ip_address(host.partition("%")[0])
+        address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return host.lower()
-    if isinstance(found, ipaddress.IPv6Address):
-        return f"[{found}]" if found.ipv4_mapped is None else str(found.ipv4_mapped)
-    return str(found)
+    if isinstance(address, ipaddress.IPv6Address):
+        return f"[{address}]" if address.ipv4_mapped is None else str(address.ipv4_mapped)
+    return str(address)

@@ -1,7 +1,7 @@
-"""Work that may take longer than a moment: started at once, told about while it runs, and stopped when asked.
+"""Long work in the background: with progress while it runs, and with a way to stop it.
 
-A job runs in a thread of its own. What is stopped while a search is under way keeps the best that was found; in any other
-phase the job is over at once for whoever waits for it, and the thread ends at its next step, its result thrown away.
+A job runs in a thread of its own. Stopped during a search, it ends with the best solution so far. In any
+other phase it counts as ended at once; its thread ends at the next step and the result is discarded.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Result = TypeVar("Result")
 State = Literal["running", "done", "failed", "cancelled"]
 
 MOST_POINTS = 200
-"""Points of the curve of a search that are told; of more, every second one is left out."""
+"""Points of the curve of a search; if there are more, every second one is dropped."""
 
 SEARCHING = "searching"
-"""The phase in which `cancel` is asked, and what was found so far is kept."""
+"""The phase in which the library polls `cancel` and a stopped job keeps the best solution so far."""
 
 
 class Cancelled(Exception):
-    """Raised inside a thread whose job is over."""
+    """Signal that ends the thread of a stopped job."""
 
 
 class Task:
-    """One piece of work of a session."""
+    """A job of a session."""
 
     def __init__(
         self, kind: str, work: Callable[[Task], dict[str, Any]], over: Callable[[], None] = lambda: None
     ) -> None:
-        """Take what is to be done, and what is to be called once it is over."""
+        """Prepare `work`; `over` is called once it has ended."""
         self.id = secrets.token_urlsafe(12)
         self._over = over
         self.kind = kind
@@ -71,7 +71,7 @@ class Task:
             self._end("done", result=result)
 
     def crash(self) -> None:
-        """Be over, as the process is that it ran in."""
+        """End as failed, because the process of the job has crashed."""
         self._end("failed", problem=problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED))
 
     def _end(
@@ -87,26 +87,26 @@ class Task:
 
     # --- what the work calls
 
-    def tell(self, phase: str, done: int, total: int, note: str) -> None:
-        """Take in how far the work has got; end the thread here if nobody waits for it any more."""
+    def report_progress(self, phase: str, done: int = 0, total: int = 0, note: str = "") -> None:
+        """Record progress; end the thread here if the job was stopped."""
         self.check()
         self.phase, self.done, self.total, self.note = phase, done, total, note
         self.version += 1
 
     @property
     def progress(self) -> Progress:
-        """Whom the library tells how far it has got."""
-        return _Telling(self)
+        """The receiver of the library's progress."""
+        return _TaskProgress(self)
 
     def show(self, result: dict[str, Any]) -> None:
-        """Let the result be seen as far as it is known; it stays if the job is stopped."""
+        """Publish a partial result; it stays if the job is stopped."""
         with self._lock:
             if self.state == "running":
                 self.result = result
                 self.version += 1
 
     def better(self, best: float | None, bound: float | None) -> None:
-        """Take in how good the best so far is, and how good any can be."""
+        """Record the best score so far and the bound."""
         if not self.curve or self.curve[-1][1:] != (best, bound):
             if len(self.curve) >= MOST_POINTS:
                 self.curve = self.curve[::2]
@@ -118,21 +118,21 @@ class Task:
             raise Cancelled
 
     def commit(self, action: Callable[[], Result]) -> Result:
-        """Do what makes the work count, unless the job was stopped; once it is done, it cannot be stopped any more."""
+        """Run the final action unless the job was stopped; afterwards it cannot be stopped."""
         with self._lock:
             if self.state != "running":
                 raise Cancelled
             self._committed = True
         return action()
 
-    def asked_to_stop(self) -> bool:
-        """Whether somebody has stopped the job."""
+    def is_stopped(self) -> bool:
+        """Return whether the job was stopped."""
         return self._stop.is_set()
 
     # --- what others call
 
     def cancel(self) -> None:
-        """Stop: with the best so far if a search is under way, and with nothing otherwise."""
+        """Stop the job: with the best so far during a search, without a result otherwise."""
         with self._lock:
             if self._committed:
                 return
@@ -147,11 +147,11 @@ class Task:
 
     @property
     def elapsed(self) -> float:
-        """Seconds that it has taken."""
+        """Seconds since the start, until the end."""
         return (self._ended or time.monotonic()) - self._started
 
-    def told(self) -> dict[str, Any]:
-        """All there is to say about it now."""
+    def status(self) -> dict[str, Any]:
+        """Return the current status as plain data."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -168,18 +168,18 @@ class Task:
         }
 
 
-class _Telling(Progress):
-    """Hands what the library tells to a job."""
+class _TaskProgress(Progress):
+    """Progress of the library, passed on to a job."""
 
     def __init__(self, job: Task) -> None:
         self.job, self.name = job, ""
 
     def phase(self, name: str) -> None:
         self.name = name
-        self.job.tell(name, 0, 0, "")
+        self.job.report_progress(name)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
-        self.job.tell(self.name, done, total, note)
+        self.job.report_progress(self.name, done, total, note)
 
     def better(self, best: float | None, bound: float | None) -> None:
         self.job.better(best, bound)

@@ -1,7 +1,7 @@
-"""The languages of the workbench: what the library says of itself, as the page says everything else.
+"""The languages of the workbench, for texts of the library.
 
-The words of the page are in `page/words`. What comes from the library is English, and another language is a catalogue in
-`words` beside this file, in the form of that of reports, which is asked for whatever is not in it.
+Texts of the page are in `page/words`. Texts of the library are English; translations are in the catalogue
+`words` beside this file, in the same form as the catalogue of reports, which is consulted second.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Literal
 Language = Literal["en", "de"]
 
 
-def say(text: str, language: Language) -> str:
-    """Return a text of the library in a language; what no catalogue knows stays English.
+def translate(text: str, language: Language) -> str:
+    """Return a text of the library in a language; English if no catalogue has it.
 
-    >>> say("column name matches 'zip'", "de")
+    >>> translate("column name matches 'zip'", "de")
     "der Spaltenname gleicht 'zip'"
     """
     if language == "en":
@@ -23,16 +23,16 @@ def say(text: str, language: Language) -> str:
     from veil.report.pages.language import Translator  # here, so that the workbench starts without it
 
     plain = text.replace("`", "")
-    said = Translator(language, "veil.web").of(plain)
-    return said if said != plain else Translator(language).of(plain)
+    translation = Translator(language, "veil.web").of(plain)
+    return translation if translation != plain else Translator(language).of(plain)
 
 
 def paragraphs(text: str, language: Language) -> list[dict[str, str]]:
-    r"""Return the paragraphs of a docstring, each with the language that it is in.
+    r"""Return the translated paragraphs of a docstring, each with its language.
 
-    >>> paragraphs("Two levels: the value, and `*`.\n\nNobody has translated this.", "de")
-    [{'text': 'Zwei Stufen: der Wert und *.', 'language': 'de'}, {'text': 'Nobody has translated this.', 'language': 'en'}]
+    >>> paragraphs("Two levels: the value, and `*`.\n\nThis is not translated.", "de")
+    [{'text': 'Zwei Stufen: der Wert und *.', 'language': 'de'}, {'text': 'This is not translated.', 'language': 'en'}]
     """
     plain = [re.sub(r"\s+", " ", each.replace("`", "")).strip() for each in re.split(r"\n\s*\n", text)]
-    told = [(each, say(each, language)) for each in plain if each]
-    return [{"text": said, "language": language if said != each else "en"} for each, said in told]
+    pairs = [(each, translate(each, language)) for each in plain if each]
+    return [{"text": text, "language": language if text != each else "en"} for each, text in pairs]

@@ -1,4 +1,4 @@
-"""Packed files: looked at before they are unpacked."""
+"""Compressed files, checked before they are unpacked."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from veil.tables.formats import is_gzip
 
 MOST_UNPACKED = 2_000_000_000
 MOST_TIMES = 200
-"""How many times as large a file may become: sheets are text that packs well, and more than this is made to fill a disk."""
+"""The largest compression ratio: sheets are text that compresses well, but a larger ratio is a zip bomb."""
 
 MOST_PARTS = 10_000
 
 
 def check_packed(path: Path) -> None:
-    """Refuse a packed file that would become too large, before it is unpacked."""
+    """Refuse a compressed file that would become too large when unpacked."""
     if is_gzip(path):
         _check_gzip(path)
     elif zipfile.is_zipfile(path):
@@ -37,7 +37,7 @@ def _check_gzip(path: Path) -> None:
                 size += len(piece)
                 _check_growth(path, size)
     except (OSError, EOFError, zlib.error):
-        return  # which the reader says better
+        return  # the reader has a better message
 
 
 def _check_growth(path: Path, unpacked: int) -> None:

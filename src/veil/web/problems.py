@@ -1,4 +1,4 @@
-"""Refusals as `application/problem+json`: the kind of error, and the sentence that Veil says in any case."""
+"""Refusals as `application/problem+json`: the kind of error and its message."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from veil.errors import InputError, MissingDependencyError, Say, VeilError, what_happened
+from veil.errors import MissingDependencyError, Say, VeilError, what_happened
 from veil.tables.spelling import Person, read_person
 
 PRIVATE = "veil-workbench-"
-"""How the name of the folder begins that the workbench keeps its files in."""
+"""Prefix of the name of the workbench's folder."""
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -32,7 +32,7 @@ _OWN = re.compile(rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":
 
 
 class Refused(Exception):
-    """A request that cannot be served, and why, in one sentence."""
+    """Refusal of a request, with the reason in one sentence."""
 
     def __init__(self, status: HTTPStatus, detail: str, kind: str = "Refused") -> None:
         super().__init__(detail)
@@ -40,50 +40,51 @@ class Refused(Exception):
 
 
 def not_found(what: str) -> Refused:
-    """Return the refusal of what is not there, or belongs to another session: nobody learns which."""
+    """Return the same refusal for an id that does not exist and for one of another session."""
     return Refused(HTTPStatus.NOT_FOUND, f"there is no such {what} in this session", kind="NotFound")
 
 
 def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, Any]:
-    """Describe a refusal; see RFC 9457. Where the workbench keeps its files is in none."""
-    told = {
+    """Describe a refusal (RFC 9457), without the path of the workbench's folder."""
+    fields = {
         "type": kind,
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": _OWN.sub("", detail),
     }
-    return told | {name: value for name, value in further.items() if value is not None}
+    return fields | {name: value for name, value in further.items() if value is not None}
 
 
 def sentence(error: Exception) -> str:
-    """Return what an error says, with ways out as recipes write them: the workbench shows recipes, and no Python."""
-    from veil.recipe.base import spell_field  # which helpers that only read tables need not load
+    """Return the message of an error, with ways out as recipes write them."""
+    from veil.recipe.base import spell_field  # here, as processes that only read tables do not need it
 
     return str(error.spell_ways(spell_field) if isinstance(error, VeilError) else error)
 
 
-def renamed(error: VeilError, path: Path, name: str) -> VeilError:
-    """Return an error about a file as its sender calls it."""
+def with_sent_name(error: VeilError, path: Path, name: str) -> VeilError:
+    """Return an error about a file with the name that its sender uses."""
     words = (each.replace(str(path), name) if isinstance(each, str) else each for each in error.words)
     return type(error)(*words)
 
 
 def problem_of(error: Exception) -> dict[str, Any]:
-    """Describe what went wrong, with the column that the sentence names, if it does."""
+    """Describe an error, with the column that its message names, if any."""
     if isinstance(error, Refused):
         return problem(error.status, error.kind, error.detail)
     if isinstance(error, VeilError):
-        status = _STATUS.get(type(error).__name__, HTTPStatus.UNPROCESSABLE_ENTITY)
-        said = sentence(error)
-        named = re.search(r"column '([^']+)'", said)
-        # Whether values are spellings of one is a question that a page can ask.
+        is_missing = isinstance(error, MissingDependencyError)
+        status = HTTPStatus.NOT_IMPLEMENTED if is_missing else HTTPStatus.UNPROCESSABLE_ENTITY
+        message = sentence(error)
+        match = re.search(r"column '([^']+)'", message)
+        # The page can ask whether values are spellings of the same person.
         ways = [each.value for each in error.words if isinstance(each, Say) and each.field == "person"]
-        spelled = [each for each in ways if isinstance(read_person(each), Person)]
-        column = named and named.group(1)
-        return problem(status, type(error).__name__, said, column=column, spellings=spelled or None)
+        spellings = [each for each in ways if isinstance(read_person(each), Person)]
+        column = match and match.group(1)
+        return problem(status, type(error).__name__, message, column=column, spellings=spellings or None)
     if isinstance(error, MemoryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "MemoryError", f"this {TOO_LARGE}")
-    # What it says may hold a value of the table, so that nobody is told more than this.
+    # The message may contain a value of the table, so it is not shown.
     return problem(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "Unexpected",
@@ -91,15 +92,9 @@ def problem_of(error: Exception) -> dict[str, Any]:
     )
 
 
-_STATUS = {
-    InputError.__name__: HTTPStatus.UNPROCESSABLE_ENTITY,
-    MissingDependencyError.__name__: HTTPStatus.NOT_IMPLEMENTED,
-}
-
-
-def answer(told: dict[str, Any]) -> JSONResponse:
-    """Answer with a refusal."""
-    return JSONResponse(told, told["status"], media_type=MEDIA_TYPE)
+def answer(refusal: dict[str, Any]) -> JSONResponse:
+    """Return the answer for a refusal."""
+    return JSONResponse(refusal, refusal["status"], media_type=MEDIA_TYPE)
 
 
 async def refuse(request: Request, error: Exception) -> JSONResponse:
@@ -108,16 +103,16 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
 
 
 async def refuse_form(request: Request, error: Exception) -> JSONResponse:
-    """Say what is wrong with the form of a request: where, and what is expected; never what was sent."""
+    """Refuse a malformed request: name the place and the expected form, never the data sent."""
     assert isinstance(error, RequestValidationError)
-    told = [
+    messages = [
         f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: {each['msg']}"
         for each in error.errors()
     ]
-    return answer(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", "; ".join(told[:5])))
+    return answer(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", "; ".join(messages[:5])))
 
 
 async def refuse_address(request: Request, error: Exception) -> JSONResponse:
-    """Refuse what is at no address, or a method that an address does not know."""
+    """Refuse an unknown address or a method that the address does not have."""
     assert isinstance(error, HTTPException)
     return answer(problem(error.status_code, "RequestError", str(error.detail)))

@@ -1,4 +1,4 @@
-"""Projects in the workbench: what a session has becomes a file, and a file becomes what a session has."""
+"""Projects in the workbench: sessions saved to files and restored from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from veil.web.uploads import Upload
 
 
 def project_of(session: BrowserSession, *, with_table: bool) -> Project:
-    """Return all that a session has decided, with the certificate of the newest release that keeps its promises."""
+    """Return the project of a session, with the certificate of the newest release that keeps its promises."""
     draft = session.history.draft
     page = draft.model_dump(mode="json", exclude={"table", "notes"})
     newest = next(
@@ -35,39 +35,36 @@ def project_of(session: BrowserSession, *, with_table: bool) -> Project:
                 newest.release.certificate(Path(folder) / "certificate.json").read_bytes()
             )
     table = session.tables.get(draft.table or "")
-    attached = None if table is None or not with_table else _attached(session, table)
-    changes = tuple(session.history.told()["changes"])
+    attached = None if table is None or not with_table else _attach(session, table)
+    changes = tuple(session.history.summary()["changes"])
     return Project(draft.recipe(), draft.notes, changes, certificate, attached, page)
 
 
-def _attached(session: BrowserSession, table: OpenTable) -> Attached:
-    """Return the file of a table; what came from no file is written as Parquet, which keeps every type."""
+def _attach(session: BrowserSession, table: OpenTable) -> Attached:
+    """Return the file of a table; without a binary file, write Parquet, which keeps every type."""
     path, format = table.source.path, table.source.format
     if path is not None and (format is None or not isinstance(format, Csv)):
         return Attached(table.name, path.read_bytes())
     with tempfile.TemporaryDirectory(dir=session.folder) as folder:
-        made = Path(folder) / "table.parquet"
-        write(table.arrow, made)
-        return Attached(f"{Path(table.name).stem}.parquet", made.read_bytes())
+        file = Path(folder) / "table.parquet"
+        write(table.arrow, file)
+        return Attached(f"{Path(table.name).stem}.parquet", file.read_bytes())
 
 
 def open_project(session: BrowserSession, project: Project, name: str, job: Task) -> dict[str, Any]:
-    """Let a project take the place of what the session has decided, and open its table if it has one."""
+    """Replace the draft of the session by a project, and open its table if it has one."""
     table = None
     if project.table is not None:
         table = _open_table(session, project.table, job)
         table.look_at_columns(job)
-    wanted = _draft_of(project)
+    fields = _draft_of(project)
 
     def take() -> dict[str, Any]:
         with session.lock:
             now = session.history.draft
-            draft = {**wanted, "table": now.table if table is None else session.add(table).id}
+            draft = {**fields, "table": now.table if table is None else session.add(table).id}
             for part in ("roles", "treatments", "hierarchies", "levels", "linked", "about"):
-                draft[part] = {
-                    **dict.fromkeys(getattr(now, part)),
-                    **draft[part],
-                }  # null takes away what was there
+                draft[part] = {**dict.fromkeys(getattr(now, part)), **draft[part]}  # null removes old entries
             session.history.change(None, f"project {name}", draft)
         return {"table": draft["table"], "left_out": list(project.left_out), "notes": project.notes}
 
@@ -85,24 +82,24 @@ def _open_table(session: BrowserSession, attached: Attached, job: Task) -> OpenT
 
 
 def _draft_of(project: Project) -> dict[str, Any]:
-    """Return the whole draft that a project stands for: as the page has saved it, or as its recipe says."""
-    made = project.page or draft_of_recipe(project.recipe)
+    """Return the whole draft of a project: as the page has saved it, or from its recipe."""
+    fields = project.page or draft_of_recipe(project.recipe)
     try:
-        return Draft.model_validate({**made, "notes": project.notes}).model_dump()
+        return Draft.model_validate({**fields, "notes": project.notes}).model_dump()
     except ValidationError as error:
         raise InputError(f"the project says what this workbench does not know: {explain(error)}") from None
 
 
 def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the draft of a recipe, which may be unfinished: columns with their roles, levels from least to greatest."""
+    """Return the draft of a recipe, which may be incomplete."""
     for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
         if not isinstance(recipe.get(name, {}), Mapping):
             raise InputError(f"`{name}` of the project's recipe should name columns")
     quasi = dict(recipe.get("quasi_identifiers", {}))
     roles = dict.fromkeys(quasi, "quasi-identifying")
     for role in ("sensitive", "insensitive", "identifying"):
-        named = recipe.get(role, ())
-        roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
+        columns = recipe.get(role, ())
+        roles |= dict.fromkeys([columns] if isinstance(columns, str) else columns, role)
     treated = recipe.get("identifying")
     treatments = (
         {name: how for name, how in treated.items() if how != "remove"}
@@ -111,14 +108,14 @@ def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     )
     low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
     levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-    kept = {
+    fields = {
         name: recipe[name]
         for name in Draft.model_fields
         if name in recipe and name not in ("table", "levels")
     }
     keyed = recipe.get("pseudonym_key") is not None
     return {
-        **kept,
+        **fields,
         "keyed": keyed,
         "roles": roles,
         "treatments": treatments,

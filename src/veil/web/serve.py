@@ -1,4 +1,4 @@
-"""The process: bind, say where, open a browser, serve, and leave nothing behind."""
+"""The server process: bind, print the address, open a browser, serve, and clean up."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def serve(
     allow_host: Sequence[str] = (),
     browser: bool = True,
     memory: str | None = None,
-    say: Callable[[str], None] = print,
+    echo: Callable[[str], None] = print,
 ) -> None:
-    """Serve the workbench until it is stopped; `veil workbench` says what the parameters are."""
-    gc.disable()  # nothing of what is loaded now is garbage: looking for it takes a tenth of a second
+    """Serve the workbench until it is stopped; `veil workbench --help` describes the parameters."""
+    gc.disable()  # imports leave no garbage, and collections take a tenth of a second
     try:
         import uvicorn
 
         from veil.web.child import CAN_FORK, CHILDREN
 
-        CHILDREN.warm()  # while this process loads what it needs
+        CHILDREN.warm()  # while this process imports its modules
         from veil.engines.settings import Settings
         from veil.web.app import create_app
         from veil.web.workbench import Workbench
@@ -53,7 +53,7 @@ def serve(
                 f"{host} can be reached from other machines: give a token of your own with ",
                 Say("token_file"),
             )
-        say(
+        echo(
             "Other machines can reach this server. Put something in front of it that speaks TLS: it does not itself."
         )
     listening = _listen(host, port)
@@ -72,7 +72,7 @@ def serve(
         listening.close()
         raise
     address = f"{workbench.address}#token={workbench.token}"
-    # Nothing is logged: what an unexpected error says may hold a value of a table.
+    # Nothing is logged: the message of an unexpected error may contain a value of a table.
     config = uvicorn.Config(
         create_app(workbench),
         log_level="critical",
@@ -81,9 +81,9 @@ def serve(
         timeout_graceful_shutdown=2,
     )
     try:
-        # A token of one's own is known already, and does not belong onto a terminal that others may read.
-        say(f"The workbench is open at {address if token_file is None else workbench.address}")
-        say("Stop it with Ctrl-C.")
+        # The user knows a token from a file, and others may read the terminal.
+        echo(f"The workbench is open at {address if token_file is None else workbench.address}")
+        echo("Stop it with Ctrl-C.")
         sys.stdout.flush()
         if browser and token_file is None:
             webbrowser.open(address)
@@ -101,7 +101,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(100)  # from here on whoever opens the address waits, and is not turned away
+        listening.listen(100)  # from here on connections wait and are not refused
     except OSError as error:
         listening.close()
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""A session: the tables, the plan, the releases and the jobs of one browser, and nothing of anybody else."""
+"""A browser session: the tables, the plan, the releases and the jobs of one browser."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from veil.web.problems import Refused, not_found
 
 Thing = TypeVar("Thing")
 Again = Callable[[], Source | Relation | None]
-"""A function with a name, or a part of one, so that another process can call it."""
+"""A module-level function or a partial of one, so that it can be pickled."""
 
 MOST_TABLES = 20
 MOST_RUNNING = 4
@@ -64,7 +64,7 @@ class Filter:
 
 
 def plain_name(text: str) -> str:
-    """Return a text as the name of a file can hold it everywhere.
+    """Return a text with the characters that are safe in file names on all systems.
 
     >>> plain_name("Aufnahmen März/2025")
     'Aufnahmen-M-rz-2025'
@@ -73,7 +73,7 @@ def plain_name(text: str) -> str:
 
 
 def _records_digest(table: pa.Table) -> str:
-    """Return a SHA-256 of the columns by their names and of the records, whatever their order, format or types.
+    """Return a SHA-256 of column names and records that depends on neither order nor format nor types.
 
     >>> one, other = pa.table({"a": [1, 2], "b": ["x", None]}), pa.table({"b": ["NA", "X"], "a": ["2.0", "1"]})
     >>> _records_digest(one) == _records_digest(other)
@@ -83,11 +83,11 @@ def _records_digest(table: pa.Table) -> str:
     records = np.zeros((table.num_rows, 4), np.uint64)
     for name in names:
         values, codes = encode_values(table[name])
-        spelled = [
+        cells = [
             hashlib.sha256(json.dumps([name, _alike(text)], default=str).encode()).digest()
             for text in (values.to_pylist() if pa.types.is_nested(values.type) else canonical_text(values))
         ]
-        digests = np.frombuffer(b"".join(spelled), np.uint64).reshape(-1, 4)
+        digests = np.frombuffer(b"".join(cells), np.uint64).reshape(-1, 4)
         records = records * np.uint64(0x9E3779B97F4A7C15) + digests[codes]
     records = records[np.lexsort(records.T)]
     return hashlib.sha256(json.dumps(names).encode() + records.tobytes()).hexdigest()
@@ -98,7 +98,7 @@ _MIDNIGHT = re.compile(r"(?<=\d)[t ]0?0:00(:00(\.0+)?)?$")
 
 
 def _alike(cell: Any) -> Any:
-    """Return what the cell is whatever program has saved it last; too few budgets are safe, and too many are not.
+    """Normalize a cell across programs; one budget for two tables is safe, two for the same records are not.
 
     >>> [_alike(each) for each in ("77.0", "7.70e1", " False", "NA", None, "1992-04-30T00:00:00")]
     ['77', '77', 'false', '', '', '1992-04-30']
@@ -115,23 +115,17 @@ def _alike(cell: Any) -> Any:
 
 
 class OpenTable:
-    """A table of a session, with what has been found out about it."""
+    """A table of a session, with cached figures about it."""
 
     def __init__(
-        self,
-        name: str,
-        source: Source,
-        held: Relation | None = None,
-        total: int = 0,
-        *,
-        again: Again,
+        self, name: str, source: Source, relation: Relation | None = None, total: int = 0, *, again: Again
     ) -> None:
-        """Take a table in memory, or some rows of one that an engine holds; `again` finds it again after a crash."""
+        """Take a table in memory, or a sample of an engine's relation; `again` reopens it after a crash."""
         self.id = secrets.token_urlsafe(12)
-        self.name, self.source, self.held, self.again = name, source, held, again
-        self.rows = total if held is not None else source.table.num_rows
+        self.name, self.source, self.relation, self.again = name, source, relation, again
+        self.rows = total if relation is not None else source.table.num_rows
         self.beneath: Source | None = None
-        """The source whose file this one is read from, too: the file stays as long as it does."""
+        """The source whose file this one is read from, too; the reference keeps the file."""
         self._distinct: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._holders: dict[tuple[str, str], Holders] = {}
         self._singled: dict[tuple[frozenset[str], str], SingledOut] = {}
@@ -140,54 +134,54 @@ class OpenTable:
 
     @property
     def stem(self) -> str:
-        """What files that are made of it are called: as its own file or, in a database, as the table."""
-        named = re.fullmatch(r"table (\S+) of .*", self.name) if self.held is not None else None
-        return plain_name(named[1] if named else Path(self.name).stem) or "table"
+        """The stem of names of files made from it: that of its own file, or the table of a database."""
+        match = re.fullmatch(r"table (\S+) of .*", self.name) if self.relation is not None else None
+        return plain_name(match[1] if match else Path(self.name).stem) or "table"
 
     @property
     def arrow(self) -> pa.Table:
-        """Its rows; of a table that an engine holds, some of them."""
+        """The rows in memory: all of them, or a sample if an engine holds them."""
         return self.source.table
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What tells this table from others, and its budget with it: the same records, in whatever file and order."""
-        if self.held is not None:
+        """The identity of the records, in any file and order; a budget belongs to it."""
+        if self.relation is not None:
             return hashlib.sha256(self.name.encode()).hexdigest()
         return _records_digest(self.arrow)
 
     @property
     def whole(self) -> Any:
-        """All of it, as Veil's verbs take it."""
-        return self.source if self.held is None else self.held.table
+        """The whole table as an argument of Veil's functions."""
+        return self.source if self.relation is None else self.relation.table
 
     @functools.cached_property
     def profile(self) -> tuple[ColumnProfile, ...]:
-        """What its columns hold."""
+        """The profiles of its columns."""
         return veil.profile(self.arrow)
 
     @functools.cached_property
     def mistakes(self) -> tuple[Mistakes, ...]:
-        """Cells that keep columns from being numbers or dates."""
+        """The cells that prevent columns from being numbers or dates."""
         return find_mistakes(self.arrow)
 
     @functools.cached_property
     def proposals(self) -> tuple[Proposal, ...]:
-        """The roles that are proposed for its columns."""
+        """The proposed roles of its columns."""
         return propose_roles(self.arrow)
 
     @functools.cached_property
     def repeated(self) -> tuple[Repeated, ...]:
-        """What tells that rows are about the same people."""
-        # Of all rows that an engine holds: among some of very many, hardly anybody is there twice.
-        return find_repeats(self.arrow if self.held is None else self.held)
+        """The evidence that rows are about the same people."""
+        # From all rows of an engine: a small sample has hardly any person twice.
+        return find_repeats(self.arrow if self.relation is None else self.relation)
 
     def look_at_columns(self, job: Task) -> None:
-        """Find out what the first pages ask, which is found out once."""
-        asked = ("profile", "proposals", "repeated", "mistakes")
-        for at, what in enumerate(asked):
-            job.tell("looking at the columns", at, len(asked), "")
-            getattr(self, what)
+        """Compute the cached properties that the first pages need."""
+        parts = ("profile", "proposals", "repeated", "mistakes")
+        for at, part in enumerate(parts):
+            job.report_progress("looking at the columns", at, len(parts))
+            getattr(self, part)
 
     @functools.cached_property
     def _singling_out(self) -> SinglingOut:
@@ -200,20 +194,20 @@ class OpenTable:
         return self.arrow[name]
 
     def distinct(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the different values of a column, and how often each occurs."""
+        """Return the distinct values of a column and their counts."""
         if name not in self._distinct:
             self._distinct[name] = distinct_values(self.require(name))
         return self._distinct[name]
 
     def uncovered(self, name: str, builder: Any) -> tuple[str, ...]:
-        """Return the values of a column that a hierarchy does not cover; found out once for each hierarchy."""
-        asked = repr(builder)
-        if self._uncovered.get(name, ("", ()))[0] != asked:
-            self._uncovered[name] = asked, uncovered(builder, self.distinct(name)[0])
+        """Return the values of a column that a hierarchy does not cover; the last answer is cached."""
+        spelling = repr(builder)
+        if self._uncovered.get(name, ("", ()))[0] != spelling:
+            self._uncovered[name] = spelling, uncovered(builder, self.distinct(name)[0])
         return self._uncovered[name][1]
 
     def holders(self, name: str, person: str) -> Holders:
-        """Tell who has which value of a column, each pair once; whose spelling nobody has said are told apart."""
+        """Return distinct pairs of value and owner codes; by default spellings are different people."""
         person = person if isinstance(person, Person) else Person(person, "as written")
         if (name, repr(person)) not in self._holders:
             _, codes = dictionary_encoded(self.require(name))
@@ -224,48 +218,49 @@ class OpenTable:
         return self._holders[name, repr(person)]
 
     def singled_out(self, columns: list[str], person: str | None) -> SingledOut:
-        """Tell how many people some columns single out; each question is answered once."""
+        """Return how many people some columns single out; answers are cached."""
         for name in columns if person is None else [*columns, person]:
             self.require(name)
-        asked = (frozenset(columns), repr(person))
-        if asked not in self._singled:
-            if self.held is None:
-                self._singled[asked] = self._singling_out(columns, person=person)
+        question = (frozenset(columns), repr(person))
+        if question not in self._singled:
+            if self.relation is None:
+                self._singled[question] = self._singling_out(columns, person=person)
             else:
-                self._singled[asked] = singled_out(self.held.table, columns, person=person)
-        return self._singled[asked]
+                self._singled[question] = singled_out(self.relation.table, columns, person=person)
+        return self._singled[question]
 
     def page(
         self, start: int, count: int, sort: str | None, descending: bool, filters: Sequence[Filter] = ()
     ) -> tuple[list[list[str | None]], int]:
-        """Return some rows as text, in the order of a column, and how many there are with these filters."""
+        """Return a page of the filtered rows as text, in the order of a column, and their number."""
         order = None if sort is None else self._order(sort, descending)
         if filters:
-            kept = np.logical_and.reduce([self._mask(each) for each in filters])
-            order = np.flatnonzero(kept) if order is None else order[kept[order]]
+            kept_mask = np.logical_and.reduce([self._mask(each) for each in filters])
+            order = np.flatnonzero(kept_mask) if order is None else order[kept_mask[order]]
         if order is None:
             return as_text(self.arrow.slice(start, count)), self.arrow.num_rows
         return as_text(self.arrow.take(pa.array(order[start : start + count]))), len(order)
 
-    def _mask(self, wanted: Filter) -> NDArray[np.bool_]:
-        """Return which rows a filter keeps: those whose value lies from first to last, or those that have none."""
-        column = self.require(wanted.column)
-        if wanted.missing:
+    def _mask(self, condition: Filter) -> NDArray[np.bool_]:
+        """Return a mask of the rows with a value from first to last, or with a missing value."""
+        column = self.require(condition.column)
+        if condition.missing:
             return np.asarray(column.is_null().to_numpy(), np.bool_)
         try:
-            if wanted.first == wanted.last:
-                found = pc.equal(column.cast(pa.string()), wanted.first)
+            if condition.first == condition.last:
+                mask = pc.equal(column.cast(pa.string()), condition.first)
             else:
                 first, last = (
-                    pa.scalar(each, pa.string()).cast(column.type) for each in (wanted.first, wanted.last)
+                    pa.scalar(each, pa.string()).cast(column.type)
+                    for each in (condition.first, condition.last)
                 )
-                found = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
+                mask = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"column {wanted.column!r} cannot be filtered by these values",
+                f"column {condition.column!r} cannot be filtered by these values",
             ) from None
-        return np.asarray(found.fill_null(False).to_numpy(), np.bool_)
+        return np.asarray(mask.fill_null(False).to_numpy(), np.bool_)
 
     def _order(self, name: str, descending: bool) -> NDArray[np.int64]:
         if (name, descending) not in self._orders:
@@ -276,36 +271,36 @@ class OpenTable:
                 raise Refused(
                     HTTPStatus.UNPROCESSABLE_ENTITY, f"column {name!r} has values that have no order"
                 ) from None
-            self._orders = {(name, descending): order.to_numpy()}  # one at a time
+            self._orders = {(name, descending): order.to_numpy()}  # the last one only
         return self._orders[name, descending]
 
-    def told(self) -> dict[str, Any]:
-        """What there is to say about the table before anybody looks into it."""
+    def summary(self) -> dict[str, Any]:
+        """Return name, size, columns and format of the table."""
         return {
             "id": self.id,
             "name": self.name,
             "rows": self.rows,
             "shown": self.arrow.num_rows,
-            "engine": None if self.held is None else self.held.kind,
+            "engine": None if self.relation is None else self.relation.kind,
             "columns": list(self.arrow.column_names),
-            "format": _format_told(self.source.format),
+            "format": _describe_format(self.source.format),
         }
 
 
 def as_text(rows: pa.Table) -> list[list[str | None]]:
-    """Write cells as people read them; what is missing is null."""
+    """Return the cells as text, row by row; missing ones as None."""
     columns = [
         [None if each is None else str(each) for each in rows[name].to_pylist()] for name in rows.column_names
     ]
     return [list(cells) for cells in zip(*columns, strict=True)]
 
 
-def _format_told(format: Format | None) -> dict[str, Any] | None:
+def _describe_format(format: Format | None) -> dict[str, Any] | None:
     if format is None:
         return None
-    told: dict[str, Any] = {"kind": format.kind}
+    fields: dict[str, Any] = {"kind": format.kind}
     if isinstance(format, Csv):
-        told |= {
+        fields |= {
             name: getattr(format, name)
             for name in (
                 "separator",
@@ -318,40 +313,35 @@ def _format_told(format: Format | None) -> dict[str, Any] | None:
                 "types",
             )
         }
-    return told
+    return fields
 
 
 @dataclass
 class SessionRelease:
-    """A release of a session: what was made, of which table, and by which recipe."""
+    """A release of a session, with its table and recipe."""
 
     release: Release
     table: OpenTable
     recipe: dict[str, Any]
     facts: dict[str, Any]
-    """What was found out about it once."""
+    """Figures computed once."""
     reports: dict[About, bytes] = field(default_factory=dict)
-    """Its report in HTML, by what the first page says."""
+    """Reports in HTML, by the texts of the first page."""
     not_anonymous: str | None = None
-    """Why it was taken although it keeps not every promise."""
+    """The reason for taking it although it does not keep every promise."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     lock: threading.RLock = field(default_factory=threading.RLock)
-    """Held by whoever adds to what is known of the search."""
+    """Guards changes of the explored search space."""
 
 
 class BrowserSession:
-    """What belongs to one browser."""
+    """The state of one browser's session."""
 
     def __init__(
-        self,
-        number: str,
-        folder: Path,
-        *,
-        given: Path | None = None,
-        allow_paths: bool = False,
+        self, number: str, folder: Path, *, initial_table: Path | None = None, allow_paths: bool = False
     ) -> None:
         self.number, self.folder = number, folder
-        self.given, self.allow_paths = given, allow_paths
+        self.initial_table, self.allow_paths = initial_table, allow_paths
         """The table that the server was started with, and whether files of its machine may be opened."""
         self.used = time.monotonic()
         self.tables: dict[str, OpenTable] = {}
@@ -359,16 +349,16 @@ class BrowserSession:
         self.jobs: dict[str, Task] = {}
         self.history = DraftHistory()
         self.budgets = folder.parent / "budgets"
-        """What may still be spent on each table, by its fingerprint: the same for all sessions, as people are."""
+        """Folder of the budget of each table, by fingerprint; shared by all sessions."""
         self._busy: Path | None = None
         self._saved: Any = None
         self.key_file: Path | None = None
-        """The secret key of pseudonyms, which is here and nowhere else, and goes with the session."""
+        """The file of the key of pseudonyms, which is stored nowhere else and removed with the session."""
         self.keys = (KEY_FILE, str(folder / KEY_FILE))
-        """What the key may be called: the only thing of this machine that can be named in a session."""
+        """Names of the key file: the only file of this machine that a session may name."""
         self.lock = threading.RLock()
 
-    # --- finding things: what belongs to another session is as little here as what never was
+    # --- lookup: ids of other sessions are not found
 
     def table(self, id: str) -> OpenTable:
         """Find a table."""
@@ -382,7 +372,7 @@ class BrowserSession:
         """Find a job."""
         return _find(self.jobs, id, "job")
 
-    # --- working
+    # --- jobs
 
     def start(self, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
         """Start a job."""
@@ -402,26 +392,26 @@ class BrowserSession:
             self.jobs[job.id] = job
             for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
                 del self.jobs[old]
-            self.save()  # before anything can crash
+            self.save()  # before the job can crash
         return job.start()
 
-    # --- going on after a crash
+    # --- recovery after a crash
 
     def go_on(self, busy: Path) -> None:
-        """Go on with what was saved by a process that has crashed, and save from now on; `busy` is there while jobs run."""
+        """Restore the state of a crashed process, and save it from now on; `busy` exists while jobs run."""
         self._busy = busy
         if (path := self.folder / KEY_FILE).exists():
             self.key_file = path
         with contextlib.suppress(OSError):
             draft, version, tables, jobs = pickle.loads(self._state.read_bytes())  # noqa: S301 - our own
             for id, name, again in tables:
-                with contextlib.suppress(
-                    Exception
-                ):  # a database that is gone, whatever its driver calls that
-                    found = again()
-                    assert found is not None
-                    is_held = not isinstance(found, Source)
-                    table = self.open_held(found, again) if is_held else OpenTable(name, found, again=again)
+                with contextlib.suppress(Exception):  # of any driver, if a database is gone
+                    source = again()
+                    assert source is not None
+                    if isinstance(source, Source):
+                        table = OpenTable(name, source, again=again)
+                    else:
+                        table = self.open_relation(source, again)
                     self.tables[id], table.id = table, id
             if draft.table not in self.tables:
                 draft = draft.model_copy(update={"table": None})
@@ -437,7 +427,7 @@ class BrowserSession:
         return self.folder / "state"
 
     def save(self) -> None:
-        """Write down what a crash must not take along, if it has changed."""
+        """Save the state that has to survive a crash, if it has changed."""
         if self._busy is None:
             return
         with self.lock:
@@ -446,47 +436,47 @@ class BrowserSession:
             if now == self._saved:
                 return
             tables = [(each.id, each.name, each.again) for each in self.tables.values()]
-            written = self._state.with_suffix(".new")
-            with contextlib.suppress(OSError):  # a full disk is said by whoever has something to write
-                written.write_bytes(pickle.dumps((self.history.draft, self.history.version, tables, running)))
-                written.replace(self._state)
+            file = self._state.with_suffix(".new")
+            with contextlib.suppress(OSError):  # a full disk is reported when a result is written
+                file.write_bytes(pickle.dumps((self.history.draft, self.history.version, tables, running)))
+                file.replace(self._state)
                 self._saved = now
                 if running:
                     self._busy.touch()
                 else:
                     self._busy.unlink(missing_ok=True)
 
-    # --- opening and keeping
+    # --- tables, releases and the key
 
     def add(self, table: OpenTable) -> OpenTable:
-        """Make a table that was read one of the session."""
+        """Add a table to the session."""
         with self.lock:
             self.require_room()
             self.tables[table.id] = table
         return table
 
-    def open_held(self, relation: Relation, again: Again) -> OpenTable:
-        """Look at some rows of a table that an engine holds; all of them stay where they are."""
-        from veil.engines.sample_rows import glimpse  # which needs Ibis
+    def open_relation(self, relation: Relation, again: Again) -> OpenTable:
+        """Open a table of an engine with a sample of its rows; the rows stay in the engine."""
+        from veil.engines.sample_rows import glimpse  # here, as it needs Ibis
 
-        seen = glimpse(relation)
-        return OpenTable(relation.name, Source(seen.table, "pyarrow"), relation, seen.total, again=again)
+        sample = glimpse(relation)
+        return OpenTable(relation.name, Source(sample.table, "pyarrow"), relation, sample.total, again=again)
 
     def require_room(self) -> None:
-        """Refuse one table more than there may be."""
+        """Refuse another table if there are too many."""
         if len(self.tables) >= MOST_TABLES:
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_TABLES} tables are open: close one first")
 
-    def keep(self, made: SessionRelease) -> SessionRelease:
+    def keep(self, entry: SessionRelease) -> SessionRelease:
         """Keep a release, and drop the oldest one if there are too many."""
         with self.lock:
-            self.releases[made.id] = made
+            self.releases[entry.id] = entry
             while len(self.releases) > MOST_RELEASES:
                 del self.releases[next(iter(self.releases))]
-        return made
+        return entry
 
     def close_table(self, table: OpenTable) -> None:
-        """Close a table, and forget everything that was made from it."""
+        """Close a table and forget its releases."""
         with self.lock:
             del self.tables[table.id]
             self.releases = {id: each for id, each in self.releases.items() if each.table is not table}
@@ -494,7 +484,7 @@ class BrowserSession:
                 self.history = DraftHistory()
 
     def keep_key(self, key: str | None) -> None:
-        """Take the key of pseudonyms, or forget it."""
+        """Store the key of pseudonyms, or forget it."""
         path = self.folder / KEY_FILE
         path.unlink(missing_ok=True)
         if key is not None:
@@ -510,15 +500,15 @@ class BrowserSession:
         return any(each.state == "running" for each in list(self.jobs.values()))
 
     def close(self) -> None:
-        """Stop everything, and remove all files."""
+        """Stop all jobs and remove all files."""
         for job in list(self.jobs.values()):
             job.cancel()
         self.tables, self.releases = {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _find(known: dict[str, Thing], id: str, what: str) -> Thing:
-    found = known.get(id)
-    if found is None:
+def _find(things: dict[str, Thing], id: str, what: str) -> Thing:
+    thing = things.get(id)
+    if thing is None:
         raise not_found(what)
-    return found
+    return thing

@@ -1,4 +1,4 @@
-"""Tables that come in: streamed to the private folder, looked at before they are unpacked, and read."""
+"""Uploaded tables: streamed to the private folder, checked before they are unpacked, and read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from veil.errors import InputError, VeilError
 from veil.tables import Format
 from veil.tables.formats import format_of, is_gzip
 from veil.web.child import CHILDREN
-from veil.web.problems import Refused, renamed
+from veil.web.problems import Refused, with_sent_name
 from veil.web.reading import read_apart, with_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ READING = "reading the table"
 
 
 class Upload:
-    """A file that was sent, under a name of our own: what its sender calls it is for people only."""
+    """An uploaded file, stored under a name of our own; the sender's name is only shown."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class Upload:
         self.path = self.folder / f"table{Path(name.removesuffix(packed)).suffix}{packed}".lower()
 
     async def receive(self, chunks: AsyncIterator[bytes]) -> None:
-        """Write what comes in, piece by piece; of what breaks off, nothing stays."""
+        """Write the file chunk by chunk; remove it if the upload breaks off."""
         try:
             with self.path.open("wb") as file:
                 async for chunk in chunks:
@@ -50,7 +50,7 @@ class Upload:
             raise
 
     def start(self, session: BrowserSession, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
-        """Start a job that needs the file, which stays only if the job begins."""
+        """Start a job that needs the file; remove the file if the job cannot begin."""
         try:
             return session.start(kind, work)
         except BaseException:
@@ -58,12 +58,12 @@ class Upload:
             raise
 
     def open_in(self, session: BrowserSession, job: Task, format: Format | None = None) -> OpenTable:
-        """Check the file, read it, and open it as a table of a session; of what is stopped, nothing stays."""
+        """Check and read the file, and return it as a table of a session; remove it on failure."""
         try:
             table = read_file(session, self.path, format, self.name, job, is_sent=True)
         except VeilError as error:
             self.discard()
-            raise renamed(error, self.path, self.name) from None
+            raise with_sent_name(error, self.path, self.name) from None
         except BaseException:
             self.discard()
             raise
@@ -78,17 +78,17 @@ class Upload:
 def read_file(
     session: BrowserSession, path: Path, format: Format | None, name: str, job: Task, *, is_sent: bool = False
 ) -> OpenTable:
-    """Read a file in a process of its own. Its rows stay in a file of the session, which memory is mapped to."""
+    """Read a file in a process of its own. Its rows are in a memory-mapped file of the session."""
     from veil.web.session import OpenTable
 
     session.require_room()
-    job.tell(READING, 0, 0, "")
+    job.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
     try:
-        told = CHILDREN.run(
+        source = CHILDREN.run(
             read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=job.check
         )
-        again = functools.partial(with_rows, told, folder / "table.arrow")
+        again = functools.partial(with_rows, source, folder / "table.arrow")
         table = OpenTable(name, again(), again=again)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -98,9 +98,9 @@ def read_file(
 
 
 def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:
-    """Read the name of a file, which is sent percent-encoded, and refuse one that leads anywhere.
+    """Decode a percent-encoded file name, and refuse one with folders.
 
-    Without `suffixes` it is that of a table, whose format follows from its name.
+    Without `suffixes` it is the name of a table, from which its format follows.
     """
     name = unquote(header or "").strip()
     if not name or len(name) > 200 or name in (".", "..") or re.search(r"[/\\\x00-\x1f]", name):

@@ -1,4 +1,4 @@
-"""The workbench itself: what one server process holds, and what is gone when it ends."""
+"""The workbench: the state of one server process, which ends with it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from veil.web.session import BrowserSession
 
 IDLE = 8 * 3600.0
-"""Seconds after which a session that nobody uses ends."""
+"""Seconds after which an idle session ends."""
 
 MOST_SESSIONS = 200
 LARGEST_TABLE = 2_000_000_000
 
 
 class Workbench:
-    """Sessions, and the private folder in which their files are. Nothing of it is global."""
+    """The sessions and the private folder of their files, without global state."""
 
     def __init__(
         self,
@@ -44,13 +44,13 @@ class Workbench:
         memory: int | None = None,
     ) -> None:
         self.hosts = Hosts(host, port, allow_host)
-        """The names under which the server is known."""
+        """The host names that the server accepts."""
         self.token = token or secrets.token_urlsafe(32)
         self.table, self.allow_paths = table, allow_paths
         self.apart, self.memory = apart, memory
-        """Whether sessions are processes of their own, and how many bytes of memory each may take."""
+        """Whether sessions are processes of their own, and the memory limit of each in bytes."""
         self.idle, self.largest_table = idle, largest_table
-        self._staging = temporary_folder(prefix=PRIVATE)  # that only this user may read
+        self._staging = temporary_folder(prefix=PRIVATE)  # readable by this user only
         self.folder = self._staging.files
         self._sessions: dict[str, BrowserSession | SessionProcess] = {}
         self._lock = threading.Lock()
@@ -58,11 +58,11 @@ class Workbench:
 
     @property
     def address(self) -> str:
-        """Where a browser opens it."""
+        """The address for a browser."""
         return self.hosts.address
 
     def begin_session(self) -> BrowserSession | SessionProcess:
-        """Begin a session, whose number is a secret."""
+        """Begin a session with a secret number."""
         self.end_idle()
         with self._lock:
             if len(self._sessions) >= MOST_SESSIONS:
@@ -77,13 +77,12 @@ class Workbench:
     def _session(self, number: str, folder: Path) -> BrowserSession | SessionProcess:
         if self.apart:
             return SessionProcess(
-                number, folder, given=self.table, allow_paths=self.allow_paths, memory=self.memory
+                number, folder, initial_table=self.table, allow_paths=self.allow_paths, memory=self.memory
             )
-        from veil.web.session import (
-            BrowserSession,  # here, so that a server whose sessions are processes starts without it
-        )
+        # Here, so that a server whose sessions are processes starts without it.
+        from veil.web.session import BrowserSession
 
-        return BrowserSession(number, folder, given=self.table, allow_paths=self.allow_paths)
+        return BrowserSession(number, folder, initial_table=self.table, allow_paths=self.allow_paths)
 
     def session_of(self, number: str | None) -> BrowserSession | SessionProcess | None:
         """Find a session that has not ended."""
@@ -94,7 +93,7 @@ class Workbench:
         return session
 
     def session_of_programs(self) -> BrowserSession | SessionProcess:
-        """Return the session of whoever sends the token and no cookie."""
+        """Return the session of programs that send the token and no cookie."""
         session = self.session_of(self._programs)
         if session is None:
             session = self.begin_session()
@@ -102,13 +101,13 @@ class Workbench:
         return session
 
     def end_session(self, session: BrowserSession | SessionProcess) -> None:
-        """End a session, and remove all that it has."""
+        """End a session and remove its files."""
         with self._lock:
             self._sessions.pop(session.number, None)
         session.close()
 
     def end_idle(self) -> None:
-        """End the sessions that nobody has used for long, unless a job is running for them."""
+        """End the idle sessions without a running job."""
         now = time.monotonic()
         with self._lock:
             idle = [

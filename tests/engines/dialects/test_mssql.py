@@ -20,7 +20,7 @@ import sqlglot
 from ibis.backends.sql.dialects import MSSQL
 
 from veil.engines import Database, relation_of
-from veil.engines.copy import is_brought
+from veil.engines.copy import needs_copy
 from veil.engines.database import connect
 from veil.engines.dialects import mssql as sqlserver
 from veil.engines.write.tables import TableTarget
@@ -192,8 +192,8 @@ def test_what_is_said_when_a_release_is_written() -> None:
 def test_it_is_never_asked_to_compare() -> None:
     held = relation_of(ibis.memtable({"n": [1]}))
     assert held is not None
-    assert not is_brought(held)
-    assert is_brought(dataclasses.replace(held, backend=Listening()))  # type: ignore[arg-type]
+    assert not needs_copy(held)
+    assert needs_copy(dataclasses.replace(held, backend=Listening()))  # type: ignore[arg-type]
 
 
 def test_the_driver() -> None:

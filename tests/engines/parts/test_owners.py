@@ -174,7 +174,7 @@ def test_rows_that_should_be_blank_and_are_not_are_withheld(
     made = veil.anonymize(in_duckdb(visits()), **plan(**scarce()), parts=200)
     assert made.suppressed > 0
     monkeypatch.setattr(
-        Transform, "_tell_parts", lambda self, table: table.mutate(**{self.part: ibis.literal(0)})
+        Transform, "_with_parts", lambda self, table: table.mutate(**{self.part: ibis.literal(0)})
     )
     with pytest.raises(VerificationError, match="BROKEN"):
         made.save(f"{tmp_path / 'out'}/")

@@ -67,7 +67,7 @@ def test_what_is_read_is_never_written_over(tmp_path: Path) -> None:
 
 def test_what_an_engine_writes_otherwise_is_withheld(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = drawn(tmp_path)
-    monkeypatch.setattr(writing, "_plain", lambda table: pa.table({"sex": ["f"] * table.num_rows}))
+    monkeypatch.setattr(writing, "decode", lambda table: pa.table({"sex": ["f"] * table.num_rows}))
     with pytest.raises(VerificationError, match="differ from the release"):
         made.save(f"{tmp_path}/out/")
     assert not (tmp_path / "out").exists()

@@ -158,7 +158,7 @@ def test_types_that_follow_from_the_data_are_found(person, monkeypatch):
     monkeypatch.setattr(
         "veil.engines.questions.read_cells", lambda source, **_: replace(read(source), is_cells=True)
     )
-    monkeypatch.setattr(publish, "_built_anew", lambda table: table)
+    monkeypatch.setattr(publish, "_rebuild", lambda table: table)
     one, other = (distribution(person, table) for table in (("7", "7", "odd"), ("7", "7")))
     assert worst(one, other) == 1
 

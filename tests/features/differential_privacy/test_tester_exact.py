@@ -25,7 +25,7 @@ from veil.base.randomness import Randomness
 from veil.dp import Gaussian, StepNoise
 from veil.dp.mechanisms import Candidate, ExponentialChoice
 from veil.dp.noise import Noise
-from veil.dp.noisy_vector import Adding, _Each, _Together, noise_for
+from veil.dp.noisy_vector import VectorNoise, _Each, _Together, noise_for
 from veil.dp.questions import counting, quantiles, totals
 from veil.dp.questions.question import Question
 from veil.dp.symbolic import Symbolic
@@ -55,10 +55,10 @@ def largest_log_ratio(chances: Callable[[Table], Chances], pairs: Iterable[tuple
 # --- noise that is replayed -----------------------------------------------------------------------
 
 
-class Replayed(Adding):
+class Replayed(VectorNoise):
     """Noise that is what it is told to be."""
 
-    def __init__(self, noise: Adding) -> None:
+    def __init__(self, noise: VectorNoise) -> None:
         self.name, self.noise, self.drawn = noise.name, noise, [0, 0]
 
     def draw(self, randomness: Randomness | None) -> list[int]:
@@ -72,7 +72,7 @@ def chance_up_to(noise: Noise, number: int) -> arb:
     return noise.tail(-number) / 2 if number < 0 else 1 - noise.tail(number + 1) / 2
 
 
-def chance_of_both(noise: Adding, limit: int, number: int) -> arb:
+def chance_of_both(noise: VectorNoise, limit: int, number: int) -> arb:
     """Return the chance that the first noise of two is not above a limit, and the second a given number."""
     if isinstance(noise, _Each):
         first, second = noise._noises

@@ -104,7 +104,7 @@ def test_a_changed_hierarchy_is_another_release(tmp_path: Path) -> None:
         (tmp_path / "x.csv").write_text(f"a;{label}\nb;{label}\n")
         plan = {"quasi_identifiers": {"x": str(tmp_path / "x.csv")}, "models": KAnonymity(6)}
         release = veil.anonymize(people, **plan)
-        return release.outcome.source._token(release.outcome)
+        return release.outcome.source.token(release.outcome)
 
     assert token("old") == token("old")
     assert token("old") != token("new")

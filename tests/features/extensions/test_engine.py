@@ -22,7 +22,7 @@ from veil import hierarchies as h
 from veil import models as m
 from veil.engines import Database, relation_of
 from veil.engines import dialects as known
-from veil.engines.copy import is_brought
+from veil.engines.copy import needs_copy
 from veil.engines.database import is_url
 from veil.engines.dialects import Dialect, dialect_of
 from veil.errors import ParameterError, VeilError
@@ -131,7 +131,7 @@ def test_a_new_engine_is_one_file(
     source = relation_of(f"{place}people")
     assert source is not None
     assert source.kind == type(source.dialect).name == Database(place).engine == place.partition(":")[0]
-    assert is_brought(source) is brought
+    assert needs_copy(source) is brought
     memory = pa.Table.from_pylist([dict(zip(("name", "age", "sex"), row, strict=True)) for row in PEOPLE])
     expected = veil.anonymize(memory, **PLAN)
     release = veil.anonymize(f"{place}people", **PLAN)

@@ -150,7 +150,7 @@ def test_rows_that_should_be_blank_and_are_not_are_withheld(
 ) -> None:
     made = veil.anonymize(in_duckdb(visits()), **plan(knows=knows))
     assert made.suppressed > 0
-    monkeypatch.setattr(Transform, "_tell_parts", lambda self, table: _nobody_is_suppressed(self, table))
+    monkeypatch.setattr(Transform, "_with_parts", lambda self, table: _nobody_is_suppressed(self, table))
     with pytest.raises(VerificationError, match="BROKEN"):
         made.save(f"{tmp_path / 'out'}/")
     assert not (tmp_path / "out").exists()

@@ -21,7 +21,7 @@ from veil.errors import ParameterError
 from veil.masking import RankSwapping, TopCoding
 from veil.recipe.about import About
 from veil.report import collect_facts, content_digest
-from veil.report.pages.first import in_plain_words
+from veil.report.pages.first import explain_model
 from veil.synthetic import patients
 
 ABOUT = {
@@ -154,7 +154,7 @@ def test_every_model_has_plain_words() -> None:
     for release in (made(), made(models=[KAnonymity(5), veil.TCloseness("diagnosis", 0.5)])):
         found = collect_facts(release)
         for model in found["asked"]["models"]:
-            words = in_plain_words(model, found)
+            words = explain_model(model, found)
             assert words.endswith(".")
             assert "None" not in words
 

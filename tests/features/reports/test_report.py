@@ -35,7 +35,7 @@ from veil.report.content.utility import _two_digits
 from veil.report.pages.blocks import Folded, Paragraph, Picture, TableBlock, number
 from veil.report.pages.document import sections
 from veil.report.pages.html import html
-from veil.report.pages.measured import MOST_DRAWN, _predictions
+from veil.report.pages.measured import MOST_PICTURES, _predictions
 from veil.report.pages.pdf import pdf
 from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
@@ -411,7 +411,7 @@ def test_what_is_left_when_the_counts_are_subtracted_is_many_values(
     shared: list[int], alone: list[int]
 ) -> None:
     found = Findings(crossed(shared, alone).outcome)
-    if "mean" not in found.worth.statistics[0]["before"]:
+    if "mean" not in found.utility.statistics[0]["before"]:
         return
     unknown = sorted(alone if found.distributions[0]["before"] is not None else shared + alone, reverse=True)
     assert not unknown or (len(unknown) >= 10 and sum(unknown[2:]) >= 0.0999 * unknown[0])
@@ -747,7 +747,7 @@ def test_wide_tables_are_cut_with_a_note() -> None:
     blocks = [block for section in sections(odd("forty columns")[1]) for block in section.blocks]
     inside = [part for each in blocks if isinstance(each, Folded) for part in each.blocks]
     drawn = [each for each in (*blocks, *inside) if isinstance(each, Picture) and each.columns]
-    assert sum(len(each.columns) for each in drawn) == MOST_DRAWN
+    assert sum(len(each.columns) for each in drawn) == MOST_PICTURES
     notes = [each.text for each in blocks if isinstance(each, Paragraph)]
     assert "16 further columns not drawn; the report as JSON has all of them." in notes
     assert "24 further columns left out." in notes

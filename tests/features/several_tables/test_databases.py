@@ -23,7 +23,7 @@ from veil import hierarchies as h
 from veil.engines.database import Database, connect
 from veil.engines.dialects import collect, dialect_of
 from veil.engines.write.linked_tables import write_tables
-from veil.engines.write.staged import hold
+from veil.engines.write.staging_tables import lock_table
 from veil.errors import OutputError
 
 NAMES = ("patients", "visits")
@@ -176,7 +176,7 @@ def test_two_runs_do_not_write_the_same_tables_at_once(new_url: Callable[[str], 
     write_tables(Database(url), {"other": pa.table({"n": [1]})})
     backend = connect(Database(url))
     with (
-        hold(dialect_of(backend), None, "visits", "visits"),
+        lock_table(dialect_of(backend), None, "visits", "visits"),
         pytest.raises(OutputError, match=r"table visits of .*: another run is writing there"),
     ):
         made.save(url)

@@ -613,16 +613,16 @@ def test_a_job_that_is_stopped_is_over_at_once_and_leaves_nothing():
     begun, go_on = threading.Event(), threading.Event()
 
     def work(job):
-        job.tell("reading the table", 0, 0, "")
+        job.report_progress("reading the table", 0, 0, "")
         begun.set()
         go_on.wait(60)
-        job.tell("verifying", 0, 0, "")
+        job.report_progress("verifying", 0, 0, "")
         raise AssertionError("nobody waits for this any more")
 
     job = web_jobs.Task("anonymize", work).start()
     begun.wait(60)
     job.cancel()
-    assert job.told()["state"] == "cancelled"  # while the thread is still in its step
+    assert job.status()["state"] == "cancelled"  # while the thread is still in its step
     go_on.set()
     job.wait(60)
     assert (job.state, job.result) == ("cancelled", None)
@@ -667,11 +667,11 @@ def test_a_search_that_is_stopped_keeps_the_best_so_far():
     begun, go_on = threading.Event(), threading.Event()
 
     def work(job):
-        job.tell(web_jobs.SEARCHING, 0, 0, "")
+        job.report_progress(web_jobs.SEARCHING, 0, 0, "")
         begun.set()
         go_on.wait(60)
-        assert job.asked_to_stop()
-        job.tell("applying", 0, 0, "")
+        assert job.is_stopped()
+        job.report_progress("applying", 0, 0, "")
         return {"release": "best so far"}
 
     job = web_jobs.Task("anonymize", work).start()
@@ -679,7 +679,7 @@ def test_a_search_that_is_stopped_keeps_the_best_so_far():
     job.cancel()
     go_on.set()
     job.wait(60)
-    assert (job.state, job.result, job.told()["stopped"]) == ("done", {"release": "best so far"}, True)
+    assert (job.state, job.result, job.status()["stopped"]) == ("done", {"release": "best so far"}, True)
 
 
 def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped():
@@ -695,7 +695,7 @@ def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped(
     stopped, finished = web_jobs.Task("prices", work).start(), web_jobs.Task("prices", work).start()
     assert shown.acquire(timeout=300)
     assert shown.acquire(timeout=300)
-    assert stopped.told()["result"] == {"prices": [1]}
+    assert stopped.status()["result"] == {"prices": [1]}
     stopped.cancel()
     go_on.set()
     stopped.wait(60)
@@ -743,7 +743,7 @@ def test_an_unexpected_error_tells_no_value():
     job = web_jobs.Task("anonymize", work).start()
     job.wait(60)
     assert job.state == "failed"
-    assert "Ada" not in json.dumps(job.told())
+    assert "Ada" not in json.dumps(job.status())
 
 
 def test_a_job_is_followed_to_its_end(client):

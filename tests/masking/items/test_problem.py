@@ -16,7 +16,7 @@ from support import items as twin
 from veil.errors import ParameterError
 from veil.hierarchies import Hierarchy
 from veil.masking.items import problem as module
-from veil.masking.items.apriori import _with_items_back, good_recoding
+from veil.masking.items.apriori import _restore_items, good_recoding
 from veil.masking.items.optimal import best_recoding
 from veil.masking.items.problem import ItemProblem
 from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
@@ -119,7 +119,7 @@ def test_items_that_were_left_out_come_back_where_nothing_is_rare(sets, records,
     def recoding(labels: dict[str, str]) -> list[int]:
         return [LABELS.index(labels[item]) if item in labels else LEFT_OUT for item in ITEMS]
 
-    found = _with_items_back(problem, np.array(recoding(shown), np.int64))
+    found = _restore_items(problem, np.array(recoding(shown), np.int64))
     assert found.tolist() == recoding(back)
 
 
@@ -162,6 +162,6 @@ def test_many_items_heuristic_is_fine_and_no_step_back_is() -> None:
         again = [node for node in tree.above[item].tolist() if node in shown] or [item]
         for node in again:
             assert problem.first_rare(np.where(np.arange(60) == item, node, found)) is not None
-    bounded = best_recoding(problem, leave_out=True, known=found, most=30)
+    bounded = best_recoding(problem, leave_out=True, incumbent=found, most=30)
     assert bounded.bound is not None
     assert 0 < bounded.bound <= problem.loss(found)

@@ -9,7 +9,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil.masking.partition.kernels import arrange, by_item, by_node, histogram, occurring, same_sets, settle
+from veil.masking.partition.kernels import (
+    arrange,
+    by_item,
+    by_node,
+    copy_order,
+    histogram,
+    occurring,
+    same_sets,
+)
 
 often = settings(max_examples=150, deadline=None)
 
@@ -46,7 +54,7 @@ def test_parts_stand_side_by_side(partition, data):
             assert records[number] == sum(weights[items])
             here += len(items)
     taken = order.copy()
-    settle(taken, arranged, begins, ends)
+    copy_order(taken, arranged, begins, ends)
     inside = [place for begin, end in zip(begins, ends, strict=True) for place in range(begin, end)]
     assert taken[inside].tolist() == arranged[inside].tolist()
     outside = [place for place in range(order.size) if place not in inside]

@@ -25,7 +25,7 @@ RECORDS = (0, 3)
 class Questions(Asking[Any]):
     """Questions before they are paid for."""
 
-    def _settle(self, question: Question) -> Question:
+    def _handle(self, question: Question) -> Question:
         return question
 
 

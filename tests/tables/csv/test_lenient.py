@@ -6,7 +6,7 @@ import pytest
 
 from veil.errors import InputError
 from veil.tables import Csv
-from veil.tables.csv.lenient import read_guessing
+from veil.tables.csv.lenient import read_leniently
 
 TITLED = "Klinikum;;\nStand 2024\n\nName;Alter;Kosten\nJörg;61;1.664,71\nKäthe;34;770,27\n"
 
@@ -24,7 +24,7 @@ TITLED = "Klinikum;;\nStand 2024\n\nName;Alter;Kosten\nJörg;61;1.664,71\nKäthe
 )
 def test_everything_is_found_out_at_once(content: bytes, format: Csv, tmp_path: Path) -> None:
     (path := tmp_path / "t.csv").write_bytes(content)
-    found = read_guessing(path)
+    found = read_leniently(path)
     assert found.format == format
     assert found.source.table["Name"].to_pylist() == ["Jörg", "Käthe"]
     assert [float(each) for each in found.source.table["Kosten"].to_pylist()] == [1664.71, 770.27]
@@ -32,13 +32,13 @@ def test_everything_is_found_out_at_once(content: bytes, format: Csv, tmp_path: 
 
 def test_nothing_is_guessed_about_a_plain_file(tmp_path: Path) -> None:
     (path := tmp_path / "t.csv").write_text("name,age\nAnn,1.5\n")
-    assert read_guessing(path)[1:] == (None, ())
+    assert read_leniently(path)[1:] == (None, ())
 
 
 def test_numbers_of_other_columns_are_not_changed(tmp_path: Path) -> None:
     """Under the marks of the costs, a latitude of 48.137 would be 48137."""
     (path := tmp_path / "t.csv").write_text("lat;cost\n48.137;1.664,71\n52.520;770,27\n")
-    found = read_guessing(path)
+    found = read_leniently(path)
     assert (found.format, found.reasons) == (None, ())
     assert [str(each) for each in found.source.table["lat"].to_pylist()] == ["48.137", "52.520"]
 
@@ -49,4 +49,4 @@ def test_numbers_of_other_columns_are_not_changed(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_as_ever(content: bytes, tmp_path: Path) -> None:
     (path := tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(InputError, match=r"line 3|never closed|is empty"):
-        read_guessing(path)
+        read_leniently(path)

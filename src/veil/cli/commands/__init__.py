@@ -1,1 +1,1 @@
-"""The commands and their options. What they do is in the modules of `veil.cli`."""
+"""The commands and their options. Their work is in the modules of `veil.cli`."""

@@ -14,7 +14,7 @@ QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "W
 
 Columns = list[str] | None
 
-# As every command that pays for privacy takes them.
+# Options of all commands that spend a budget.
 Bounds = Annotated[
     Columns,
     typer.Option(metavar="COLUMN=LOW:HIGH", help="The range of a column's values.", rich_help_panel=DECLARED),
@@ -60,8 +60,7 @@ def ask_table(
         bool, typer.Option("--count", help="How many records.", rich_help_panel=QUESTIONS)
     ] = False,
     histogram: Annotated[
-        Columns,
-        typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS),
+        Columns, typer.Option(metavar="COLUMNS", help="How often each key occurs.", rich_help_panel=QUESTIONS)
     ] = None,
     sum: Annotated[
         Columns, typer.Option(metavar="COLUMN", help="The sum.", rich_help_panel=QUESTIONS)
@@ -151,25 +150,24 @@ def ask_table(
     """
     startup.quick()
     from veil.cli.ask import ask_and_show
-    from veil.cli.measure import Telling
+    from veil.cli.measure import Destination
     from veil.cli.places import engine_of
 
-    asked: list[dict[str, object]] = [{"ask": "count", "where": where}] if count else []
-    asked += [{"ask": "histogram", "of": each.split(","), "where": where} for each in histogram or []]
+    questions: list[dict[str, object]] = [{"ask": "count", "where": where}] if count else []
+    questions += [{"ask": "histogram", "of": each.split(","), "where": where} for each in histogram or []]
     for kind, columns in (("sum", sum), ("mean", mean)):
-        asked += [{"ask": kind, "of": each, "where": where} for each in columns or []]
+        questions += [{"ask": kind, "of": each, "where": where} for each in columns or []]
     for each in quantiles or []:
-        column, _, shares = each.partition("=")
-        parts = [
-            float(share) if share.replace(".", "", 1).isdigit() else share for share in shares.split(",")
-        ]
-        asked.append({"ask": "quantiles", "of": column, "shares": parts if shares else [], "where": where})
+        column, _, text = each.partition("=")
+        parts = text.split(",") if text else []
+        shares = [float(part) if part.replace(".", "", 1).isdigit() else part for part in parts]
+        questions.append({"ask": "quantiles", "of": column, "shares": shares, "where": where})
     for each in record or []:
         who, _, column = each.partition("=")
-        asked.append({"ask": "record", "who": who, "of": column})
+        questions.append({"ask": "record", "who": who, "of": column})
     ask_and_show(
         source,
-        asked,
+        questions,
         {
             "bounds": bounds or [],
             "keys": keys or [],
@@ -178,7 +176,7 @@ def ask_table(
             "person": [person] if person else [],
             "rows_per_person": [rows_per_person] if rows_per_person is not None else [],
         },
-        Telling(json, output, overwrite),
+        Destination(json, output, overwrite),
         neighbours=neighbours,
         budget=budget,
         preview=preview,

@@ -1,4 +1,4 @@
-"""The commands that tell what there is, and the demo."""
+"""The commands that list models, methods and schemas, and the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that look at tables and write none."""
+"""The commands that examine tables and write none."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def identify(
     startup.quick()
     from veil.cli import measure as measuring
 
-    telling = measuring.Telling(json, output, overwrite)
-    measuring.identify(source, telling, format=format, threshold=threshold, recipe=save_recipe)
+    destination = measuring.Destination(json, output, overwrite)
+    measuring.identify(source, destination, format=format, threshold=threshold, recipe=save_recipe)
 
 
 @command(LOOK)
@@ -134,7 +134,7 @@ def risk(
         source,
         qi or [],
         recipe,
-        measuring.Telling(json, output, overwrite),
+        measuring.Destination(json, output, overwrite),
         format=format,
         population=population,
         subset=subset,
@@ -198,7 +198,7 @@ def assess(
         source,
         qi,
         sensitive or [],
-        measuring.Telling(json, output, overwrite),
+        measuring.Destination(json, output, overwrite),
         hierarchies=hierarchy or [],
         subset=subset,
         population=population,
@@ -213,7 +213,7 @@ def assess(
 @command(LOOK)
 def utility(
     original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The original table.")],
-    released: Annotated[Path, typer.Argument(metavar="RELEASED", help="The released table.")],
+    release: Annotated[Path, typer.Argument(metavar="RELEASED", help="The released table.")],
     qi: Annotated[
         list[str] | None,
         typer.Option(
@@ -277,8 +277,8 @@ def utility(
 
     measuring.utility(
         original,
-        released,
-        measuring.Telling(json, output, overwrite),
+        release,
+        measuring.Destination(json, output, overwrite),
         qi=qi or [],
         recipe=recipe,
         key=key,
@@ -336,8 +336,8 @@ def frontier(
     startup.quick()
     from veil.cli import measure as measuring
 
-    telling = measuring.Telling(json, output, overwrite, picture=plot)
-    measuring.frontier(recipe, over, telling, input=input, format=format, risk=risk, utility=utility)
+    destination = measuring.Destination(json, output, overwrite, picture=plot)
+    measuring.frontier(recipe, over, destination, input=input, format=format, risk=risk, utility=utility)
 
 
 @command(LOOK)
@@ -377,8 +377,8 @@ def verify(
     from veil.cli import check as checking
     from veil.cli.places import engine_of
 
-    chosen = engine_of(engine and engine.value, memory, temporary)
-    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, chosen, json, quiet))
+    reader = engine_of(engine and engine.value, memory, temporary)
+    raise typer.Exit(checking.verify(source, recipe, certificate, signed_by, format, reader, json, quiet))
 
 
 @command(LOOK)
@@ -422,5 +422,5 @@ def explore(
     startup.quick()
     from veil.cli import measure as measuring
 
-    telling = measuring.Telling(json, output, overwrite)
-    measuring.explore(recipe, telling, input=input, time_limit=time_limit, format=format, threads=threads)
+    destination = measuring.Destination(json, output, overwrite)
+    measuring.explore(recipe, destination, input=input, time_limit=time_limit, format=format, threads=threads)

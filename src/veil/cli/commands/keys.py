@@ -1,4 +1,4 @@
-"""`veil keys`: the keys of a data holder, by which certificates are signed."""
+"""`veil keys`: the keys of a data holder for signing certificates."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def keys(
     passphrase: Annotated[
         bool,
         typer.Option(
-            "--passphrase",
-            help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt.",
+            "--passphrase", help="Protect a new key with a passphrase, from VEIL_KEY_PASSPHRASE or a prompt."
         ),
     ] = False,
 ) -> None:
@@ -51,10 +50,10 @@ def keys(
             locked = os.environ.get(PASSPHRASE) or typer.prompt(
                 "passphrase", hide_input=True, confirmation_prompt=True
             )
-        made = PrivateKey.new()
-        made.save(file, locked)
+        key = PrivateKey.new()
+        key.save(file, locked)
         show.files(console, [("private key", file), ("public key", beside)])
-        public = made.public
+        public = key.public
     else:
         public = PublicKey.read(beside if usable(beside).exists() else file)
     console.print(f"fingerprint: {public.fingerprint}", markup=False, soft_wrap=True)

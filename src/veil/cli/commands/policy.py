@@ -51,10 +51,10 @@ _Withdrawn = Annotated[
 
 
 def _command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function a command below `policy`, whose failures are explained."""
-    made = guarded(function, inspect.signature(function, eval_str=True))
-    policy.command(function.__name__, cls=Command, help=flowing(function.__doc__ or ""))(made)
-    return made
+    """Make a function a command below `policy`, with error messages."""
+    run = guarded(function, inspect.signature(function, eval_str=True))
+    policy.command(function.__name__, cls=Command, help=flowing(function.__doc__ or ""))(run)
+    return run
 
 
 @_command
@@ -224,8 +224,7 @@ def due(
     policies: _Policies,
     on: _Day = None,
     ended: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PURPOSE=DATE", help="When a purpose ended. Repeat for more."),
+        list[str] | None, typer.Option(metavar="PURPOSE=DATE", help="When a purpose ended. Repeat for more.")
     ] = None,
     withdrawn: _Withdrawn = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""`veil project`: a plan with all that belongs to it, in one file."""
+"""`veil project`: a plan with its hierarchies and table in one file."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ def project(
                     "only a table that is one file can be packed", param_hint="--with-table"
                 )
             table = Attached(place.name, place.read_bytes())
-        made = Project.of(recipe, table=table)
+        project = Project.of(recipe, table=table)
         target = file.with_suffix(".veil") if output is None else output
-        show.files(console, [("project", made.save(target, overwrite=overwrite))])
+        show.files(console, [("project", project.save(target, overwrite=overwrite))])
         return
-    opened = Project.read(file)
+    project = Project.read(file)
     if action is _Action.unpack:
         folder = Path(file.stem) if output is None else output
-        opened.unpack(folder)
+        project.unpack(folder)
         show.files(console, [("recipe", folder / "recipe.yaml")])
     else:
-        told = opened.recipe
+        fields = project.recipe
         for name in ("quasi_identifiers", "sensitive", "insensitive", "identifying"):
-            if told.get(name):
-                console.print(f"{name.replace('_', ' ')}: {', '.join(told[name])}", markup=False)
-        for model in told.get("models", []):
+            if fields.get(name):
+                console.print(f"{name.replace('_', ' ')}: {', '.join(fields[name])}", markup=False)
+        for model in fields.get("models", []):
             console.print("promise: " + ", ".join(f"{name} {value}" for name, value in model.items() if name != "hierarchy"), markup=False)  # fmt: skip
-        console.print(f"table: {'none' if opened.table is None else opened.table.name}", markup=False)
-    for each in opened.left_out:
+        console.print(f"table: {'none' if project.table is None else project.table.name}", markup=False)
+    for each in project.left_out:
         console.print(f"not taken over: {each}", markup=False)

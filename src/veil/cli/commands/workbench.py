@@ -33,8 +33,7 @@ def open_workbench(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="Your own token, in a file that only you can read, instead of a new one.",
+            metavar="FILE", help="Your own token, in a file that only you can read, instead of a new one."
         ),
     ] = None,
     allow_paths: Annotated[
@@ -78,5 +77,5 @@ def open_workbench(
         allow_host=allow_host or (),
         browser=not no_browser,
         memory=memory,
-        say=typer.echo,
+        echo=typer.echo,
     )

@@ -1,4 +1,4 @@
-"""Tables that are differentially private as a whole. A new file with a declared method is found by itself."""
+"""Tables that are differentially private as a whole. Mechanisms in new files register themselves."""
 
 from typing import Annotated
 
@@ -17,10 +17,10 @@ METHODS = Family(
     "veil.private_tables",
     order=("IndividualRanking", "MarginalTree", "Corners"),
 )
-"""Every way to make a private table by its kind."""
+"""All table mechanisms by their kind."""
 
 AnyMethod = Annotated[TableMechanism, METHODS]
-"""Any of them, told apart by `kind`: the form that recipes use."""
+"""A union of them, discriminated by `kind`: the form that recipes use."""
 
 __all__ = [
     "METHODS",

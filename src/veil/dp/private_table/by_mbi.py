@@ -1,6 +1,6 @@
-"""Noisy tables made consistent by Private-PGM (McKenna, Sheldon and Miklau 2019), where the library `mbi` is installed.
+"""Consistent tables from noisy ones by Private-PGM (McKenna, Sheldon and Miklau 2019), if `mbi` is installed.
 
-It sees noisy tables only, so that nothing here costs anything; records are drawn from what it returns as from our own fit.
+This is post-processing of noisy tables; records are drawn from its tables as from our own fit.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ def fit_by_mbi(
     wider: float,
     total: float,
 ) -> tuple[list[Table], dict[tuple[int, int], Table]]:
-    """Return the tables of a graphical model that is nearest to noisy ones: of each column, and of the pairs."""
+    """Return the tables of each column and pair by the graphical model that is nearest to noisy ones."""
     mbi, in_doubles = _import()
     names = [str(place) for place in range(len(singles))]
     with in_doubles(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        measured = [
+        measurements = [
             mbi.LinearMeasurement(single, (names[place],), deviation) for place, single in enumerate(singles)
         ]
-        measured += [
+        measurements += [
             mbi.LinearMeasurement(table.ravel(), (names[one], names[other]), wider)
             for (one, other), table in pairs.items()
         ]
         domain = mbi.Domain(names, [single.size for single in singles])
-        model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=total)
+        model = mbi.estimation.MirrorDescent().estimate(domain, measurements, known_total=total)
 
         def table(*places: int) -> Table:
-            found = model.project(tuple(names[place] for place in places)).datavector(flatten=False)
-            return np.maximum(np.asarray(found, np.float64), 0)
+            projection = model.project(tuple(names[place] for place in places)).datavector(flatten=False)
+            return np.maximum(np.asarray(projection, np.float64), 0)
 
         return [table(place) for place in range(len(singles))], {pair: table(*pair) for pair in pairs}
 
 
 def require_mbi() -> None:
-    """Refuse before anything is paid what could not be done for want of the library."""
+    """Refuse to start without the library, before any budget is spent."""
     _import()
 
 

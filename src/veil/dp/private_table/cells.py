@@ -18,21 +18,21 @@ from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
 from veil.errors import InputError, ParameterError, did_you_mean
 
 _PARTS = 10
-"""Numbers without breaks of their own are cut into so many parts of equal width."""
+"""Default number of parts of equal width that numbers are cut into."""
 
 
 @dataclass(frozen=True)
 class CellColumn:
-    """A column, of which each record is in one of `size` cells."""
+    """A column whose records are each in one of `size` cells."""
 
     column: Column
     codes: NDArray[np.int64]
     size: int
     edges: tuple[Fraction, ...] = ()
-    """The bounds, and the breaks between them, of numbers."""
+    """The bounds of numbers, and the breaks between them."""
 
     def values(self, codes: NDArray[np.int64], randomness: Randomness) -> pa.Array:
-        """Return a value of each cell; of numbers, one drawn evenly from it."""
+        """Return a value of each cell; for numbers, a uniform draw from it."""
         if isinstance(self.column, CategoricalColumn):
             return pa.array(self.column.values).take(pa.array(codes))
         edges = np.array([float(edge) for edge in self.edges])
@@ -42,8 +42,8 @@ class CellColumn:
         # A break belongs to the cell above it, the upper bound to the last one.
         last = np.where(codes == self.size - 1, np.floor(high), np.ceil(high) - 1)
         first = np.minimum(np.ceil(low), last)
-        drawn = first + np.floor((last - first + 1) * randomness.uniform(len(codes)))
-        return pa.array(drawn.astype(np.int64))
+        numbers = first + np.floor((last - first + 1) * randomness.uniform(len(codes)))
+        return pa.array(numbers.astype(np.int64))
 
 
 def cut(columns: Sequence[Column], breaks: Mapping[str, Sequence[Any]]) -> list[CellColumn]:

@@ -1,8 +1,8 @@
-"""Clusters that one changed record can hardly change: insensitive microaggregation (Soria-Comas 2013, algorithm 6.1).
+"""Insensitive microaggregation: clusters that hardly depend on one record (Soria-Comas 2013, algorithm 6.1).
 
-Clusters are cut off one after the other: the k records that are first in an order of all possible records. Orders depend
-on bounds alone, so that changing a record replaces at most one record in each cluster. Here they are by the distance to a
-corner of the domain, each corner in turn; ties are decided by the values themselves.
+Clusters are cut off one after the other: the k records that are first in an order of all possible records.
+Orders depend on bounds alone, so changing a record replaces at most one record in each cluster. Here they are
+by the distance to a corner of the domain, each corner in turn; ties are decided by the values themselves.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Corner = tuple[int, ...]
 def corners(columns: int) -> Iterator[Corner]:
     """Yield the corners of a domain, 0 for the lower and 1 for the upper bound of each column.
 
-    First all that are low; then always the unused one that differs from the last in most columns, or, among several, from
-    the one before it, and so on.
+    The first one is low in all columns; each next one is the unused corner that differs from the last in most
+    columns, or, among several, from the one before it, and so on.
 
     >>> list(corners(2))
     [(0, 0), (1, 1), (0, 1), (1, 0)]
@@ -45,31 +45,31 @@ def corners(columns: int) -> Iterator[Corner]:
 
 
 def clusters(columns: Sequence[Numbers], k: int) -> list[NDArray[np.int64]]:
-    """Return the rows of each cluster: k of them, in the last one up to 2k - 1."""
+    """Return the rows of each cluster: k each, and up to 2k - 1 in the last one."""
     left = np.arange(len(columns[0].steps))
-    points, is_left = _points(columns, left), np.ones(len(left), np.bool_)
-    found = []
-    wanted = len(left) // k - 1
-    turns = itertools.islice(corners(len(columns)), max(1, wanted))
-    for corner in itertools.islice(itertools.cycle(turns), wanted):
-        chosen = _first(points, _distances(columns, corner, points, is_left), k)
-        found.append(left[chosen])
-        is_left[chosen] = False
-        if is_left.sum() < _WORTH_MOVING * len(left):
-            left, points = left[is_left], points[is_left]
-            is_left = np.ones(len(left), np.bool_)
-    return [*found, left[is_left]]
+    points, left_mask = _points(columns, left), np.ones(len(left), np.bool_)
+    members = []
+    number = len(left) // k - 1
+    turns = itertools.islice(corners(len(columns)), max(1, number))
+    for corner in itertools.islice(itertools.cycle(turns), number):
+        places = _first(points, _distances(columns, corner, points, left_mask), k)
+        members.append(left[places])
+        left_mask[places] = False
+        if left_mask.sum() < _WORTH_MOVING * len(left):
+            left, points = left[left_mask], points[left_mask]
+            left_mask = np.ones(len(left), np.bool_)
+    return [*members, left[left_mask]]
 
 
 _WORTH_MOVING = 0.75
-"""Records are moved together where so many of them, or fewer, are left."""
+"""The arrays are compacted when at most this share of their records is left."""
 
 
 def nearest(columns: Sequence[Numbers], corner: Corner, k: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the k rows, of some, that are nearest to a corner, from near to far; ties by their values."""
+    """Return the k of some rows that are nearest to a corner, from near to far; ties by their values."""
     points = _points(columns, rows)
-    everybody = np.ones(len(rows), np.bool_)
-    return np.asarray(rows[_first(points, _distances(columns, corner, points, everybody), k)], np.int64)
+    all_mask = np.ones(len(rows), np.bool_)
+    return np.asarray(rows[_first(points, _distances(columns, corner, points, all_mask), k)], np.int64)
 
 
 def _points(columns: Sequence[Numbers], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,32 +83,32 @@ def _first(points: NDArray[np.int64], distance: NDArray[np.float64], k: int) -> 
 
 
 def _closest(distance: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return where the k smallest distances are, and those that are as large as the last of them.
+    """Return the places of the k smallest distances, and of all equal to the last of them.
 
-    Where there are many, every so-manieth tells about where they end, and few are looked at twice.
+    A regular sample of many distances gives a rough upper bound, so that few are partitioned.
     """
     some = distance[:: max(1, len(distance) // _SAMPLE)]
     about = min(len(some) - 1, 3 * k * len(some) // (2 * len(distance)) + 8)
     near = np.flatnonzero(distance <= np.partition(some, about)[about])
     if len(near) < k:
         near = np.arange(len(distance))
-    found = distance[near]
-    return np.asarray(near[found <= np.partition(found, k - 1)[k - 1]], np.int64)
+    near_distances = distance[near]
+    return np.asarray(near[near_distances <= np.partition(near_distances, k - 1)[k - 1]], np.int64)
 
 
 _SAMPLE = 4096
 
 
 def _distances(
-    columns: Sequence[Numbers], corner: Corner, points: NDArray[np.int64], is_left: NDArray[np.bool_]
+    columns: Sequence[Numbers], corner: Corner, points: NDArray[np.int64], left_mask: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     edges = [
         each.bounds.highest if is_high else each.bounds.lowest
         for each, is_high in zip(columns, corner, strict=True)
     ]
-    found = np.empty(len(points))
-    _measure(points, np.array(edges), np.array([each.reach for each in columns]), is_left, found)
-    return found
+    distances = np.empty(len(points))
+    _measure(points, np.array(edges), np.array([each.reach for each in columns]), left_mask, distances)
+    return distances
 
 
 @kernel
@@ -116,19 +116,19 @@ def _measure(
     points: NDArray[np.int64],
     edges: NDArray[np.int64],
     reach: NDArray[np.int64],
-    is_left: NDArray[np.bool_],
-    found: NDArray[np.float64],
+    left_mask: NDArray[np.bool_],
+    distances: NDArray[np.float64],
 ) -> None:
-    """Squared distances to a corner, in parts of the ranges; infinite for what is in a cluster already."""
+    """Compute squared distances to a corner, in parts of the ranges; infinite for rows in a cluster."""
     for row in range(points.shape[0]):
-        if not is_left[row]:
-            found[row] = np.inf
+        if not left_mask[row]:
+            distances[row] = np.inf
             continue
         total = 0.0
         for place in range(points.shape[1]):
             part = (points[row, place] - edges[place]) / reach[place]
             total += part * part
-        found[row] = total
+        distances[row] = total
 
 
 def cluster_sums(columns: Sequence[Numbers], rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
-"""The columns of a table that becomes private: numbers within public bounds, and values of a public domain.
+"""The columns of a private table: numbers within public bounds, and values of a public domain.
 
-What a record has in a column is a total function of the text of its cell and of what is declared: a number is moved into its
-bounds, and a cell that is no number, or no value of the domain, counts as what is declared for it. So is the type that the
-column has afterwards. An error, or a type, that depends on a cell would be an answer that nobody has paid for.
+The value of a record is a total function of the text of its cell and of declarations: a number is clamped to
+its bounds, and a cell that is no number, or not in the domain, counts as declared. The type of the column is
+declared, too. An error or a type that depends on a cell would be an answer without a price.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Numbers:
     name: str
     bounds: Bounded
     is_whole: bool
-    """Whether it is declared to hold whole numbers, by bounds that are written as such."""
+    """Whether it is declared to have whole numbers, by bounds of type int."""
     steps: NDArray[np.int64] = field(repr=False)
 
     @property
     def substitute(self) -> Fraction:
-        """What a cell counts as that is no number."""
+        """The number for cells that are none."""
         assert isinstance(self.bounds.missing, Fraction)
         return self.bounds.missing
 
@@ -48,7 +48,7 @@ class Numbers:
         return max(1, self.bounds.highest - self.bounds.lowest)
 
     def values(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the numbers that steps make, no further than the bounds."""
+        """Return numbers from steps, clipped to the bounds."""
         return np.clip(steps * float(self.bounds.step), float(self.bounds.low), float(self.bounds.high))
 
 
@@ -66,7 +66,7 @@ Column = Numbers | CategoricalColumn
 
 
 def read_columns(selected: Selected, declared: Declared, domains: Mapping[str, Domain]) -> list[Column]:
-    """Return all columns; refuse one of which nothing is declared."""
+    """Return all columns; refuse one without a declaration."""
     bounds, missing = declared.bounds, declared.missing
     for name in (*bounds, *domains, *missing):
         if name not in selected.cells:
@@ -113,10 +113,10 @@ def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]
         _check_type(name, values)
     other = places.get(_text(missing.get(name), hierarchy))
     if other is None:
-        said = f", not {missing[name]!r}" if name in missing else ""
+        hint = f", not {missing[name]!r}" if name in missing else ""
         raise ParameterError(
             f"say which value of its domain a cell of {name!r} counts as that is missing or not one of them, even if there is "
-            f'none: missing={{"{name}": {values[0]!r}}}{said}; or list the missing value (None; NULL in a hierarchy) in the '
+            f'none: missing={{"{name}": {values[0]!r}}}{hint}; or list the missing value (None; NULL in a hierarchy) in the '
             "domain"
         )
     codes = np.array([places.get(text, other) for text in cells.texts], np.int64)
@@ -124,12 +124,12 @@ def _categories(cells: Cells, name: str, domain: Any, missing: Mapping[str, Any]
 
 
 def _text(value: Any, hierarchy: Hierarchy | None) -> str | None:
-    """Spell a value as cells are; labels of a hierarchy are texts."""
+    """Return the text of a value as cells spell it; labels of a hierarchy are texts."""
     return key_text(value) if hierarchy is None or value is None else plain_form(str(value))
 
 
 def _check_type(name: str, values: Sequence[Any]) -> None:
-    """Refuse a list whose values cannot stand in one column."""
+    """Refuse a list of values that have no common type."""
     try:
         pa.array(values)
     except (pa.ArrowException, OverflowError):

@@ -1,4 +1,4 @@
-"""Noisy tables made consistent, and records drawn from them: nothing here sees the data, so nothing here costs."""
+"""Make noisy tables consistent, and draw records from them: post-processing, without a price."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROUNDS = 50
 
 
 def nearest_counts(noisy: Table, total: float) -> Table:
-    """Return the counts, none below 0, that add up to a total and are nearest to noisy ones.
+    """Return the nonnegative counts with a given total that are nearest to noisy ones.
 
     >>> nearest_counts(np.array([5.0, 2.0, -3.0]), 6.0)
     array([4.5, 1.5, 0. ])
@@ -27,9 +27,9 @@ def nearest_counts(noisy: Table, total: float) -> Table:
 
 
 def fit(table: Table, rows: Table, columns: Table) -> Table:
-    """Return a table with given margins that keeps the associations of another (iterative proportional fitting).
+    """Return a table with given margins and the associations of another (iterative proportional fitting).
 
-    A little of the independent table is mixed in, so that no margin is out of reach.
+    A little of the independent table is mixed in, so that all margins can be attained.
     """
     total = rows.sum()
     independent = np.outer(rows, columns) / max(total, 1)
@@ -41,14 +41,14 @@ def fit(table: Table, rows: Table, columns: Table) -> Table:
 
 
 def whole_counts(chances: Table, records: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Draw whole counts that add up to a number of records, each the expected one rounded up or down.
+    """Draw whole counts with a given sum, each its expected value rounded up or down.
 
     >>> whole_counts(np.array([0.5, 0.25, 0.25]), 8, Randomness.for_testing(1))
     array([4, 2, 2])
     """
     total = chances.sum()
     share = chances / total if total > 0 else np.full(len(chances), 1 / len(chances))
-    # One random offset for all: between two neighbouring sums lie as many whole numbers as the count, or one more.
+    # With one random offset for all, each interval of sums contains the count rounded down or up as integers.
     ends = np.floor(np.cumsum(share) * records + randomness.uniform(1)[0])
     ends[-1] = records
     return np.asarray(np.diff(np.minimum(ends, records), prepend=0), np.int64)
@@ -56,16 +56,16 @@ def whole_counts(chances: Table, records: int, randomness: Randomness) -> NDArra
 
 def draw_root(counts: Table, records: int, randomness: Randomness) -> NDArray[np.int64]:
     """Draw the cell of each record, in a random order."""
-    drawn = np.repeat(np.arange(len(counts)), whole_counts(counts, records, randomness))
-    return drawn[randomness.permutation(records)]
+    cells = np.repeat(np.arange(len(counts)), whole_counts(counts, records, randomness))
+    return cells[randomness.permutation(records)]
 
 
 def draw_child(parent: NDArray[np.int64], table: Table, randomness: Randomness) -> NDArray[np.int64]:
     """Draw the cell of each record, given its cell in another column and the table of both."""
-    drawn = np.empty(len(parent), np.int64)
+    cells = np.empty(len(parent), np.int64)
     order = np.argsort(parent, kind="stable")
     ends = np.searchsorted(parent[order], np.arange(len(table) + 1))
     for cell in np.unique(parent):
         rows = order[ends[cell] : ends[cell + 1]]
-        drawn[rows] = draw_root(table[cell], len(rows), randomness)
-    return drawn
+        cells[rows] = draw_root(table[cell], len(rows), randomness)
+    return cells

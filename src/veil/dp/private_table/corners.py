@@ -1,11 +1,11 @@
-"""Whole records by insensitive microaggregation: with noise that is enough, or as it was published.
+"""Whole records by insensitive microaggregation: with sufficient noise, or as published.
 
-A changed record replaces at most one record in each cluster: the sums of a column, over all clusters, move by no more than
-clusters * range_j together. Laplace noise for that hides it for epsilon_j; with shares in proportion to the ranges it has
-the scale clusters * (range_1 + … + range_d) / (k epsilon) on the mean of a cluster, in each column.
+A changed record replaces at most one record in each cluster: the sums of a column move by no more than
+clusters * range_j together. Laplace noise for that costs epsilon_j; with shares in proportion to the ranges
+it has the scale clusters * (range_1 + … + range_d) / (k epsilon) on the mean of a cluster, in each column.
 
-As published, a cluster is taken to be the only one that moves, each record gets noise of its own, and each column the
-whole epsilon. None of that holds: 40 points in a square are a counterexample with a log-ratio of 76 for epsilon = 1.
+The published version assumes that only one cluster moves, adds noise to each record, and gives each column
+the whole epsilon. This is not private: 40 points in a square have a log-ratio of 76 for epsilon = 1.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _MOST_COLUMNS = 12
 
 @declared(kind_of=TableMechanism)
 class Corners(TableMechanism):
-    """Records in clusters of k, cut off from the corners of the domain; each cluster becomes k times its noisy mean.
+    """Records in clusters of k, cut off from the corners of the domain; each becomes k times its noisy mean.
 
     Parameters
     ----------
     k
-        How many records a cluster has, the last one up to 2k - 1. From about the square root of the number of records on
-        it is worth it. Or "auto": from the number of records, epsilon and bounds, never from the data.
+        Number of records in a cluster, up to 2k - 1 in the last one; useful from about the square root of the
+        number of records on. Or "auto": from the number of records, epsilon and bounds, never from the data.
     shares
-        What part of epsilon each column gets, in proportion; by default to the ranges, so that noise is the same in all.
+        Part of epsilon for each column, in proportion; by default to the ranges, for equal noise in all.
     as_published
-        Noise for each record and column of scale range / (k epsilon), as in the thesis. That is NOT differentially private.
+        Noise of scale range / (k epsilon) for each record and column, as in the thesis: NOT private.
     """
 
     k: Size = "auto"
@@ -86,7 +86,7 @@ class Corners(TableMechanism):
         """Return the size of a cluster."""
         if self.k != "auto":
             return self.k
-        # For records spread evenly over the domain: the noise on a mean, and the variance within one of n / k equal boxes.
+        # For a uniform distribution: the noise on a mean, and the variance within one of n / k equal boxes.
         records, ranges = (
             len(columns[0].steps),
             [float(each.bounds.high - each.bounds.low) for each in columns],

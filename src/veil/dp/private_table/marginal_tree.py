@@ -1,12 +1,12 @@
-"""Whole records from noisy tables of single columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
+"""Whole records from noisy tables of columns and of the pairs of a tree (McKenna, Miklau and Sheldon 2021).
 
-Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, one pair after the other, by
-the exponential mechanism on how far the pair is from independent; the chosen pairs are counted. One row is in one cell of each
-table, and a person has at most r of them, which may all be in the same cell. With one person more or less, a table moves by at
-most r in Euclidean distance, and its distance in L1 from any fixed table by at most r; with one changed, r rows go from a cell
-and r come to another, so that it moves by sqrt(2) r and 2 r. Gaussian noise for that is rho-zCDP, and the exponential mechanism
-for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers 2021). All else works on what is noisy, and so does the number of rows,
-unless that is the same for all neighbours.
+Three steps, each for a third of rho: all columns are counted; a tree of pairs is chosen, pair by pair, by the
+exponential mechanism on the distance of the pair from independence; the chosen pairs are counted. A row is in
+one cell of each table, and a person has at most r rows, perhaps in the same cell. With one person more or
+less, a table moves by at most r in Euclidean distance, and its L1 distance from any fixed table by at most r;
+with one changed, r rows leave a cell and r enter another, so it moves by sqrt(2) r and 2 r. Gaussian noise
+for that is rho-zCDP, and the exponential mechanism for epsilon is (epsilon^2 / 8)-zCDP (Cesar and Rogers
+2021). The rest is post-processing, and so is the number of rows, unless it is the same for all neighbours.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class MarginalTree(TableMechanism):
     Parameters
     ----------
     breaks
-        For columns of numbers, where they are cut: public numbers between their bounds. By default ten parts of equal
-        width. Within its part, a number is drawn evenly.
+        Where columns of numbers are cut: public numbers between their bounds. By default ten parts of equal
+        width. Within its part, a number is drawn uniformly.
     library
-        Who makes noisy counts consistent: "own", or "mbi", which is Private-PGM and has to be installed.
+        Code that makes noisy counts consistent: "own", or "mbi" (Private-PGM), which has to be installed.
     """
 
     breaks: Annotated[
@@ -87,7 +87,7 @@ class MarginalTree(TableMechanism):
         cells, third = cut(columns, self.breaks), _rho(price) / 3
         counter = _Counter(cells, hidden, randomness)
         singles, deviation = counter.count([(place,) for place in range(len(cells))], third)
-        # How many rows there are is public, or else what the noisy counts say.
+        # The number of rows is public, or else estimated from the noisy counts.
         total = float(len(cells[0].codes)) if hidden.size_is_public else _total(singles)
         margins = [nearest_counts(single, total) for single in singles]
         tree = counter.choose_tree(margins, third)
@@ -97,9 +97,9 @@ class MarginalTree(TableMechanism):
             margins, tables = fit_by_mbi(singles, deviation, tables, wider, total)
         else:
             margins = _combine(singles, deviation, tables, wider, total)
-        drawn = _draw(margins, tables, total, randomness)
+        codes = _draw(margins, tables, total, randomness)
         table = pa.table(
-            {each.column.name: each.values(drawn[place], randomness) for place, each in enumerate(cells)}
+            {each.column.name: each.values(codes[place], randomness) for place, each in enumerate(cells)}
         )
         names = ", ".join(f"{cells[a].column.name} with {cells[b].column.name}" for a, b in tree) or "none"
         proof = (
@@ -114,27 +114,27 @@ class MarginalTree(TableMechanism):
 
 
 class _Counter:
-    """What sees the data: counts with noise, and choices of pairs."""
+    """The part that reads the data: noisy counts, and choices of pairs."""
 
     def __init__(self, cells: Sequence[CellColumn], hidden: Neighbourhood, randomness: Randomness) -> None:
         self._cells, self._hidden, self._randomness = cells, hidden, randomness
 
     def count(self, tables: Sequence[tuple[int, ...]], rho: Fraction) -> tuple[list[Table], float]:
-        """Return tables with noise, for one rho together, and the standard deviation of the noise."""
+        """Return noisy tables, for one rho together, and the standard deviation of the noise."""
         if not tables:
             return [], 0.0
-        # sqrt(2) r where 2 r rows differ, r of them in one cell and r in another, and else r.
+        # sqrt(2) r if 2 r rows differ, r of them in one cell and r in another, and r otherwise.
         distance = enclosure(lambda bits: ball(self._hidden.moved * self._hidden.rows).sqrt())[1]
         noise = Gaussian(Symbolic(distance), rho=rho / len(tables), whole=True)
         noisy = []
         for places in tables:
             exact = self._table(places)
-            drawn = np.array([noise.draw(self._randomness) for _ in range(exact.size)], np.float64)
-            noisy.append(exact + drawn.reshape(exact.shape))
+            noise_values = np.array([noise.draw(self._randomness) for _ in range(exact.size)], np.float64)
+            noisy.append(exact + noise_values.reshape(exact.shape))
         return noisy, noise.sigma
 
     def choose_tree(self, margins: Sequence[Table], rho: Fraction) -> list[Pair]:
-        """Choose pairs that connect all columns, each the likelier the farther it is from independent."""
+        """Choose pairs that connect all columns, those farther from independence with higher probability."""
         pairs, edges = list(itertools.combinations(range(len(margins)), 2)), len(margins) - 1
         scores = {pair: self._gap(pair, margins) for pair in pairs}
         part = list(range(len(margins)))
@@ -166,7 +166,7 @@ class _Counter:
 
 
 def _total(singles: Sequence[Table]) -> float:
-    """Return the number of records that noisy counts speak for, those of few cells before those of many."""
+    """Return an estimate of the number of records from noisy counts, weighted by one over their size."""
     weights = np.array([1 / single.size for single in singles])
     return max(1.0, float(np.round(weights @ [single.sum() for single in singles] / weights.sum())))
 
@@ -174,7 +174,7 @@ def _total(singles: Sequence[Table]) -> float:
 def _combine(
     singles: Sequence[Table], deviation: float, pairs: Mapping[Pair, Table], wider: float, total: float
 ) -> list[Table]:
-    """Return the counts of each column, from its own and from those of its pairs, by their variances."""
+    """Return the counts of each column from its own and those of its pairs, weighted by inverse variances."""
     margins = []
     for place, single in enumerate(singles):
         weight = 1 / deviation**2
@@ -192,19 +192,19 @@ def _draw(
     margins: Sequence[Table], pairs: Mapping[Pair, Table], total: float, randomness: Randomness
 ) -> dict[int, NDArray[np.int64]]:
     """Draw records, column after column along the tree."""
-    drawn = {0: draw_root(margins[0], round(total), randomness)}
-    while len(drawn) < len(margins):
+    codes = {0: draw_root(margins[0], round(total), randomness)}
+    while len(codes) < len(margins):
         for (one, other), noisy in pairs.items():
-            if (one in drawn) == (other in drawn):
+            if (one in codes) == (other in codes):
                 continue
             table = fit(nearest_counts(noisy, total), margins[one], margins[other])
-            parent, child, given = (one, other, table) if one in drawn else (other, one, table.T)
-            drawn[child] = draw_child(drawn[parent], given, randomness)
-    return drawn
+            parent, child, joint = (one, other, table) if one in codes else (other, one, table.T)
+            codes[child] = draw_child(codes[parent], joint, randomness)
+    return codes
 
 
 def _rho(price: Price) -> Fraction:
-    """Return the rho that a price is worth."""
+    """Return the rho of a price."""
     if price.rho:
         return price.rho
     if not price.delta:

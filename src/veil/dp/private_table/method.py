@@ -1,4 +1,4 @@
-"""What every method of making a private table says of itself, and what it returns."""
+"""The interface of table mechanisms, and the parameters that they share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from veil.errors import ParameterError, PlanError, Say
 
 @dataclass(frozen=True)
 class DrawnTable:
-    """A table that a method has drawn, and what it has to say about it."""
+    """A table drawn by a mechanism, with its proof and notes."""
 
     table: pa.Table
     proof: str
@@ -32,21 +32,21 @@ class DrawnTable:
 
 
 class TableMechanism(ABC):
-    """A way to make a table private as a whole."""
+    """A mechanism that makes a table private as a whole."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called in reports and ledgers."""
+        """The name in reports and ledgers."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether the promise has a proof. What was published without one is available, and says so."""
+        """Whether the promise has a proof. Mechanisms published without one are available and marked."""
         return True
 
     @abstractmethod
     def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
-        """Refuse what cannot be done, before anything is paid."""
+        """Refuse unsuitable columns and prices, before any budget is spent."""
 
     @abstractmethod
     def make(
@@ -56,24 +56,24 @@ class TableMechanism(ABC):
 
 
 class Neighbourhood(NamedTuple):
-    """What a private table hides: one person more or less, or what one has, who may have up to `rows` rows."""
+    """The neighbours of a private table: they differ in one person, who may have up to `rows` rows."""
 
     neighbours: Neighbours
     rows: int = 1
 
     @property
     def moved(self) -> int:
-        """How many rows differ between two neighbours: those of a person, or these and others in their place."""
+        """Number of rows that differ between neighbours: those of a person, and any replacements."""
         return self.rows if self.neighbours == "one more or less" else 2 * self.rows
 
     @property
     def size_is_public(self) -> bool:
-        """Whether all neighbours have the same number of rows: not if somebody may have more or fewer of them."""
+        """Whether all neighbours have the same number of rows: not if a person may have several."""
         return self.neighbours == "one changed" and self.rows == 1
 
 
 def require_public_size(method: str, hidden: Neighbourhood) -> None:
-    """Refuse what is hidden if the number of blocks can change with it."""
+    """Refuse a neighbourhood in which the number of blocks can change."""
     if hidden.neighbours != "one changed":
         raise PlanError(
             f'{method} keeps its promise for neighbours="one changed" only: with one record more or less, the number of '
@@ -95,7 +95,7 @@ def require_epsilon(method: str, price: Price) -> None:
 
 
 def _check_k(k: Any) -> Any:
-    # Here, as otherwise the message would list what is wrong with each form that is allowed.
+    # Checked here, as otherwise the message would list the errors of each allowed type.
     if k != "auto" and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
         raise ValueError(f'`k` should be a whole number from 1 on, or "auto", not {k!r}')
     return k
@@ -115,7 +115,7 @@ def _check_finite(number: Any, info: ValidationInfo) -> Any:
 
 
 PublicNumber = Annotated[int | float | str, BeforeValidator(_check_finite)]
-"""A number as it is written: text where a float would lose digits."""
+"""A number as written: a text where a float would lose digits."""
 
 Shares = Annotated[
     dict[str, PublicNumber] | None,
@@ -124,7 +124,7 @@ Shares = Annotated[
 
 
 def block_sizes(records: int, k: int) -> NDArray[np.int64]:
-    """Return the sizes of blocks of k, of which the last has up to 2k - 1.
+    """Return the sizes of blocks of k; the last has up to 2k - 1.
 
     >>> block_sizes(11, 3)
     array([3, 3, 5])
@@ -139,20 +139,20 @@ def block_sizes(records: int, k: int) -> NDArray[np.int64]:
     return sizes
 
 
-def shares_of(names: Sequence[str], given: dict[str, Any] | None) -> dict[str, Fraction]:
-    """Return what part of the price each column gets: equal parts, or in proportion to given weights.
+def shares_of(names: Sequence[str], weights: dict[str, Any] | None) -> dict[str, Fraction]:
+    """Return the part of the price for each column: equal parts, or in proportion to weights.
 
     >>> shares_of(["age", "income"], {"age": 1, "income": 3})
     {'age': Fraction(1, 4), 'income': Fraction(3, 4)}
     """
-    if given is None:
+    if weights is None:
         return {name: Fraction(1, len(names)) for name in names}
-    if set(given) != set(names) or not all(_exact(weight) > 0 for weight in given.values()):
+    if set(weights) != set(names) or not all(_exact(weight) > 0 for weight in weights.values()):
         raise ParameterError(
             f"`shares` should have a weight above 0 for each of the columns {', '.join(names)}"
         )
-    total = sum(Fraction(weight) for weight in given.values())
-    return {name: _exact(given[name]) / total for name in names}
+    total = sum(Fraction(weight) for weight in weights.values())
+    return {name: _exact(weights[name]) / total for name in names}
 
 
 def _exact(weight: Any) -> Fraction:

@@ -1,8 +1,8 @@
-"""What Soria-Comas (2013, chapter 6) releases: noise for each record and each column, as if these were of different people.
+"""The releases of Soria-Comas (2013, chapter 6): independent noise for each record and each column.
 
-None of it is differentially private, and whoever uses it is told so. A changed record moves records from block to block,
-so that all of them change; what is drawn for each record of a block averages out over the block; and columns, each with
-the whole epsilon, add up. Nothing here is drawn exactly, as there is no promise that rounding could break.
+They are not differentially private, and marked as such. A changed record moves records from block to block,
+so all blocks change; independent draws average out over a block; and columns, each with the whole epsilon,
+add up. Draws are not exact, as there is no promise that rounding could break.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rows = Sequence[NDArray[np.int64]]
 def published_numbers(
     column: Numbers, blocks: Rows, k: int, epsilon: float, randomness: Randomness
 ) -> NDArray[np.float64]:
-    """Return a column as it is released (algorithm 6.2), in the order of the input: Laplace noise on the mean of a block."""
+    """Return a column by algorithm 6.2, in the order of the input: Laplace noise on the mean of a block."""
     means = np.empty(len(column.steps))
     for rows in blocks:
         means[rows] = int(column.steps[rows].sum()) / len(rows)
@@ -35,18 +35,18 @@ def published_numbers(
 def published_concepts(
     column: CategoricalColumn, taxonomy: ConceptTaxonomy, blocks: Rows, epsilon: float, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """Return a column as it is released (algorithm 6.3), in the order of the input: a concept for each record of a block."""
-    drawn = np.empty(len(column.codes), np.int64)
+    """Return a column by algorithm 6.3, in the order of the input: a concept for each record of a block."""
+    concepts = np.empty(len(column.codes), np.int64)
     for rows in blocks:
         reached = np.cumsum(np.exp(published_logs(column, taxonomy, rows, epsilon)))
-        drawn[rows] = np.searchsorted(reached / reached[-1], randomness.uniform(len(rows)), side="right")
-    return np.minimum(drawn, len(taxonomy.labels) - 1)
+        concepts[rows] = np.searchsorted(reached / reached[-1], randomness.uniform(len(rows)), side="right")
+    return np.minimum(concepts, len(taxonomy.labels) - 1)
 
 
 def published_logs(
     column: CategoricalColumn, taxonomy: ConceptTaxonomy, rows: NDArray[np.int64], epsilon: float
 ) -> NDArray[np.float64]:
-    """Return the logarithm of how likely each concept is for a record of a block: e^(-epsilon m / 2D), D the diameter."""
+    """Return the log-probability of each concept for a block: e^(-epsilon m / 2D), D the diameter."""
     counts = np.bincount(np.argsort(taxonomy.walk)[column.codes[rows]], minlength=len(taxonomy.walk))
     away = (counts @ taxonomy.steps).astype(np.float64)
     logs = -epsilon * (away - away.min()) / (2 * max(1, taxonomy.diameter))

@@ -1,12 +1,12 @@
-"""Individual ranking: each column by itself is sorted, cut into blocks, and every block is replaced by one noisy value.
+"""Individual ranking: each column is sorted and cut into blocks, and each block becomes one noisy value.
 
-Let s_1 <= … <= s_n be a sorted column. If one record changes from x to y > x, no s_i gets smaller, and all of them
-together grow by exactly y - x: so the sums of all blocks together change by at most the range of the column, however
-many blocks there are. Laplace noise of scale range / epsilon on each sum keeps epsilon for all of them; divided by the
-size of the block, it is noise of scale range / (k epsilon) on its mean. Sums are whole numbers of steps, and so is the
-noise: nothing is rounded.
+Let s_1 <= … <= s_n be a sorted column. If one record changes from x to y > x, no s_i gets smaller, and all of
+them together grow by exactly y - x: so the sums of all blocks together change by at most the range of the
+column, for any number of blocks. Laplace noise of scale range / epsilon on each sum keeps epsilon for all of
+them; divided by the size of the block, it is noise of scale range / (k epsilon) on its mean. Sums are whole
+numbers of steps, and so is the noise: nothing is rounded.
 
-For categories the same is true of a walk v_1, …, v_m through the leaves of a hierarchy: a change moves one record at most
+The same is true of a walk v_1, …, v_m through the leaves of a hierarchy: a change moves at most one record
 across each edge of the walk. The marginality of any concept changes, over all blocks together, by at most
 L = sum of max_c |δ(v_i, c) - δ(v_(i+1), c)|, and weights e^(-epsilon m / 2L) keep epsilon.
 """
@@ -48,21 +48,21 @@ from veil.errors import ParameterError
 
 @declared(kind_of=TableMechanism)
 class IndividualRanking(TableMechanism):
-    """Each column sorted and cut into blocks of k, each block replaced by one noisy mean, or by one drawn concept.
+    """Each column sorted and cut into blocks of k, each block replaced by one noisy mean or drawn concept.
 
     Parameters
     ----------
     k
-        How many records a block has, the last one up to 2k - 1; or "auto": from the number of records, epsilon, bounds
-        and `spread`, never from the data.
+        Number of records in a block, up to 2k - 1 in the last one; or "auto": from the number of records,
+        epsilon, bounds and `spread`, never from the data.
     shares
-        What part of epsilon each column gets, in proportion; equal parts by default.
+        Part of epsilon for each column, in proportion; equal parts by default.
     as_published
-        Noise for each record and column of scale range / (k epsilon); of categories, a draw for each record as if its
-        block were the only one, from algorithm 6.3 of the thesis. That is NOT differentially private.
+        Noise for each record and column of scale range / (k epsilon); for categories, a draw for each record
+        as if its block were the only one, by algorithm 6.3 of the thesis. That is NOT differentially private.
     spread
-        For k = "auto": a guess of the standard deviation of columns of numbers, from what is known without the data;
-        by default that of numbers spread evenly between the bounds.
+        For k = "auto": a public guess of the standard deviation of columns of numbers; by default that of a
+        uniform distribution between the bounds.
     """
 
     k: Size = "auto"
@@ -93,8 +93,7 @@ class IndividualRanking(TableMechanism):
             if isinstance(column, CategoricalColumn) and column.hierarchy is None:
                 raise ParameterError(
                     f"column {column.name!r} has a list of values, but blocks are cut along a hierarchy: "
-                    "give a hierarchy as its domain, "
-                    "or ask for a histogram (veil.dp.Session), or use MarginalTree()"
+                    "give a hierarchy as its domain, or ask for a histogram (veil.dp.Session), or use MarginalTree()"
                 )
 
     def block(self, columns: Sequence[Column], price: Price) -> int:
@@ -112,8 +111,8 @@ class IndividualRanking(TableMechanism):
                         f"the spread of {column.name!r} should be a number above 0, not {spread!r}"
                     )
                 ratios.append(reach / (spread * float(shares[column.name]) * float(price.epsilon)))
-        # Noise costs 2 (range / k epsilon)^2 for each record, and a block, of numbers that are spread evenly, has the
-        # variance (spread k / n)^2: the sum is least where both are equal.
+        # Noise costs 2 (range / k epsilon)^2 for each record, and a block of uniform numbers has the variance
+        # (spread k / n)^2: the sum is least where both are equal.
         ratio = max(ratios, default=2 / float(price.epsilon))
         return max(1, min(records, round(math.sqrt(records * math.sqrt(2) * ratio))))
 
@@ -124,7 +123,7 @@ class IndividualRanking(TableMechanism):
         sizes = block_sizes(_records(columns), k)
         if self.as_published:
             return _make_as_published(columns, sizes, k, float(price.epsilon), randomness)
-        made: dict[str, pa.Array] = {}
+        arrays: dict[str, pa.Array] = {}
         notes = [
             "Rows are not records: each column is in a random order of its own, and says nothing about another."
         ]
@@ -132,16 +131,16 @@ class IndividualRanking(TableMechanism):
             share = price.epsilon * shares[column.name]
             order = randomness.permutation(int(sizes.sum()))
             if isinstance(column, Numbers):
-                made[column.name] = pa.array(
+                arrays[column.name] = pa.array(
                     np.repeat(noisy_means(column, sizes, share, randomness), sizes)[order]
                 )
                 continue
             taxonomy = taxonomy_of(column)
-            drawn = draw_concepts(column, taxonomy, sizes, share, randomness)
-            made[column.name] = pa.array(taxonomy.labels, pa.string()).take(
-                pa.array(np.repeat(drawn, sizes)[order])
+            concepts = draw_concepts(column, taxonomy, sizes, share, randomness)
+            arrays[column.name] = pa.array(taxonomy.labels, pa.string()).take(
+                pa.array(np.repeat(concepts, sizes)[order])
             )
-            if _histogram_is_better(len(taxonomy.walk), len(sizes)):
+            if len(taxonomy.walk) < len(sizes):  # counts have less noise than that many draws
                 notes.append(
                     f"{column.name!r} has {len(taxonomy.walk)} values, fewer than blocks: a histogram (veil.dp.Session) tells "
                     "their frequencies much better for the same price."
@@ -153,7 +152,7 @@ class IndividualRanking(TableMechanism):
             "change, hides it with the share of epsilon that the column has; shares add up to epsilon. The number of records is "
             "public."
         )
-        return DrawnTable(pa.table(made), proof, tuple(notes))
+        return DrawnTable(pa.table(arrays), proof, tuple(notes))
 
     def _shares(self, columns: Sequence[Column]) -> dict[str, Fraction]:
         return shares_of(
@@ -165,27 +164,27 @@ def _make_as_published(
     columns: Sequence[Column], sizes: NDArray[np.int64], k: int, epsilon: float, randomness: Randomness
 ) -> DrawnTable:
     order = randomness.permutation(int(sizes.sum()))
-    made: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     for column in columns:
         if isinstance(column, Numbers):
             blocks = blocks_of(column.steps, sizes)
             values = published_numbers(column, blocks, k, epsilon, randomness)
-            made[column.name] = pa.array(values[order])
+            arrays[column.name] = pa.array(values[order])
             continue
         taxonomy = taxonomy_of(column)
         blocks = blocks_of(np.argsort(taxonomy.walk)[column.codes], sizes)
-        drawn = published_concepts(column, taxonomy, blocks, epsilon, randomness)
-        made[column.name] = pa.array(taxonomy.labels, pa.string()).take(pa.array(drawn[order]))
+        concepts = published_concepts(column, taxonomy, blocks, epsilon, randomness)
+        arrays[column.name] = pa.array(taxonomy.labels, pa.string()).take(pa.array(concepts[order]))
     proof = (
         "NOT DIFFERENTIALLY PRIVATE. Noise is as published: for each record, and for each column with the whole epsilon, as if "
         "one record could change one block alone. It can change all of them, noise averages out over the records of a block, and "
         "columns add up: a record's mean can move by .98 of the range where .2 is claimed."
     )
-    return DrawnTable(pa.table(made), proof)
+    return DrawnTable(pa.table(arrays), proof)
 
 
 def blocks_of(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the rows of each block of a column, sorted by what they are ranked by.
+    """Return the rows of each block of a column, sorted by rank.
 
     >>> [rows.tolist() for rows in blocks_of(np.array([5, 1, 4, 2]), np.array([2, 2]))]
     [[1, 3], [2, 0]]
@@ -196,7 +195,7 @@ def blocks_of(ranks: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[NDArra
 def noisy_means(
     column: Numbers, sizes: NDArray[np.int64], epsilon: Symbolic, randomness: Randomness
 ) -> NDArray[np.float64]:
-    """Return the noisy mean of each block, no further than the bounds."""
+    """Return the noisy mean of each block, clipped to the bounds."""
     noise = Laplace(column.reach, epsilon, whole=True)
     sums = [total + noise.draw(randomness) for total in block_sums(column.steps, sizes).tolist()]
     return column.values(
@@ -216,7 +215,7 @@ def block_sums(steps: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np
 def block_marginalities(
     codes: NDArray[np.int64], taxonomy: ConceptTaxonomy, sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how far each block is from each concept, in steps."""
+    """Return the distance of each block from each concept, in steps."""
     rank = np.argsort(taxonomy.walk)[codes]
     block = np.repeat(np.arange(len(sizes)), sizes)
     counts = np.zeros((len(sizes), len(taxonomy.walk)), np.int64)
@@ -232,24 +231,19 @@ def draw_concepts(
     randomness: Randomness,
 ) -> NDArray[np.int64]:
     """Draw a concept for each block."""
-    drawn = []
+    concepts = []
     for away in block_marginalities(column.codes, taxonomy, sizes).tolist():
         choice: ExponentialChoice[int] = ExponentialChoice(epsilon, max(1, taxonomy.length), randomness)
         for concept, steps in enumerate(away):
             choice.add(concept, -steps)
-        drawn.append(choice.draw())
-    return np.array(drawn, np.int64)
+        concepts.append(choice.draw())
+    return np.array(concepts, np.int64)
 
 
 def taxonomy_of(column: CategoricalColumn) -> ConceptTaxonomy:
     """Return the concepts of a column that has a hierarchy."""
-    assert column.hierarchy is not None  # `check` has seen to it
+    assert column.hierarchy is not None  # guaranteed by `check`
     return ConceptTaxonomy(column.hierarchy)
-
-
-def _histogram_is_better(values: int, blocks: int) -> bool:
-    """Tell whether a column has fewer values than blocks: counts of them have less noise than that many draws."""
-    return values < blocks
 
 
 def _records(columns: Sequence[Column]) -> int:

@@ -1,4 +1,4 @@
-"""A table that is differentially private as a whole: what is declared, what is paid, and what leaves."""
+"""Release of a table that is differentially private as a whole: declarations, price and result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
 from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
 from veil.dp.private_table.method import Neighbourhood, TableMechanism
-from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, check_names, hold
+from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
@@ -28,26 +28,26 @@ from veil.plan.plan import ASK
 
 @dataclass(frozen=True)
 class PrivateTable:
-    """A private table, and why it is one."""
+    """A private table with its price and proof."""
 
     table: Any = field(repr=False)
-    """The same kind of frame as came in; a pyarrow table for a file."""
+    """The same kind of frame as the input; a pyarrow table for a file."""
     method: str
     spent: Price
-    """What it cost, for `neighbours`."""
+    """Its price, for `neighbours`."""
     neighbours: Neighbours
     unit: Unit
-    """Whose rows there were: what is hidden is a person, with all rows."""
+    """The owners of the rows: a person is hidden with all rows."""
     proof: str
-    """Why it keeps its promise, in plain words; or why it does not."""
+    """The reason why it keeps its promise, or does not, in plain words."""
     notes: tuple[str, ...]
-    """What to know before using it."""
+    """Advice for users of the table."""
     is_private: bool
-    """False if a seed was given, or if the method was published with a proof that does not hold."""
+    """False with a seed, or with a method whose published proof does not hold."""
     declared: Mapping[str, str] = field(default_factory=dict)
-    """For each column, in words, what was known of it without the data."""
+    """The declaration of each column in words."""
     budget: str | None = None
-    """What is left of the budget that it was paid from."""
+    """The remaining budget."""
 
     def __str__(self) -> str:
         promise = f"{self.spent}, neighbours: {self.neighbours}"
@@ -60,7 +60,7 @@ class PrivateTable:
 
     @property
     def whose(self) -> str:
-        """Whose rows there were, in words."""
+        """The owners of the rows, in words."""
         if self.unit.person is None:
             return "every row was a different person"
         most = plural(self.unit.rows, "row")
@@ -68,16 +68,16 @@ class PrivateTable:
 
     @property
     def records(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return len(self.table)
 
     def report(self, path: str | Path) -> Path:
-        """Write what it is, what it cost and what it promises as HTML, PDF or JSON, by the ending of the name.
+        """Write method, price and promise as HTML, PDF or JSON, by the ending of the name.
 
-        A report tells nothing that the table and its declarations do not.
+        A report reveals nothing beyond the table and its declarations.
         """
-        written: Path = REPORT_OF_PRIVATE_TABLE(self, Path(path))
-        return written
+        target: Path = REPORT_OF_PRIVATE_TABLE(self, Path(path))
+        return target
 
 
 @own_keywords
@@ -103,7 +103,7 @@ def private_table(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow frame, a file, or a table that an engine holds, whose rows are then brought into
+        A pandas, polars or pyarrow frame, a file, or a table in an engine, whose rows are then loaded into
         memory. Each column needs bounds or a domain.
     method
         IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
@@ -111,23 +111,22 @@ def private_table(
     epsilon, delta, rho
         The price.
     neighbours
-        What is hidden: "one more or less", or "one changed" if the number of people is public.
+        The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
-        Whose rows these are, which nothing is looked at to find out: None if every row is a different person; or the column that
-        tells people apart, which is left out of the table, and how many rows one of them has at most. Of whoever has more, so
-        many take part, drawn at random. What it costs is the price for a person, with all rows.
+        The owners of rows, declared without looking at the data: None if every row is a different person; or
+        the column that identifies people, which is left out of the table, and the largest number of rows of
+        one person. Of more rows, so many are drawn at random. The price is that of a person with all rows.
     bounds, domains
-        For each column of numbers, between which numbers its values lie; for each other one, which values it has: a list
-        or a hierarchy. Both from what is known without the data: a bound of "half more than the largest value" is data.
-        Numbers outside of their bounds are moved to them. Bounds that are whole, (0, 120), are those of whole numbers; (0.0,
-        120.0) are not.
+        The range of each column of numbers, and the values of each other column: a list or a hierarchy. Both
+        must be public knowledge: a bound of "half more than the largest value" is data. Numbers outside are
+        moved to their bounds. Bounds of type int, (0, 120), declare whole numbers; (0.0, 120.0) do not.
     missing
-        For each column, what a cell counts as that is missing, no number, or no value of the domain: by default the middle of
-        the bounds, and None if the domain lists it.
+        The value of each column for cells that are missing, no number, or not in the domain: by default the
+        middle of the bounds, and None if the domain lists it.
     columns
-        Which columns the private table has; by default all.
+        The columns of the private table; by default all.
     accountant
-        The budget that it is paid from.
+        The account that the price is charged to.
     for_testing_seed
         Makes the draw repeatable, so that the result is not private.
 
@@ -135,8 +134,8 @@ def private_table(
     >>> from veil.dp import IndividualRanking
     >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
     >>> hidden = {"neighbours": "one changed", "person": None}
-    >>> made = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
-    >>> made.table.num_rows, str(made.spent), made.is_private
+    >>> private = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
+    >>> private.table.num_rows, str(private.spent), private.is_private
     (6, 'epsilon = 1', True)
     """
     if not isinstance(method, TableMechanism):
@@ -149,24 +148,24 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    held = hold(table, hidden.neighbours, unit)
-    source = held.source if isinstance(held, MemorySource) else None
+    source = as_source(table, hidden.neighbours, unit)
+    origin = source.source if isinstance(source, MemorySource) else None
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
-    names = [name for name in held.names if name != unit.person] if columns is None else list(columns)
-    check_names(held, [*names, *([] if unit.person is None else [unit.person])])
+    names = [name for name in source.names if name != unit.person] if columns is None else list(columns)
+    check_names(source, [*names, *([] if unit.person is None else [unit.person])])
     if unit.person in names:
         raise ParameterError(
             f"column {unit.person!r} tells people apart, and cannot be a column of a private table"
         )
-    made_of = read_columns(_rows_of(held, names, unit, randomness), declared, domains or {})
-    method.check(made_of, price, hidden)
+    typed_columns = read_columns(_rows_of(source, names, unit, randomness), declared, domains or {})
+    method.check(typed_columns, price, hidden)
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
                 f"{method.name} has no price: its promise does not hold, so no budget can account for it"
             )
-        if source is not None:
-            accountant.check_data(source)
+        if origin is not None:
+            accountant.check_data(origin)
         protects = "" if unit.person is None else f" of people by {unit.person!r}, each with all rows"
         accountant.spend(
             f"private table by {method.name}{protects}",
@@ -175,22 +174,22 @@ def private_table(
             rho=price.rho,
             neighbours=hidden.neighbours,
         )
-    made = method.make(made_of, price, hidden, randomness)
-    # No dtype of the original: whether a column could keep it would depend on what was drawn.
-    frame = made.table
-    if source is not None and source.frame is not None:
-        frame = source.frame.from_arrow(made.table, None)
-    notes = made.notes if randomness.is_private else (*made.notes, _SEEDED)
+    drawn_table = method.make(typed_columns, price, hidden, randomness)
+    # The dtypes of the input are not kept: whether a column fits its dtype would depend on the draw.
+    frame = drawn_table.table
+    if origin is not None and origin.frame is not None:
+        frame = origin.frame.from_arrow(drawn_table.table, None)
+    notes = drawn_table.notes if randomness.is_private else (*drawn_table.notes, _SEEDED)
     return PrivateTable(
         frame,
         method.name,
         price,
         hidden.neighbours,
         unit,
-        made.proof,
+        drawn_table.proof,
         notes,
         randomness.is_private and method.is_sound,
-        {column.name: _in_words(column, missing or {}) for column in made_of},
+        {column.name: _describe_column(column, missing or {}) for column in typed_columns},
         None if accountant is None else str(accountant.remaining),
     )
 
@@ -198,16 +197,16 @@ def private_table(
 _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away."
 
 
-def _rows_of(held: QuestionSource, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
-    """Return the rows that take part; an engine tells combinations of cells and their numbers, and their order tells nothing."""
-    selected = TruncatedOwners(held, unit, randomness).select(names)
+def _rows_of(source: QuestionSource, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
+    """Return the rows that take part; combinations of cells from an engine are repeated by their weights."""
+    selected = TruncatedOwners(source, unit, randomness).select(names)
     rows = np.arange(selected.rows)
     if selected.weights is not None:
         rows = np.repeat(rows, selected.weights)
     return Selected({name: selected.cells[name].take(rows) for name in names}, rows.size)
 
 
-def _in_words(column: Column, missing: Mapping[str, Any]) -> str:
+def _describe_column(column: Column, missing: Mapping[str, Any]) -> str:
     if isinstance(column, Numbers):
         kind = "whole numbers" if column.is_whole else "numbers"
         low, high, other = (

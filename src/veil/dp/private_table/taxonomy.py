@@ -1,8 +1,8 @@
-"""The concepts of a hierarchy, how far they are from each other, and a walk through its leaves.
+"""The concepts of a hierarchy, the distances between them, and a walk through its leaves.
 
-Distances are those of Soria-Comas (2013, section 6.3): with φ(a) for a and all that is above it,
-δ(a, b) = log2(1 + (|φa ∪ φb| - |φa ∩ φb|) / |φa ∪ φb|). They are rounded to whole numbers of 2^-32, and what a promise
-needs of them is computed from the rounded ones: so it holds whatever the rounding was.
+Distances are those of Soria-Comas (2013, section 6.3): with φ(a) for a and its ancestors, δ(a, b) = log2(1 +
+(|φa ∪ φb| - |φa ∩ φb|) / |φa ∪ φb|). They are rounded to whole numbers of 2^-32, and sensitivities are
+computed from the rounded distances, so that promises hold for any rounding.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _Path = tuple[str | None, ...]
 
 
 class ConceptTaxonomy:
-    """All concepts of a hierarchy: its values, and everything they are generalized to.
+    """All concepts of a hierarchy: its values and their generalizations.
 
-    >>> sports = Hierarchy.from_rows([["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]])
-    >>> taxonomy = ConceptTaxonomy(sports)
-    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", "swimming", "swimming"])
+    >>> sports = [["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]]
+    >>> taxonomy = ConceptTaxonomy(Hierarchy.from_rows(sports))
+    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", *["swimming"] * 2])
     (0.58496, 'swimming')
     """
 
@@ -37,8 +37,8 @@ class ConceptTaxonomy:
         concepts = list(dict.fromkeys(leaf[start:] for leaf in leaves for start in range(len(leaf))))
         place = {concept: number for number, concept in enumerate(concepts)}
         self.labels: tuple[str | None, ...] = tuple(concept[0] for concept in concepts)
-        """What each concept is called."""
-        # From the top down, branches in the order in which they first appear: each subtree is walked through at once.
+        """The label of each concept."""
+        # Depth first, branches in the order of their first appearance.
         self.walk: NDArray[np.int64] = np.array(
             sorted(
                 range(len(leaves)),
@@ -61,32 +61,32 @@ class ConceptTaxonomy:
 
     @property
     def length(self) -> int:
-        """The length of the walk in steps: how much a marginality changes at most, from leaf to leaf, added up."""
+        """The length of the walk in steps: the sum of the largest changes of a marginality between leaves."""
         return int(np.abs(np.diff(self.steps, axis=0)).max(axis=1, initial=0).sum())
 
     @property
     def diameter(self) -> int:
-        """The largest distance of two leaves, in steps, as any concept can see it."""
+        """The largest difference of the distances of two leaves to one concept, in steps."""
         return int((self.steps.max(axis=0) - self.steps.min(axis=0)).max())
 
     def distance(self, one: str, other: str) -> float:
-        """Return how far two concepts are from each other."""
+        """Return the distance of two concepts."""
         return _steps(self._concepts[self._find(one)], self._concepts[self._find(other)]) * UNIT
 
     def marginality(self, values: Sequence[str]) -> dict[str | None, float]:
-        """Return how far each concept is from some values together."""
+        """Return the sum of the distances of each concept from some values."""
         away = [sum(self.distance(value, str(label)) for value in values) for label in self.labels]
         return dict(zip(self.labels, away, strict=True))
 
     def centroid(self, values: Sequence[str]) -> str | None:
-        """Return the concept that is nearest to some values: without noise."""
+        """Return the concept that is nearest to some values, without noise."""
         away = self.marginality(values)
         return min(away, key=lambda label: away[label])
 
     def chances(
         self, values: Sequence[str], epsilon: Readable, sensitivity: float
     ) -> dict[str | None, float]:
-        """Return how likely the exponential mechanism is to choose each concept."""
+        """Return the probability of each concept in the exponential mechanism."""
         rate = float(Symbolic.read(epsilon)) / (2 * sensitivity)
         weights = {label: math.exp(-rate * away) for label, away in self.marginality(values).items()}
         return {label: weight / sum(weights.values()) for label, weight in weights.items()}
@@ -98,7 +98,7 @@ class ConceptTaxonomy:
 
 
 def _path(hierarchy: Hierarchy, code: int) -> _Path:
-    """Return a value and what it is generalized to; a level that repeats the one below is no concept of its own."""
+    """Return a value and its generalizations; a level that repeats the one below is no separate concept."""
     labels = [
         hierarchy.labels[level][hierarchy.label_map(level)[code]] for level in range(len(hierarchy.labels))
     ]

@@ -1,5 +1,5 @@
-"""Questions under a budget: how much one record can change the answer, which noise hides that, and how the answer is made.
+"""Questions under a budget: the sensitivity of each answer, the noise that hides it, and the computation.
 
-A question is made from what is declared alone. It knows its price and how good the answer will be before it is asked; the
-session pays, and hands it the rows.
+A question is built from declarations alone. Its price and accuracy are known before it is asked; the session
+charges the budget and supplies the rows.
 """

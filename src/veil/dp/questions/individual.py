@@ -1,9 +1,9 @@
-"""What the record of one person says, by refinement of a prior.
+"""Questions about the record of one person, by refinement of a prior.
 
-People have names in a column, and one record each: of whoever has more, one takes part. A neighbour lacks a person; of nobody,
-the answer is a draw from the prior. Nothing else that is in the table makes a difference, so that it is epsilon for "one more
-or less", and dearer for "one changed" (see `veil.dp.refinement`). A row's number would be no name: whether somebody stands
-above decides whose it is.
+A column identifies people, of whom one record each takes part. A neighbour lacks a person; about an absent
+person, the answer is a draw from the prior. The answer depends on no other record, so it costs epsilon for
+"one more or less", and more for "one changed" (see `veil.dp.refinement`). The number of a row identifies no
+one, as it depends on the rows above.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import pyarrow as pa
 from veil.dp.declared import Declared, key_text
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Chosen, Question, refined
+from veil.dp.questions.question import Question, RowMask, by_refinement
 from veil.dp.source import Selected
 from veil.errors import ParameterError, Say
 
 
 def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior | None) -> Question:
-    """Ask what somebody's record has in a column; `who` is as the column that tells people apart spells it."""
+    """Ask for a person's value in a column; `who` is the person as spelled in the column of people."""
     person = declared.unit.person
     if person is None or declared.unit.rows > 1:
         raise ParameterError(
@@ -33,19 +33,19 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
             ", with rows_per_person=1. Rows have no numbers: who stands above decides what they are",
         )
     identify = declared.unit.identify
-    wanted = identify(pa.array([key_text(who)], pa.string()))[0].as_py()
-    if not wanted:
+    identity = identify(pa.array([key_text(who)], pa.string()))[0].as_py()
+    if not identity:
         raise ParameterError(f"`who` should be somebody's value of {person!r}, not {who!r}")
     expected = _default_prior(declared, column) if prior is None else prior
     if not isinstance(expected, Prior):
         raise ParameterError(f"a question about one person needs a prior as `noise`, not {prior!r}")
     points = {key_text(point): point for point in expected.points if not isinstance(point, tuple)}
 
-    def truth(selected: Selected, chosen: Chosen) -> Any:
+    def truth(selected: Selected, mask: RowMask) -> Any:
         people, cells = selected.cells[person], selected.cells[column]
-        known = identify(pa.array(people.texts, pa.string())).to_pylist()
-        is_wanted = np.array([text == wanted for text in known], bool)
-        rows = np.flatnonzero(is_wanted[people.codes])
+        identities = identify(pa.array(people.texts, pa.string())).to_pylist()
+        match_mask = np.array([text == identity for text in identities], bool)
+        rows = np.flatnonzero(match_mask[people.codes])
         if not rows.size:
             return None
         code = cells.codes[rows[0]]
@@ -54,13 +54,13 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
         number = float(cells.numbers[code] or "inf")
         return number if math.isfinite(number) else None
 
-    mechanism, respond, accuracy = refined(truth, expected, price, "individual")
+    mechanism, respond, accuracy = by_refinement(truth, expected, price, "individual")
     label = f"{column} of {person} {who}"
     return Question(label, price, "one more or less", mechanism, (column, person), respond, accuracy)
 
 
 def _default_prior(declared: Declared, column: str) -> Prior:
-    """Expect nothing: all keys, or all numbers between the bounds, alike."""
+    """Return a uniform prior over all keys, or over all numbers between the bounds."""
     if column in declared.keys:
         return Prior.uniform(declared.keys[column])
     bounded = declared.bounded(column)

@@ -1,9 +1,9 @@
 """Quantiles, each by the exponential mechanism for an equal part of the price.
 
-A number y is the worse, the more records would have to change sides to make it the quantile of share q: the larger of
-#{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less changes both by q or 1 - q, one changed
-by at most 1, and a person with up to m records by m times as much. Possible answers are equally spaced numbers between the
-bounds.
+The error of a number y is the number of records that would have to change sides to make it the quantile of
+share q: the larger of #{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less
+changes both by q or 1 - q, one changed by at most 1, and a person with up to m records by m times as much.
+Possible answers are equally spaced numbers between the bounds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from veil.dp.answers import chance_in_words
 from veil.dp.declared import Declared
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
-from veil.dp.questions.question import Chosen, Question, weights_of
+from veil.dp.questions.question import Question, RowMask, weights_of
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 
 _CANDIDATES = 2**10
-"""Answers are so many equally spaced numbers, and one more, if nothing else is said."""
+"""Default number of intervals between the equally spaced answers."""
 
 _MOST = 2**14
 
@@ -43,26 +43,26 @@ def quantiles(
     if price.rho or price.delta:
         raise ParameterError("quantiles only take `epsilon`: leave `delta` and `rho` out")
     bounded = declared.bounded(column)
-    wanted = [_share(each) for each in shares]
-    if not wanted:
+    exact_shares = [_share(each) for each in shares]
+    if not exact_shares:
         raise ParameterError("`shares` is empty: name at least one quantile, such as 0.5")
     number = _CANDIDATES if candidates is None else candidates
     if number not in range(1, _MOST + 1):
         raise ParameterError(f"`candidates` should be a whole number from 1 to {_MOST}, not {candidates!r}")
     distance = bounded.highest - bounded.lowest
     places = np.unique([distance * each // number for each in range(number + 1)])
-    each_price = price.epsilon / len(wanted)
+    each_price = price.epsilon / len(exact_shares)
     changed, rows = declared.neighbours == "one changed", declared.unit.rows
 
-    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
-        steps, counts = bounded.read(selected.cells[column])
-        kept = chosen & counts
-        values, weights = steps[kept] - bounded.lowest, weights_of(selected, kept)
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
+        steps, counted_mask = bounded.read(selected.cells[column])
+        mask = mask & counted_mask
+        values, weights = steps[mask] - bounded.lowest, weights_of(selected, mask)
         if len(values) > distance:  # many rows, of fewer values
             times = np.bincount(values, weights)
             values = np.flatnonzero(times)
             weights = times[values].astype(np.int64)
-        # How many answers are not above a value, and how many are below it.
+        # The number of answers not above each value, and of those below it.
         not_above = np.searchsorted(places, values, side="right")
         under = not_above - (places[not_above - 1] == values)
         below, up_to = (
@@ -71,7 +71,7 @@ def quantiles(
         )
         records = int(weights.sum())
         value = {}
-        for share, name in zip(wanted, shares, strict=True):
+        for share, name in zip(exact_shares, shares, strict=True):
             # In whole numbers: all scores times the denominator.
             goal = share.numerator * records
             away = np.maximum(below * share.denominator - goal, goal - up_to * share.denominator)
@@ -85,15 +85,15 @@ def quantiles(
         return value, None
 
     def accuracy(confidence: float) -> str:
-        reach = 1.0 if changed else max(float(max(each, 1 - each)) for each in wanted)
+        reach = 1.0 if changed else max(float(max(each, 1 - each)) for each in exact_shares)
         rank = 2 * reach * rows / float(each_price) * math.log(len(places) / (1 - confidence))
         return f"{chance_in_words(confidence)} each is off by at most {rank:.4g} records more than the best of {len(places)} equally spaced numbers"
 
-    label, way = (
+    label, method = (
         f"quantiles {', '.join(map(str, shares))} of {column}",
         ("exponential mechanism", respond, accuracy),
     )
-    return Question.about(declared, label, price, way, (column,), where, bounded)
+    return Question.about(declared, label, price, method, (column,), where, bounded)
 
 
 def _share(value: Any) -> Fraction:

@@ -1,4 +1,4 @@
-"""The question itself, and what several kinds of questions share."""
+"""Questions, and the methods of answering that several kinds of questions share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.condition import Condition
 from veil.dp.declared import Bounded, Declared
 from veil.dp.neighbours import Neighbours
-from veil.dp.noisy_vector import Adding
+from veil.dp.noisy_vector import VectorNoise
 from veil.dp.price import Price
 from veil.dp.priors import Prior
 from veil.dp.refinement import About, Refinement
@@ -26,18 +26,18 @@ from veil.models.subset import Where
 from veil.tables.cells import Cells
 
 Noise = str | Prior
-"""The name of a noise, or what the one who asks expects."""
+"""The name of a noise, or a prior over the answers."""
 
-Chosen = NDArray[np.bool_]
-Response = Callable[[Selected, Chosen, Randomness | None], tuple[Any, HalfWidths | None]]
-Truth = Callable[[Selected, Chosen], Any]
-Way = tuple[str, Response, Callable[[float], str]]
-"""How a question is answered: the name of the mechanism, what it does, and how close the answer is with a given probability."""
+RowMask = NDArray[np.bool_]
+Response = Callable[[Selected, RowMask, Randomness | None], tuple[Any, HalfWidths | None]]
+Truth = Callable[[Selected, RowMask], Any]
+Method = tuple[str, Response, Callable[[float], str]]
+"""The name of a mechanism, its function, and the accuracy of the answer with a given probability."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its price, the columns it reads, and how to answer it from the rows that it is about."""
+    """A question with its price, the columns it reads, and the method of answering it."""
 
     label: str
     price: Price
@@ -50,7 +50,7 @@ class Question:
     where: str | None = None
     bounded: Bounded | None = None
     numbers: Collection[str] = ()
-    """Columns that are declared to hold numbers, so that what is none is missing in them."""
+    """Columns declared to have numbers: other cells are missing in them."""
 
     @classmethod
     def about(
@@ -58,16 +58,16 @@ class Question:
         declared: Declared,
         label: str,
         price: Price,
-        way: Way,
+        method: Method,
         columns: tuple[str, ...],
         where: str | None,
         bounded: Bounded | None = None,
     ) -> Question:
-        """Ask about the records of which a condition is true, for the relation and the columns that are declared."""
-        mechanism, respond, accuracy = way
-        told = label if where is None else f"{label} where {where}"
+        """Return a question about the records that fulfil a condition, under the declarations."""
+        mechanism, respond, accuracy = method
+        full_label = label if where is None else f"{label} where {where}"
         return cls(
-            told,
+            full_label,
             price,
             declared.neighbours,
             mechanism,
@@ -81,12 +81,12 @@ class Question:
 
     @property
     def reads(self) -> list[str]:
-        """The columns that are needed, also for the condition."""
+        """The columns of the question and of its condition."""
         condition = [] if self.where is None else Query(self.where).columns
         return list(dict.fromkeys([*self.columns, *condition]))
 
     def check(self) -> None:
-        """Refuse what is not declared, and a condition that cannot be read. No cell is looked at."""
+        """Refuse undeclared missing values, and an invalid condition. No cell is read."""
         if self.bounded is not None:
             self.bounded.require_missing()
         if self.where is not None:
@@ -94,39 +94,39 @@ class Question:
             nothing = Cells((), (), np.empty(0, np.int64))
             self.choose(Selected(dict.fromkeys(self.reads, nothing), 0))
 
-    def choose(self, selected: Selected) -> Chosen:
-        """Tell which rows the question is about. What is neither true nor false is left out."""
+    def choose(self, selected: Selected) -> RowMask:
+        """Return a mask of the rows that fulfil the condition. Undecided rows are left out."""
         if self.where is None:
             return np.ones(selected.rows, np.bool_)
         return Condition(self.where, self.numbers).mask(selected)
 
 
-def whole_numbers(truth: Truth, adding: Adding, step: Fraction) -> Way:
-    """Answer with one number: a truth in whole steps, and noise."""
+def with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> Method:
+    """Return a method that adds noise to one number in whole steps."""
 
-    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
-        noisy = truth(selected, chosen) + adding.draw(randomness)[0]
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
+        noisy = truth(selected, mask) + noise.draw(randomness)[0]
 
         def interval(confidence: float) -> tuple[float, float]:
-            half = Fraction(adding.half_width(0, confidence))
+            half = Fraction(noise.half_width(0, confidence))
             return float((noisy - half) * step), float((noisy + half) * step)
 
         return (noisy if step == 1 else float(noisy * step)), interval
 
     def accuracy(confidence: float) -> str:
-        return f"{chance_in_words(confidence)} the answer is within ± {adding.half_width(0, confidence) * float(step):.6g}"
+        return f"{chance_in_words(confidence)} the answer is within ± {noise.half_width(0, confidence) * float(step):.6g}"
 
-    return adding.name, respond, accuracy
+    return noise.name, respond, accuracy
 
 
-def refined(truth: Truth, prior: Prior, price: Price, about: About) -> Way:
-    """Answer with one draw from a prior, reweighted towards the truth."""
+def by_refinement(truth: Truth, prior: Prior, price: Price, about: About) -> Method:
+    """Return a method that draws from a prior reweighted towards the truth."""
     if price.rho:
         raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
     refinement = Refinement(prior, price.epsilon, delta=price.delta, about=about)
 
-    def respond(selected: Selected, chosen: Chosen, randomness: Randomness | None) -> tuple[Any, None]:
-        return refinement.answer(truth(selected, chosen), randomness), None
+    def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
+        return refinement.answer(truth(selected, mask), randomness), None
 
     def accuracy(confidence: float) -> str:
         near, chance = refinement.nearest_share()
@@ -135,8 +135,8 @@ def refined(truth: Truth, prior: Prior, price: Price, about: About) -> Way:
     return "refinement of a prior", respond, accuracy
 
 
-def weights_of(selected: Selected, chosen: Chosen) -> NDArray[np.int64]:
-    """Return how many records each of the chosen rows stands for."""
+def weights_of(selected: Selected, mask: RowMask) -> NDArray[np.int64]:
+    """Return the number of records of each row of a mask."""
     if selected.weights is None:
-        return np.ones(int(chosen.sum()), np.int64)
-    return selected.weights[chosen]
+        return np.ones(int(mask.sum()), np.int64)
+    return selected.weights[mask]

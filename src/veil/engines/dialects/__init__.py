@@ -1,6 +1,6 @@
-"""Engines told apart: each is one file here, or comes with another package by the entry points ``veil.engines``.
+"""The engines: one file each here, or from other packages by the entry points ``veil.engines``.
 
-Nothing else in Veil asks which engine it deals with. It asks the dialect of a connection, of a URL or of a frame.
+No other module asks which engine it deals with: it asks the dialect of a connection, of a URL or of a frame.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ __all__ = [
 
 GROUP = "veil.engines"
 
-for _module in pkgutil.iter_modules(__path__):  # in which engines make themselves known
+for _module in pkgutil.iter_modules(__path__):  # each registers its engine
     importlib.import_module(f"{__name__}.{_module.name}")
 
 
 def dialect_of(backend: Any) -> Dialect:
-    """Return how to deal with an open connection of Ibis, also one of an engine that nobody knows.
+    """Return the dialect of an open connection of Ibis; the base class for an unknown engine.
 
     >>> import ibis
     >>> type(dialect_of(ibis.duckdb.connect())).__name__, type(dialect_of(ibis.polars.connect())).__name__
@@ -53,13 +53,13 @@ def dialect_of(backend: Any) -> Dialect:
 
 
 def dialect_of_scheme(scheme: str) -> type[Dialect] | None:
-    """Return the engine whose URLs begin in this way, if there is one."""
-    found = dialect_named(scheme)
-    return found if found is not None and scheme in found.schemes else None
+    """Return the engine with this scheme of URLs, if there is one."""
+    dialect = dialect_named(scheme)
+    return dialect if dialect is not None and scheme in dialect.schemes else None
 
 
 def dialect_named(name: str) -> type[Dialect] | None:
-    """Return the engine of a name or a scheme. Those of other packages are loaded when they are asked for."""
+    """Return the engine of a name or a scheme. Engines of other packages are loaded on demand."""
     return ENGINES.get(name) or _find_installed(name)
 
 
@@ -74,40 +74,40 @@ def _load(entry: EntryPoint) -> type[Dialect]:
     package = f" of the package {entry.dist.name}" if entry.dist is not None else ""
     where = f"the engine {entry.name!r}{package} (entry point {entry.value})"
     try:
-        found = entry.load()
+        dialect = entry.load()
     except Exception as error:
         raise VeilError(
             f"{where} cannot be loaded: {type(error).__name__}: {error}. Reinstall it, or ask its authors"
         ) from error
-    if not (isinstance(found, type) and issubclass(found, Dialect)):
-        raise VeilError(f"{where} should be a subclass of veil.engines.dialects.Dialect, not {found!r}")
-    if entry.name not in (found.name, *found.schemes):
+    if not (isinstance(dialect, type) and issubclass(dialect, Dialect)):
+        raise VeilError(f"{where} should be a subclass of veil.engines.dialects.Dialect, not {dialect!r}")
+    if entry.name not in (dialect.name, *dialect.schemes):
         raise VeilError(f"{where} has neither this `name` nor this among its `schemes`")
-    return found
+    return dialect
 
 
 def schemes() -> list[str]:
-    """How URLs of databases may begin."""
-    known = [scheme for dialect in ENGINES.values() for scheme in dialect.schemes]
-    return list(dict.fromkeys([*known, *sorted(entry_points(group=GROUP).names)]))
+    """Return the schemes of URLs of databases."""
+    own = [scheme for dialect in ENGINES.values() for scheme in dialect.schemes]
+    return list(dict.fromkeys([*own, *sorted(entry_points(group=GROUP).names)]))
 
 
 def adopt(frame: Any) -> Adopted | None:
-    """Return a data frame that an engine holds as a table; None for everything else."""
+    """Return a data frame of an engine as a table; None for everything else."""
     for dialect in dict.fromkeys(ENGINES.values()):
-        if (found := dialect.adopt(frame)) is not None:
-            return found
+        if (adopted := dialect.adopt(frame)) is not None:
+            return adopted
     return None
 
 
 def is_of_driver(error: BaseException) -> bool:
-    """Whether an engine or what stands between it and Veil raised this."""
+    """Whether an engine, or a library between it and Veil, raised this."""
     drivers = {"ibis", "pyarrow"}.union(*(dialect.drivers for dialect in ENGINES.values()))
     return type(error).__module__.partition(".")[0] in drivers
 
 
 def collect(backend: Any, expression: Table) -> pa.Table:
-    """Return all rows of an expression that is known to have few.
+    """Return all rows of an expression that has few.
 
     >>> import ibis
     >>> collect(ibis.duckdb.connect(), ibis.memtable({"age": [30, None]})).num_rows

@@ -1,11 +1,11 @@
-"""What Veil asks of an engine, and what it does with one that it does not know.
+"""The interface of an engine, and its defaults for engines that Veil does not know.
 
-An engine is one file with a subclass of `Dialect`, which says what is different there. The base class stands for any
-engine of Ibis: as it may take different texts for equal, its rows are brought over to a DuckDB of our own before
-anything is decided about them (see `veil.engines.copy`), and releases are stored in it by plain SQL.
+Each engine is one file with a subclass of `Dialect` that holds the differences. The base class serves any
+engine of Ibis: as it may take different texts for equal, its rows are brought over to a DuckDB of our own
+before anything is decided about them (see `veil.engines.copy`), and releases are stored in it by plain SQL.
 
-A package can bring an engine along by an entry point of the group ``veil.engines``, called as the URLs begin, or as
-Ibis calls the engine; with both names, if they differ.
+A package adds an engine by an entry point of the group ``veil.engines``, named as the URLs begin or as Ibis
+calls the engine; by both names, if they differ.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROWS = 1 << 16
 
 
 class Adopted(NamedTuple):
-    """A data frame of an engine's own kind as a table, and what it is called in messages."""
+    """A data frame of an engine's own kind as a table, and its name in messages."""
 
     table: ibis.Table
     backend: Any
@@ -48,7 +48,7 @@ class Adopted(NamedTuple):
 
 
 class Dialect:
-    """How to deal with an engine, over an open connection of Ibis."""
+    """The operations of an engine, over an open connection of Ibis."""
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
@@ -56,13 +56,13 @@ class Dialect:
     # --- connect --------------------------------------------------------------------------------------
 
     name: ClassVar[str] = ""
-    """What Ibis calls the engine."""
+    """Name of the engine in Ibis."""
 
     schemes: ClassVar[tuple[str, ...]] = ()
-    """How URLs begin."""
+    """Schemes of its URLs."""
 
     takes_short_urls: ClassVar[bool] = False
-    """Whether a scheme and a colon are enough to tell a URL from a path, without ``//``."""
+    """Whether a scheme and a colon distinguish a URL from a path, without ``//``."""
 
     extra: ClassVar[str | None] = None
     """The extra of Veil that installs the driver."""
@@ -72,11 +72,11 @@ class Dialect:
 
     has_schemas: ClassVar[bool] = True
     timeout: ClassVar[str | None] = None
-    """How the driver calls the number of seconds that it waits for a server."""
+    """The driver's option for the seconds that it waits for a server."""
 
     @classmethod
     def driver(cls) -> Any:
-        """Return what connects to the engine, or say what to install."""
+        """Return the module of Ibis for the engine, or refuse with the package to install."""
         try:
             return getattr(import_ibis(), cls.name)
         except (ImportError, AttributeError) as error:
@@ -88,12 +88,12 @@ class Dialect:
 
     @classmethod
     def split(cls, scheme: str, url: str) -> Parts:
-        """Take a URL apart; a `ValueError` says what is wrong with it, and repeats no password."""
+        """Split a URL; raise a `ValueError` that explains the fault and repeats no password."""
         return server_parts(scheme, url, has_schemas=cls.has_schemas)
 
     @classmethod
     def place(cls, url: str) -> str:
-        """What a URL stands for, in messages."""
+        """Return the name of the database in messages."""
         return url
 
     @classmethod
@@ -103,7 +103,7 @@ class Dialect:
 
     @classmethod
     def connect(cls, database: Database, secrets: dict[str, str], settings: Settings) -> Any:
-        """Open a database. The caller puts into words what the driver raises."""
+        """Open a database. The caller translates the driver's errors."""
         return close_at_the_end(cls.log_in({**server_arguments(database.url, cls.timeout), **secrets}))
 
     @classmethod
@@ -112,20 +112,20 @@ class Dialect:
         return cls.driver().connect(**arguments)
 
     @classmethod
-    def explain(cls, said: str) -> str | None:
-        """Say why a database cannot be opened, if that can be told from the driver's words, in small letters."""
-        if re.search(r"password|authentication|login failed|access denied", said):
+    def explain(cls, message: str) -> str | None:
+        """Explain why a database cannot be opened, from the driver's lower-case message; None if unknown."""
+        if re.search(r"password|authentication|login failed|access denied", message):
             return (
-                "the server does not accept this user and password. Check both; a password may stand where the driver "
-                "looks for it (PostgreSQL: PGPASSWORD or ~/.pgpass), or in an environment variable that a recipe names "
-                "with `password_variable`"
+                "the server does not accept this user and password. Check both; a password may stand where "
+                "the driver looks for it (PostgreSQL: PGPASSWORD or ~/.pgpass), or in an environment variable "
+                "that a recipe names with `password_variable`"
             )
-        if re.search(r"database .* does not exist|unknown database|cannot open database", said, re.DOTALL):
+        if re.search(r"database .* does not exist|unknown database|cannot open database", message, re.DOTALL):
             return "the server has no such database. Check the name behind the host"
         if re.search(
             r"refused|timeout|timed out|translate host|resolve|no route|unreachable|no such file|can't connect|"
             r"unable to connect|name or service not known|not known",
-            said,
+            message,
         ):
             return (
                 "the server cannot be reached. Check host and port, that it is running, and that no firewall is "
@@ -146,10 +146,10 @@ class Dialect:
         return None
 
     identity: ClassVar[str | None] = None
-    """A query whose answer tells databases of servers apart."""
+    """A query whose answer identifies a database of a server."""
 
     def is_same(self, other: Dialect) -> bool:
-        """Whether two connections lead to one database, however it is spelled."""
+        """Whether two connections lead to the same database, under any spelling."""
         if self.identity is None or self.backend.name != other.backend.name:
             return False
         return self.rows(self.identity) == other.rows(self.identity)
@@ -172,33 +172,33 @@ class Dialect:
     def stop(self) -> None:
         """Stop what goes on in this process after Ctrl-C."""
 
-    # --- tell apart -----------------------------------------------------------------------------------
+    # --- compare --------------------------------------------------------------------------------------
 
     copying: ClassVar[Literal["always", "if asked", "never"]] = "always"
-    """When rows are brought over to a DuckDB of our own: always, where texts that differ may be taken for equal."""
+    """When rows are copied to a DuckDB of our own: always, if different texts may be taken for equal."""
 
     why_not_copied: ClassVar[str | None] = None
-    """Why rows cannot be brought over, with the way out, if that is so."""
+    """Why rows cannot be copied, with the way out; None if they can."""
 
     counts_by_number: ClassVar[bool] = False
-    """Whether single columns are read so cheaply that their values are numbered before combinations are counted."""
+    """Whether columns are read so cheaply that their values are numbered before combinations are counted."""
 
     has_nan: ClassVar[bool] = True
-    """Whether a float may be no number."""
+    """Whether a float may be NaN."""
 
     def exact(self, text: Any) -> Any:
-        """The bytes of a text: equal if and only if the texts are the same."""
+        """Return the bytes of a text: equal if and only if the texts are the same."""
         return text.cast("binary")
 
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
-        """Columns of which the engine may take different texts for equal, even where they are compared as released."""
+        """Return the columns whose texts may be taken for equal though different, even as released."""
         return set()
 
     def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
-        """The table with cells that every reader holds: what is more would be an error of the whole column.
+        """Return the table with cells that every reader can hold; any other cell would make its column fail.
 
-        Decimals are texts, as DuckDB's largest whole numbers and PostgreSQL's `numeric` are decimals to Ibis. Days and times are
-        missing beyond the years 1 to 9999, such as `infinity`.
+        Decimals are texts, as Ibis takes DuckDB's largest integers and PostgreSQL's `numeric` for decimals.
+        Dates and times outside the years 1 to 9999, such as `infinity`, are missing.
         """
         import ibis
 
@@ -207,28 +207,28 @@ class Dialect:
             column = table[name]
             if kind.is_decimal():
                 cells[name] = column.cast("string")
-            elif kind.is_date() or (kind.is_timestamp() and kind.scale != 9):  # which ends in 2262
-                # A day less for times that are near the ends in another zone.
+            elif kind.is_date() or (kind.is_timestamp() and kind.scale != 9):  # nanoseconds end in 2262
+                # One day less, for times near the ends in another zone.
                 ends = (dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
                 first, last = (ibis.literal(end.date() if kind.is_date() else end, type=kind) for end in ends)
                 cells[name] = ibis.cases((column.between(first, last), column), else_=ibis.null(kind))
         return table.mutate(**cells) if cells else table
 
     def comparable(self, column: Any) -> Any:
-        """What values of a column that is not collated are told apart by."""
+        """Return the form in which values of a column without collation are compared."""
         return self.as_released(column)
 
     def check_lengths(self, name: str, values: pa.Array) -> None:
-        """Refuse values, told apart by their bytes, that the engine does not compare in full."""
+        """Refuse values, compared by their bytes, that the engine does not compare in full."""
 
     def missing(self, column: Any) -> Any:
-        """Tell of each row whether a column shows no value; not-a-number is none."""
+        """Return an expression that is true where a column is NULL or NaN."""
         return column.isnull() | column.isnan() if self._may_be_nan(column) else column.isnull()
 
     def as_released(self, column: Any) -> Any:
-        """The values as they are shown: what was counted as one value must not look like two.
+        """Return the values as they are released: values counted as one must not look like two.
 
-        Engines take -0.0 and 0.0 for equal, and for Veil not-a-number is a missing value.
+        Engines take -0.0 and 0.0 for equal, and Veil takes NaN for a missing value.
         """
         import ibis
 
@@ -247,77 +247,76 @@ class Dialect:
         )
 
     def with_truth(self, table: ibis.Table, flags: Sequence[str]) -> ibis.Table:
-        """Return a table whose flags are truth values."""
+        """Return a table whose flags are Booleans."""
         return table
 
     def hand_over(self, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
-        """Hand a small table of the driver over, to be joined by some of its columns."""
+        """Pass a small table to the engine, to be joined by some of its columns."""
         import ibis
 
         return ibis.memtable(table)
 
-    # --- draw and cut ---------------------------------------------------------------------------------
+    # --- sample and cut -------------------------------------------------------------------------------
 
     def row_number(self) -> Any:
-        """Number the rows, in any order, each number once."""
+        """Return a number for each row, in any order, each number once."""
         import ibis
 
         return ibis.row_number()
 
     def differing(self) -> Any:
-        """Something that differs from row to row, to sort rows by its digest."""
+        """Return a value that differs from row to row, whose digest rows are sorted by."""
         return self.row_number()
 
     def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
-        """Return some columns of a table in the order of one."""
+        """Return some columns of a table, sorted by one column."""
         return table.order_by(by).select(list(names))
 
     def digest(self, text: Any) -> Any:
-        """SHA-256 of a text, as 64 hexadecimal digits."""
+        """Return the SHA-256 of a text, as 64 hexadecimal digits."""
         import ibis.expr.operations as operations
 
         if self.backend.has_operation(operations.HexDigest):
             return text.hexdigest("sha256")
         raise PlanError(
-            f"{self.backend.name} can neither sample rows nor shuffle them, because Ibis has no SHA-256 "
-            "there. Copy "
-            "the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
+            f"{self.backend.name} can neither sample rows nor shuffle them, because Ibis has no SHA-256 there. "
+            "Copy the table to DuckDB, PostgreSQL, MySQL or Spark, or read it into memory"
         )
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
-        """Store rows in the engine, for this session; in so many pieces, if the engine has any."""
+        """Store rows in the engine for this session, in so many pieces if the engine has any."""
         name = f"veil_sample_{secrets.token_hex(6)}"
-        made = self.backend.create_table(name, rows, temp=True)
-        # Whatever is made of it holds this, and need not hold the table.
-        weakref.finalize(made.op(), _drop, self.backend, name).atexit = False
-        return made
+        table = self.backend.create_table(name, rows, temp=True)
+        # Every expression on the table holds its operation, and need not hold the table.
+        weakref.finalize(table.op(), _drop, self.backend, name).atexit = False
+        return table
 
     def pieces(self, table: ibis.Table, rows: int) -> list[Chunk] | None:
-        """Cut a table into pieces of about `rows` rows by where they lie; None if nobody knows."""
+        """Cut a table into pieces of about `rows` rows by storage location; None if that is unknown."""
         return None
 
     def fingerprint(self, table: ibis.Table) -> str | None:
-        """Describe the state of the rows and of where they lie; None if a change could go unnoticed."""
+        """Describe the state of the rows and their storage locations; None if a change could go unnoticed."""
         return None
 
     # --- write ----------------------------------------------------------------------------------------
 
     own_rows_only: ClassVar[str | None] = None
-    """Why rows of other engines cannot be written to tables of this one, with the way out, if that is so."""
+    """Why rows of other engines cannot be written to tables here, with the way out; None if they can."""
 
     transaction: ClassVar[str | None] = "BEGIN TRANSACTION"
-    """How a transaction begins; None if there are none, and a table is written in one piece."""
+    """Statement that begins a transaction; None if there are none, and a table is written in one piece."""
 
     undoes_definitions: ClassVar[bool] = True
-    """Whether a transaction that fails takes back the making, renaming and removing of tables."""
+    """Whether a failed transaction undoes the creation, renaming and removal of tables."""
 
     renames_together: ClassVar[bool] = False
-    """Whether one statement renames several tables, all of them or none: `rename_all`."""
+    """Whether one statement renames several tables, all or none: `rename_all`."""
 
     placeholder: ClassVar[str] = "?"
 
     def quote(self, *names: str | None) -> str:
-        """Spell the name of a column, or of a table with its schema."""
+        """Quote the name of a column, or of a table with its schema."""
         return quote_name(self.backend.dialect, *names)
 
     def run(self, statement: str) -> None:
@@ -325,24 +324,24 @@ class Dialect:
         self.backend.raw_sql(statement)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return all that a small query finds."""
+        """Return all rows of a small query."""
         return [tuple(row) for row in self.backend.raw_sql(query).fetchall()]
 
     def lock(self, name: str) -> tuple[str, str] | None:
-        """Spell how to take a lock that ends with the session, and how to give it back; None if there are none.
+        """Return queries that take and release a lock, which ends with the session; None if there are none.
 
-        Both say 1 or true where they succeed.
+        Both answer 1 or true on success.
         """
         return None
 
     patience: ClassVar[str | None] = None
-    """A statement after which a session waits only seconds for what somebody else has locked."""
+    """Statement after which a session waits only seconds for the locks of others."""
 
     views_query: ClassVar[str | None] = None
-    """A query for the schema and name of everything that is listed as a table and is none, such as views."""
+    """Query for the schema and name of everything listed as a table that is none, such as views."""
 
     def obstacle(self, table: str, schema: str | None) -> str | None:
-        """Say why what bears a name cannot be replaced by a table, with the way out; None if it can."""
+        """Return why the object of a name cannot be replaced by a table, with the way out; None if it can."""
         if self.views_query is None:
             return None
         here = schema or getattr(self.backend, "current_database", None)
@@ -362,7 +361,7 @@ class Dialect:
         return True
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
-        """Make a table without rows."""
+        """Create an empty table."""
         self.backend.create_table(table, schema=kinds, **within(schema))
 
     def load(self, table: str, columns: Sequence[str], rows: pa.RecordBatchReader) -> None:
@@ -376,39 +375,39 @@ class Dialect:
         cursor.close()
 
     def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
-        """Return a table that was made for some types."""
+        """Return a table that was created with these types."""
         return self.backend.table(name, **within(schema))
 
-    def rename_all(self, staged: Mapping[str, str], there: Collection[str], schema: str | None) -> list[str]:
-        """Statements that put staged tables, by the names they are to have, in place of those that are there."""
+    def rename_all(self, staging: Mapping[str, str], old: Collection[str], schema: str | None) -> list[str]:
+        """Return statements that put staging tables, by their final names, in place of existing tables."""
         return [
             each
-            for table, new in staged.items()
-            for each in self.replace(new, table, schema, exists=table in there)
+            for table, new in staging.items()
+            for each in self.replace(new, table, schema, exists=table in old)
         ]
 
-    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
-        """Spell how a staged table takes the place of a table, which is there already or not."""
+    def replace(self, staging: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        """Return statements that put a staging table in the place of a table, which `exists` or not."""
         removed = [f"DROP TABLE {self.quote(schema, table)}"] if exists else []
-        return [*removed, self.rename(staged, table, schema)]
+        return [*removed, self.rename(staging, table, schema)]
 
     def rename(self, old: str, new: str, schema: str | None) -> str:
-        """Spell the renaming of a table, which stays in its schema."""
+        """Return the statement that renames a table within its schema."""
         return f"ALTER TABLE {self.quote(schema, old)} RENAME TO {self.quote(new)}"
 
     def remove_for_good(self) -> None:
-        """From now on, leave nothing in the file of what is removed from it, if the engine can do so by itself."""
+        """Make the engine overwrite what is removed from the file from now on, if it can."""
 
-    def wipe(self, released: Collection[str]) -> None:
-        """Leave nothing in the file of what was removed from it, where some released tables are all that it holds.
+    def wipe(self, tables: Collection[str]) -> None:
+        """Overwrite what was removed from the file, if the given tables are all that it holds.
 
-        Files are handed out, and what was staged lay there in the order of the input.
+        Files are handed out, and staged rows lay there in the order of the input.
         """
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
-        """Write rows to a Parquet file, or to a folder of files with `most` rows each; return them.
+        """Write rows to a Parquet file, or to a folder of files with `most` rows each; return the files.
 
-        `name` is the target in messages.
+        `name` names the target in messages.
         """
         batches = self.batches(rows)
         if most is not None:
@@ -431,21 +430,21 @@ class Dialect:
 D = TypeVar("D", bound=Dialect)
 
 ENGINES: dict[str, type[Dialect]] = {}
-"""Engines by what Ibis calls them, and by how their URLs begin."""
+"""Engines by their names in Ibis and by the schemes of their URLs."""
 
 
 def register(dialect: type[D]) -> type[D]:
-    """Make an engine known; names that are taken stay with whom they are."""
+    """Register an engine; a name that is in use stays with its engine."""
     for name in (dialect.name, *dialect.schemes):
         ENGINES.setdefault(name, dialect)
     return dialect
 
 
 def as_plain_text(column: Any) -> Any:
-    """Text and nothing but text, of an engine with enumerations.
+    """Return a column of an engine with enumerations as plain text.
 
-    PostgreSQL compares and mixes values of an enumeration with nothing else, and DuckDB would write all values of one
-    into a Parquet file, also those that no row has.
+    PostgreSQL compares and mixes values of an enumeration with nothing else, and DuckDB would write all
+    values of one into a Parquet file, also those that no row has.
     """
     # A text with a length is no enumeration, and CHAR(n) would lose its blanks.
     if column.type().length is not None:
@@ -454,24 +453,24 @@ def as_plain_text(column: Any) -> Any:
 
 
 def _write_files(batches: pa.RecordBatchReader, folder: Path, rows: int) -> list[Path]:
-    """Write a stream to Parquet files of so many rows each; the last one has what is left."""
-    made: list[Path] = []
+    """Write a stream to Parquet files of so many rows each; the last one has the rest."""
+    files: list[Path] = []
     with contextlib.ExitStack() as open_file:
         room = 0
         for batch in batches:
-            while batch.num_rows or not made:
+            while batch.num_rows or not files:
                 if not room:
                     open_file.close()
-                    made.append(folder / f"{len(made):05}.parquet")
+                    files.append(folder / f"{len(files):05}.parquet")
                     writer = open_file.enter_context(
-                        pq.ParquetWriter(made[-1], batches.schema, compression="zstd")
+                        pq.ParquetWriter(files[-1], batches.schema, compression="zstd")
                     )
                     room = rows
-                written = batch.slice(0, room)
-                writer.write_batch(written)
-                room -= written.num_rows
-                batch = batch.slice(written.num_rows)
-    return made
+                head = batch.slice(0, room)
+                writer.write_batch(head)
+                room -= head.num_rows
+                batch = batch.slice(head.num_rows)
+    return files
 
 
 def _drop(backend: Any, name: str) -> None:

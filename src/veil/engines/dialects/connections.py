@@ -1,4 +1,4 @@
-"""Connections of Ibis: how to get one, and what has to be said to it in a certain way."""
+"""Connections of Ibis: opening and closing, and names of schemas and tables in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def import_ibis() -> Any:
-    """Return the module `ibis`, or say how to install it."""
+    """Return the module `ibis`, or refuse with the command that installs it."""
     try:
         return importlib.import_module("ibis")
     except ImportError:
@@ -27,24 +27,32 @@ def import_ibis() -> Any:
 
 
 def within(schema: str | None) -> dict[str, str]:
-    """Say to Ibis which schema is meant."""
+    """Return the keyword of Ibis for a schema."""
     return {} if schema is None else {"database": schema}
 
 
 def close_at_the_end(backend: Any) -> Any:
-    """Have a connection closed when nobody needs it any more."""
+    """Close a connection when it is no longer referenced; return it."""
     weakref.finalize(backend, _close, backend.con)
     return backend
 
 
 def stored_name(backend: Any, table: ibis.Table) -> str | None:
-    """Return how a table is spelled that stands in the database as it is; None for a query."""
+    """Return the quoted name of a table that is stored in the database; None for a query."""
     import ibis.expr.operations as operations
 
-    found = table.op()
-    if not isinstance(found, operations.DatabaseTable):
+    stored = table.op()
+    if not isinstance(stored, operations.DatabaseTable):
         return None
-    return quote_name(backend.dialect, found.namespace.catalog, found.namespace.database, found.name)
+    return quote_name(backend.dialect, stored.namespace.catalog, stored.namespace.database, stored.name)
+
+
+def typed_table(backend: Any, name: str, kinds: ibis.Schema, schema: str | None) -> ibis.Table:
+    """Return a table with given types, without a query."""
+    import ibis.expr.operations as operations
+
+    place = operations.Namespace(database=schema)
+    return operations.DatabaseTable(name, schema=kinds, source=backend, namespace=place).to_expr()
 
 
 def _close(connection: Any) -> None:

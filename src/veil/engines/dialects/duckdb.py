@@ -1,4 +1,4 @@
-"""What DuckDB wants done differently. It is also what Veil does everything with that no engine can do."""
+"""Differences of DuckDB, which also does for Veil what other engines cannot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLLATING = (
     "OR EXISTS (SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%') "
     "OR EXISTS (SELECT 1 FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%collate%')"
 )
-_HELD = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
 _FREE = "SELECT free_blocks, block_size FROM pragma_database_size() WHERE database_name = current_database()"
 _FILLING = "veil_filling"
 
@@ -46,12 +46,12 @@ class DuckDB(InFile):
         try:
             backend = cls.driver().connect(file)
         except Exception:
-            # Open for reading elsewhere, or nothing may be written there: reading is all that is needed here.
+            # Open for reading elsewhere, or in a read-only place: reading is enough here.
             backend = cls.driver().connect(file, read_only=True)
         settings.apply(backend)
         return backend
 
-    # Ibis 12 asks DuckDB 2 for these lists by methods that it no longer has.
+    # DuckDB 2 lacks the methods by which Ibis 12 asks for these lists.
 
     def schemas(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT DISTINCT schema_name FROM information_schema.schemata")]
@@ -62,11 +62,11 @@ class DuckDB(InFile):
         return [name for (name,) in self.rows(query)]
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
-        # Ibis 12 asks a cursor for what only relations have since DuckDB 2.
+        # Since DuckDB 2, only relations have what Ibis 12 asks a cursor for.
         return self.backend._to_duckdb_relation(expression).fetch_record_batch(rows)
 
     def stop(self) -> None:
-        """Stop the threads, which go on after Ctrl-C, while everything else waits for them."""
+        """Interrupt the threads, which go on after Ctrl-C while everything else waits for them."""
         self.backend.con.interrupt()
 
     def exact(self, text: Any) -> Any:
@@ -75,8 +75,8 @@ class DuckDB(InFile):
         return ibis.udf.scalar.builtin(_encode, name="encode")(text)
 
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
-        spelled = "collate" in self.backend.compile(table.select(texts)).lower()
-        return set(texts) if spelled or self.backend.raw_sql(_COLLATING).fetchone()[0] else set()
+        is_collated = "collate" in self.backend.compile(table.select(texts)).lower()
+        return set(texts) if is_collated or self.backend.raw_sql(_COLLATING).fetchone()[0] else set()
 
     def as_released(self, column: Any) -> Any:
         return as_plain_text(column) if column.type().is_string() else super().as_released(column)
@@ -84,48 +84,48 @@ class DuckDB(InFile):
     def differing(self) -> Any:
         import ibis
 
-        return ibis.uuid()  # made by all threads at once, while rows are numbered by one
+        return ibis.uuid()  # drawn by all threads, while one thread numbers rows
 
-    def settle(self) -> None:
-        # Writing may make DuckDB tidy up deleted rows, and number the others anew; better now than later.
+    def checkpoint(self) -> None:
+        # Writing may make DuckDB remove deleted rows, and renumber the others; better now than later.
         with contextlib.suppress(Exception):
             self.backend.raw_sql("CHECKPOINT")
 
     def fingerprint(self, table: ibis.Table) -> str | None:
-        """A hash over all values and row ids."""
+        """Return a hash over all values and row ids."""
         name = self.name_with_row_ids(table)
         if name is None:
             return None
         columns = ", ".join(self.quote(column) for column in table.columns)
-        (found,) = self.rows(f"SELECT count(*), bit_xor(hash(rowid, {columns})) FROM {name}")
-        return " ".join(map(str, found))
+        (state,) = self.rows(f"SELECT count(*), bit_xor(hash(rowid, {columns})) FROM {name}")
+        return " ".join(map(str, state))
 
     def load(self, table: str, columns: Sequence[str], rows: pa.RecordBatchReader) -> None:
         view = f"veil_{secrets.token_hex(8)}"
-        for batch in rows:  # not the whole stream: a thread of DuckDB would ask for it, which SQLite refuses
+        for batch in rows:  # not the whole stream: a thread of DuckDB would read it, which SQLite refuses
             self.backend.con.register(view, pa.Table.from_batches([batch]))
             try:
                 self.backend.raw_sql(f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM {view}")
             finally:
                 self.backend.con.unregister(view)
 
-    def wipe(self, released: Collection[str]) -> None:
-        """Fill the blocks that are free with numbers drawn at random, in a table that is removed again.
+    def wipe(self, tables: Collection[str]) -> None:
+        """Fill the free blocks with random numbers, in a table that is dropped again.
 
-        A database that holds something else as well is no release to hand out, and may have very many free blocks.
+        A database that holds anything else is no release to hand out, and may have very many free blocks.
         """
         if self.file() is None:
             return
         self.run(f"DROP TABLE IF EXISTS {_FILLING}")
-        held = {name for (name,) in self.rows(_HELD)}
-        self.settle()
+        names = {name for (name,) in self.rows(_TABLES)}
+        self.checkpoint()
         ((free, size),) = self.rows(_FREE)
-        if not free or not held <= set(released):
+        if not free or not names <= set(tables):
             return
         self.run(f"CREATE TABLE {_FILLING} AS SELECT hash(uuid()) AS n FROM range({(free + 1) * size // 8})")
-        self.settle()
+        self.checkpoint()
         self.run(f"DROP TABLE {_FILLING}")
-        self.settle()
+        self.checkpoint()
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
         if most is not None:

@@ -1,4 +1,4 @@
-"""Databases that are files, with tables whose rows have numbers: what DuckDB and SQLite have in common."""
+"""Databases that are files, with tables whose rows have ids: the common part of DuckDB and SQLite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from veil.engines.database import Database
 
-_RANGES = 10_000  # more are never asked for, however wide apart row ids lie
+_RANGES = 10_000  # at most, even if row ids are sparse
 
 
 class InFile(Dialect):
@@ -27,10 +27,10 @@ class InFile(Dialect):
     takes_short_urls = True
 
     path_query: ClassVar[str]
-    """A query for the file of the open database."""
+    """Query for the file of the open database."""
 
     divide: ClassVar[str]
-    """How whole numbers are divided."""
+    """Operator of integer division."""
 
     @classmethod
     def split(cls, scheme: str, url: str) -> Parts:
@@ -42,7 +42,7 @@ class InFile(Dialect):
 
     @classmethod
     def connect(cls, database: Database, secrets: dict[str, str], settings: Settings) -> Any:
-        """Open a database file that exists; both libraries would make a new one."""
+        """Open an existing database file; both libraries would create a missing one."""
         file = usable(cls.file_of(database.url))
         if not file.is_file():
             relative = Path(str(file).lstrip("/"))
@@ -57,16 +57,16 @@ class InFile(Dialect):
 
     @classmethod
     def open_file(cls, file: Path, settings: Settings) -> Any:
-        """Open a file that is there."""
+        """Open an existing file."""
         return close_at_the_end(cls.driver().connect(file))
 
     @classmethod
-    def explain(cls, said: str) -> str | None:
-        if "lock" in said:
+    def explain(cls, message: str) -> str | None:
+        if "lock" in message:
             return "is open in another process. Close it there, or copy the file"
-        if "not a database" in said or "not a valid duckdb" in said or "no magic" in said:
+        if "not a database" in message or "not a valid duckdb" in message or "no magic" in message:
             return f"is not a {cls.name} file. Check the path and the beginning of the URL"
-        if "permission" in said or "unable to open" in said:
+        if "permission" in message or "unable to open" in message:
             return "no permission to read it. Ask its owner, or run as a user who may"
         return None
 
@@ -84,7 +84,7 @@ class InFile(Dialect):
         name = self.name_with_row_ids(table)
         if name is None:
             return None
-        self.settle()
+        self.checkpoint()
         ((low, high),) = self.rows(f"SELECT min(rowid), max(rowid) FROM {name}")
         if low is None:
             return [Chunk("everything", 0, table)]
@@ -100,11 +100,11 @@ class InFile(Dialect):
 
         return ranges(table, spans, rows, "row ids", piece)
 
-    def settle(self) -> None:
-        """Have rows moved now that would be moved otherwise while others are written."""
+    def checkpoint(self) -> None:
+        """Move rows now that would otherwise be moved while others are written."""
 
     def name_with_row_ids(self, table: ibis.Table) -> str | None:
-        """Return how a table is spelled whose rows have ids; None if it is something else."""
+        """Return the quoted name of a table whose rows have ids; None for anything else."""
         name = stored_name(self.backend, table)
         if name is None or any(column.lower() == "rowid" for column in table.columns):
             return None  # a column of that name hides the row id

@@ -1,7 +1,7 @@
-"""What SQL Server wants done differently, which is used for storing rows only (see `veil.engines.copy`).
+"""Differences of SQL Server, which only stores rows (see `veil.engines.copy`).
 
-Ibis sends a missing truth value as false, pyodbc cuts the seventh digit of times off, and a connection that does not
-commit by itself counts transactions twice. No test has a server; the statements are those of Microsoft's reference.
+Ibis sends a missing Boolean as false, pyodbc cuts off the seventh digit of times, and a connection without
+autocommit counts transactions twice. No test has a server; the statements follow Microsoft's reference.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.engines.dialects.base import ROWS, Dialect, register
-from veil.engines.dialects.quoting import quote_name, text
+from veil.engines.dialects.quoting import quote_name, quote_text
 from veil.engines.dialects.values import fetch_batches, parse_times, truths
 from veil.errors import InputError, MissingDependencyError, OutputError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ibis
 
 _DIGITS = 6
-"""Decimals of a second that Python and DuckDB have."""
+"""Decimals of a second in Python and DuckDB."""
 
 _INTEGERS = {
     "int8": "SMALLINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT",
@@ -45,20 +45,20 @@ class SQLServer(Dialect):
 
     @classmethod
     def log_in(cls, arguments: dict[str, Any]) -> Any:
-        """Open a connection on which transactions begin and end where a statement says so."""
-        driver, named = cls.driver(), {}
+        """Open a connection whose transactions begin and end by statements only."""
+        driver, options = cls.driver(), {}
         if "driver" not in arguments:
-            named["driver"] = odbc_driver(importlib.import_module("pyodbc").drivers())
-        return driver.connect(**{"autocommit": True, **named, **arguments})
+            options["driver"] = odbc_driver(importlib.import_module("pyodbc").drivers())
+        return driver.connect(**{"autocommit": True, **options, **arguments})
 
     @classmethod
-    def explain(cls, said: str) -> str | None:
-        if "can't open lib" in said or "data source name not found" in said:
+    def explain(cls, message: str) -> str | None:
+        if "can't open lib" in message or "data source name not found" in message:
             return (
                 "there is no ODBC driver of this name. Install it (on Debian: apt install tdsodbc), or name another in "
                 "the URL: ?driver=FreeTDS"
             )
-        return super().explain(said)
+        return super().explain(message)
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
         """Return the rows, times in microseconds."""
@@ -76,10 +76,10 @@ class SQLServer(Dialect):
     def differing(self) -> Any:
         import ibis
 
-        return ibis.uuid()  # rows are numbered only where an order is given
+        return ibis.uuid()  # rows can be numbered only in a given order
 
     def run(self, statement: str) -> None:
-        """Run a statement: what goes wrong after a first message is only said when that has been read."""
+        """Run a statement and read all its messages, as an error may follow the first."""
         cursor = self.backend.con.cursor()
         try:
             cursor.execute(statement)
@@ -90,20 +90,20 @@ class SQLServer(Dialect):
 
     def lock(self, name: str) -> tuple[str, str]:
         mark = f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}"
-        resource = f"@Resource = N{text(mark)}, @LockOwner = N'Session'"
+        resource = f"@Resource = N{quote_text(mark)}, @LockOwner = N'Session'"
         return (
             _call_with_answer(f"sp_getapplock {resource}, @LockMode = N'Exclusive', @LockTimeout = 0"),
             _call_with_answer(f"sp_releaseapplock {resource}"),
         )
 
     def has(self, kind: Any) -> bool:
-        return True  # the types are spelled here
+        return True  # `definitions` spells them
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
         self.run(f"CREATE TABLE {self.quote(schema, table)} ({definitions(kinds)})")
 
     def rename(self, old: str, new: str, schema: str | None) -> str:
-        return f"EXEC sp_rename N{text(self.quote(schema, old))}, N{text(new)}"
+        return f"EXEC sp_rename N{quote_text(self.quote(schema, old))}, N{quote_text(new)}"
 
 
 def odbc_driver(installed: Sequence[str]) -> str:
@@ -113,7 +113,7 @@ def odbc_driver(installed: Sequence[str]) -> str:
     'ODBC Driver 18 for SQL Server'
     """
     versions = {name: re.fullmatch(r"ODBC Driver (\d+) for SQL Server", name) for name in installed}
-    ours = {name: int(found[1]) for name, found in versions.items() if found}
+    ours = {name: int(match[1]) for name, match in versions.items() if match}
     if ours:
         return max(ours, key=ours.__getitem__)
     if "FreeTDS" in installed:
@@ -125,7 +125,7 @@ def odbc_driver(installed: Sequence[str]) -> str:
 
 
 def sendable(expression: ibis.Table) -> ibis.Table:
-    """Have truth values sent as numbers, and times as text where the driver would cut digits or the zone off."""
+    """Return Booleans as numbers, and times as text if the driver would cut off digits or the zone."""
     return expression.select(**{name: _sendable_column(expression[name]) for name in expression.columns})
 
 
@@ -137,7 +137,7 @@ def _sendable_column(column: Any) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
-    # Those that CAST spells as 2024-01-31 23:59:59.1234567; `datetime`, which has three digits, it does not.
+    # CAST spells these as 2024-01-31 23:59:59.1234567, but not `datetime`, which has three digits.
     return kind.is_time() or (
         kind.is_timestamp() and (kind.timezone is not None or (kind.scale or 0) > _DIGITS)
     )
@@ -158,7 +158,7 @@ def _arrow_type(name: str, kind: Any) -> pa.DataType:
 
 
 def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    """Return what the driver has fetched of a column."""
+    """Return the fetched values of a column as Arrow."""
     kind = field.type
     try:
         if pa.types.is_boolean(kind):
@@ -175,7 +175,7 @@ def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
 
 
 def _parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Read times; a seventh digit that is not zero is no time of microseconds, and an error."""
+    """Parse times; a seventh digit other than zero is an error, as microseconds cannot hold it."""
     texts = pc.replace_substring_regex(texts, r"(\.\d{6})0+", r"\1")
     if pa.types.is_time(kind):
         return parse_times(texts, kind)
@@ -183,7 +183,7 @@ def _parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def definitions(kinds: ibis.Schema) -> str:
-    """Columns for a new table: all of Unicode, told apart letter by letter, and times with all their digits."""
+    """Return the columns of a new table: full Unicode, compared by code points, and times with all digits."""
     return ", ".join(
         f"{quote_name('tsql', name)} {_definition(name, kind)} NULL" for name, kind in kinds.items()
     )
@@ -198,13 +198,13 @@ def _definition(name: str, kind: Any) -> str:
         return "FLOAT(53)" if kind.is_float64() else "REAL"
     if kind.is_timestamp():
         return f"{'DATETIME2' if kind.timezone is None else 'DATETIMEOFFSET'}({_DIGITS})"
-    known = {
+    types = {
         "is_string": "NVARCHAR(MAX) COLLATE Latin1_General_100_BIN2", "is_boolean": "BIT", "is_date": "DATE",
         "is_time": f"TIME({_DIGITS})", "is_binary": "VARBINARY(MAX)", "is_uuid": "UNIQUEIDENTIFIER",
     }  # fmt: skip
-    for test, spelled in known.items():
+    for test, sql in types.items():
         if getattr(kind, test)():
-            return spelled
+            return sql
     raise OutputError(
         f"column {name!r} has type {kind}, which SQL Server does not have. Turn it into text or a number, or drop it"
     )

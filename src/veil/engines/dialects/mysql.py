@@ -1,8 +1,8 @@
-"""What MySQL and MariaDB want done differently.
+"""Differences of MySQL and MariaDB.
 
-Their collations take texts for equal that differ in case, accents or blanks at the end; dates may be no dates at all
-(``0000-00-00``); joins without an index compare every pair of rows; and what Ibis fetches, it fetches as floats and all
-at once.
+Their collations take texts for equal that differ in case, accents or trailing blanks; a date may be invalid
+(``0000-00-00``); joins without an index compare every pair of rows; and Ibis fetches values as floats, and
+all at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.engines.dialects.base import ROWS, Dialect, register
-from veil.engines.dialects.quoting import text as spelled
+from veil.engines.dialects.connections import typed_table
+from veil.engines.dialects.quoting import quote_text
 from veil.engines.dialects.values import fetch_batches, parse_texts, truths
 from veil.errors import InputError
 
@@ -31,7 +32,7 @@ _INDEXED = 255
 """Bytes of a text that an index holds; rows with the same beginning are compared in full."""
 
 _LONGEST = 65536
-"""Letters of a text that are looked at; longer ones are refused."""
+"""Letters of a text that are compared; longer texts are refused."""
 
 
 _ALL = 2**63 - 1
@@ -59,9 +60,9 @@ class MySQL(Dialect):
 
     @classmethod
     def log_in(cls, arguments: dict[str, Any]) -> Any:
-        """Open a connection that speaks all of Unicode, and whose clock is UTC."""
+        """Open a connection with full Unicode, whose clock is UTC."""
         with warnings.catch_warnings():
-            # Ibis asks for the time zone by a name that servers without a table of zones do not know.
+            # Ibis sets the time zone by a name that servers without a table of zones do not know.
             warnings.filterwarnings("ignore", message="Unable to set session timezone")
             backend = cls.driver().connect(**{"charset": "utf8mb4", **arguments})
         for statement in ("SET time_zone = '+00:00'", cls.patience):
@@ -71,8 +72,8 @@ class MySQL(Dialect):
     # --- read -----------------------------------------------------------------------------------------
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
-        """Return the rows in the types that Ibis says they have."""
-        # Ibis thinks of times in nanoseconds, which MySQL has not, and not every reader of files knows.
+        """Return the rows in the types of their schema in Ibis."""
+        # Ibis takes times for nanoseconds, which MySQL does not have and not every reader of files knows.
         fields = [
             field.with_type(pa.time64("us")) if pa.types.is_time(field.type) else field
             for field in expression.schema().to_pyarrow()
@@ -87,30 +88,28 @@ class MySQL(Dialect):
                 f"the connection to MySQL uses {backend.con.character_set_name()}, which cannot represent every text. "
                 'Connect with charset="utf8mb4"'
             )
-        wanted = expression.select(
-            **{name: _sendable_column(expression[name]) for name in expression.columns}
-        )
-        backend._run_pre_execute_hooks(wanted)
+        query = expression.select(**{name: _sendable_column(expression[name]) for name in expression.columns})
+        backend._run_pre_execute_hooks(query)
         cursor = backend.con.cursor(_streaming())
         try:
-            cursor.execute(backend.compile(wanted))
+            cursor.execute(backend.compile(query))
             yield from fetch_batches(cursor, schema, rows, _array)
         except BaseException:
-            with contextlib.suppress(Exception):  # between question and answer, the driver cannot close it
+            with contextlib.suppress(Exception):  # between query and answer, the driver cannot close it
                 cursor.close()
             raise
         cursor.close()
 
-    # --- tell apart -----------------------------------------------------------------------------------
+    # --- compare --------------------------------------------------------------------------------------
 
     def exact(self, text: Any) -> Any:
-        """The bytes of a text, which have no collation; of dates and times, those of how they are written."""
+        """Return the bytes of a text, which have no collation, or of a date or time as it is written."""
         import ibis
 
-        known = {"hex": _hex, "unhex": _unhex}
-        call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in known.items()}
-        # A cast gives the character set of the connection to texts that are stored in another one; to the same type, Ibis
-        # would leave it out. Of texts without any bound, MariaDB's UNHEX makes nothing at all.
+        functions = {"hex": _hex, "unhex": _unhex}
+        call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in functions.items()}
+        # The cast converts texts of another character set to that of the connection; Ibis would leave out one
+        # to the same type. From texts without a bound on their length, MariaDB's UNHEX makes nothing.
         return call["unhex"](call["hex"](text.cast("!string").left(_LONGEST)))
 
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
@@ -134,11 +133,11 @@ class MySQL(Dialect):
             )
 
     def with_truth(self, table: ibis.Table, flags: Sequence[str]) -> ibis.Table:
-        """There are no truth values, only small numbers."""
+        """Compare flags with 0, as MySQL stores Booleans as small numbers."""
         return table.mutate(**{name: table[name] != 0 for name in flags if table[name].type().is_int8()})
 
     def hand_over(self, table: pa.Table, keys: Sequence[str]) -> ibis.Table:
-        """Make a temporary table, with an index for joins, which is gone with the session."""
+        """Create a temporary table of this session, with an index for joins."""
         import ibis
 
         kinds = ibis.schema(table.schema)
@@ -151,7 +150,7 @@ class MySQL(Dialect):
         self.load(name, [self.quote(each) for each in kinds.names], table.to_reader())
         return self.table(name, kinds)
 
-    # --- draw -----------------------------------------------------------------------------------------
+    # --- sample ---------------------------------------------------------------------------------------
 
     def digest(self, text: Any) -> Any:
         import ibis
@@ -159,12 +158,11 @@ class MySQL(Dialect):
         return ibis.udf.scalar.builtin(_sha2, name="sha2")(text, 256)
 
     def sort(self, table: ibis.Table, by: str, names: Sequence[str]) -> ibis.Table:
-        return (
-            super().sort(table, by, names).limit(_ALL)
-        )  # the order of a subquery is ignored, unless it has a limit
+        # Without a limit, the order of a subquery is ignored.
+        return super().sort(table, by, names).limit(_ALL)
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
-        """Store rows for this session, every column as it is."""
+        """Store rows for this session, with every column unchanged."""
         name = f"veil_{secrets.token_hex(8)}"
         self.run(f"CREATE TEMPORARY TABLE {name} {self.backend.compile(rows)}")
         return self.table(name, rows.schema())
@@ -175,50 +173,47 @@ class MySQL(Dialect):
         self.backend.raw_sql(statement).close()
 
     def lock(self, name: str) -> tuple[str, str]:
-        mark = spelled(f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}")
+        mark = quote_text(f"veil-{hashlib.sha256(name.encode()).hexdigest()[:40]}")
         return f"SELECT GET_LOCK({mark}, 0)", f"SELECT RELEASE_LOCK({mark})"
 
     def obstacle(self, table: str, schema: str | None) -> str | None:
-        """Find out also whether somebody uses the table, which raises what the server says of it after some seconds."""
-        found = super().obstacle(table, schema)
-        if found is None and table in self.tables(schema):
+        """Also lock the table for a moment: if it is in use, the server's error is raised after seconds."""
+        reason = super().obstacle(table, schema)
+        if reason is None and table in self.tables(schema):
             try:
                 self.run(f"LOCK TABLES {self.quote(schema, table)} WRITE")
             except Exception as error:
-                if "denied" not in str(error):  # without the right to lock tables, one learns it at the end
+                if "denied" not in str(error):  # without the right to lock tables, it shows only at the end
                     raise
             self.run("UNLOCK TABLES")
-        return found
+        return reason
 
     def has(self, kind: Any) -> bool:
-        return True  # the types are spelled here
+        return True  # `definitions` spells them
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
         self.run(f"CREATE TABLE {self.quote(schema, table)} ({self.definitions(kinds)}) ENGINE = InnoDB")
 
     def definitions(self, kinds: ibis.Schema) -> str:
-        """Columns for a new table: text of all of Unicode that is told apart, and times with all their digits."""
+        """Return the columns of a new table: full Unicode, compared exactly, and times with all digits."""
         return ", ".join(f"{self.quote(name)} {_definition(kind)}" for name, kind in kinds.items())
 
     def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
-        """Return a table with the types that it was made for: a truth value is a small number in MySQL."""
-        import ibis.expr.operations as operations
+        """Return a table with the types it was created with: MySQL stores a Boolean as a small number."""
+        return typed_table(self.backend, name, kinds, schema)
 
-        place = operations.Namespace(database=schema)
-        return operations.DatabaseTable(name, schema=kinds, source=self.backend, namespace=place).to_expr()
-
-    def rename_all(self, staged: Mapping[str, str], there: Collection[str], schema: str | None) -> list[str]:
-        """Definitions cannot be rolled back, but several tables are renamed in one step."""
-        moves, gone = [], []
-        for table, new in staged.items():
-            if table in there:
-                gone.append(self.quote(schema, f"{new}_old"))
-                moves.append(f"{self.quote(schema, table)} TO {gone[-1]}")
+    def rename_all(self, staging: Mapping[str, str], old: Collection[str], schema: str | None) -> list[str]:
+        """Rename several tables in one step, as definitions cannot be rolled back."""
+        moves, replaced = [], []
+        for table, new in staging.items():
+            if table in old:
+                replaced.append(self.quote(schema, f"{new}_old"))
+                moves.append(f"{self.quote(schema, table)} TO {replaced[-1]}")
             moves.append(f"{self.quote(schema, new)} TO {self.quote(schema, table)}")
-        return [f"RENAME TABLE {', '.join(moves)}", *(f"DROP TABLE {each}" for each in gone)]
+        return [f"RENAME TABLE {', '.join(moves)}", *(f"DROP TABLE {each}" for each in replaced)]
 
-    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
-        return self.rename_all({table: staged}, [table] if exists else [], schema)
+    def replace(self, staging: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        return self.rename_all({table: staging}, [table] if exists else [], schema)
 
 
 def _definition(kind: Any) -> str:
@@ -236,12 +231,12 @@ def _definition(kind: Any) -> str:
 
 
 def _streaming() -> Any:
-    """The kind of cursor that leaves rows with the server until they are asked for."""
+    """Return the class of cursors that leave rows on the server until they are fetched."""
     return importlib.import_module("MySQLdb.cursors").SSCursor
 
 
 def _sendable_column(column: Any) -> Any:
-    """Short floats come rounded, bits as bytes, and dates that are none as missing values; these do not."""
+    """Cast a column that the driver would change: rounded float32, bits as bytes, invalid dates as NULL."""
     kind = column.type()
     if kind.is_float32():
         return column.cast("float64")
@@ -269,7 +264,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         ) from None
 
 
-# Functions that MySQL brings along; Ibis learns their types from these.
+# Functions of MySQL; Ibis takes their types from these signatures.
 
 
 def _hex(text: str) -> str: ...  # type: ignore[empty-body]

@@ -1,4 +1,4 @@
-"""What PostgreSQL wants done differently: rows go in and out by COPY, and are found by the blocks that they lie in."""
+"""Differences of PostgreSQL: rows go in and out by COPY, and are addressed by their blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from veil.engines.dialects.base import ROWS, Dialect, as_plain_text, register
 from veil.engines.dialects.connections import stored_name
-from veil.engines.dialects.quoting import text as spelled
+from veil.engines.dialects.quoting import quote_text
 from veil.engines.dialects.spans import Chunk, Span, ranges
 from veil.errors import InputError, OutputError
 from veil.tables.csv.writer import write_csv
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import ibis
 
 _LONGEST = 1 << 25
-"""Bytes of a row that are read."""
+"""Bytes of the longest row that is read."""
 
-# An unquoted empty field is taken for null, as by Veil; and a lone \. for the end of the data.
+# PostgreSQL takes an unquoted empty field for null, as Veil does, and a lone \. for the end of the data.
 _CSV = Csv(separator=",", header=False, missing=("", "\\."))
 _COLLATING = (
     "SELECT EXISTS (SELECT FROM pg_collation WHERE NOT collisdeterministic) "
@@ -49,7 +49,7 @@ CROSS JOIN aclexplode(held.acl) AS right_ LEFT JOIN pg_roles AS role ON role.oid
 WHERE right_.grantee IS DISTINCT FROM held.relowner
 """
 
-# Else the driver writes to the terminal, where nobody has asked for a log, what it cannot undo when a run is stopped.
+# Otherwise the driver writes to the terminal what it cannot undo when a run is stopped.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
@@ -86,7 +86,7 @@ class Postgres(Dialect):
         return pa.RecordBatchReader.from_batches(schema, self._read(expression, schema, rows))
 
     def _read(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-        """Read by COPY, three times as fast as through Python objects, of which the driver would hold all at once."""
+        """Read by COPY, three times as fast as through Python objects, all of which the driver would hold."""
         plain = all(map(_plain_in_csv, schema.types))
         names = [
             name for name, kind in expression.schema().items() if kind.is_decimal() and kind.scale is None
@@ -107,9 +107,8 @@ class Postgres(Dialect):
             # PostgreSQL's ``numeric`` has any number of places, and Ibis takes it for one with nine.
             raise InputError(
                 f"{'column' if len(names) == 1 else 'one of the columns'} {', '.join(map(repr, names))} of "
-                "type numeric "
-                f"holds a number with more than nine decimals, or none at all ({error}). Make a view that "
-                "tells how "
+                f"type numeric holds a number with more than nine decimals, or none at all ({error}). Make a "
+                "view that tells how "
                 f'many there are: CAST("{names[0]}" AS numeric(38, 15)), or one that turns it into text: CAST("{names[0]}" AS text)'
             ) from None
 
@@ -120,10 +119,10 @@ class Postgres(Dialect):
         with backend.con.transaction(), backend.con.cursor() as cursor:
             cursor.execute("SET LOCAL datestyle = ISO")
             cursor.execute("SET LOCAL timezone = UTC")
-            with cursor.copy(query) as found:
-                file = io.BufferedReader(_Pieces(found), 1 << 20)
+            with cursor.copy(query) as stream:
+                file = io.BufferedReader(_Pieces(stream), 1 << 20)
                 if not file.peek(1):
-                    return  # no rows, which Arrow takes for a mistake
+                    return  # no rows, which Arrow takes for an error
                 yield from csv.open_csv(
                     file,
                     read_options=csv.ReadOptions(column_names=schema.names, block_size=_LONGEST),
@@ -141,10 +140,10 @@ class Postgres(Dialect):
     def exact(self, text: Any) -> Any:
         import ibis
 
-        # Spelled as they are shown, with the blanks of CHAR(n); but a missing value would be spelled "".
-        shown = ibis.udf.scalar.builtin(_concat, name="concat")(text)
+        # As the text is shown, with the blanks of CHAR(n); but concat would spell a missing value as "".
+        spelling = ibis.udf.scalar.builtin(_concat, name="concat")(text)
         return text.isnull().ifelse(
-            None, ibis.udf.scalar.builtin(_convert_to, name="convert_to")(shown, "UTF8")
+            None, ibis.udf.scalar.builtin(_convert_to, name="convert_to")(spelling, "UTF8")
         )
 
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
@@ -156,17 +155,17 @@ class Postgres(Dialect):
     def digest(self, text: Any) -> Any:
         import ibis
 
-        known = {"convert_to": _convert_to, "sha256": _sha256, "encode": _encode}
-        call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in known.items()}
+        functions = {"convert_to": _convert_to, "sha256": _sha256, "encode": _encode}
+        call = {name: ibis.udf.scalar.builtin(each, name=name) for name, each in functions.items()}
         return call["encode"](call["sha256"](call["convert_to"](text, "UTF8")), "hex")
 
     def pieces(self, table: ibis.Table, rows: int) -> list[Chunk] | None:
-        """Ranges of blocks, which PostgreSQL finds without reading the others. The last one is open."""
+        """Cut a table into ranges of blocks, which are found without reading the others. The last is open."""
         name = self._name_with_blocks(table)
         if name is None:
             return None
         ((blocks, count),) = self.rows(
-            f"SELECT pg_relation_size({spelled(name)}) / current_setting('block_size')::bigint, "
+            f"SELECT pg_relation_size({quote_text(name)}) / current_setting('block_size')::bigint, "
             f"(SELECT count(*) FROM {name})"
         )
         step = max(1, rows * blocks // max(count, 1))
@@ -181,22 +180,22 @@ class Postgres(Dialect):
         return ranges(table, [Span(start, count // len(starts)) for start in starts], 0, "blocks", piece)
 
     def fingerprint(self, table: ibis.Table) -> str | None:
-        """Its file, its number of rows, and the sum of the transactions that wrote them; each change shows in one."""
+        """Return the file, the number of rows and the sum of their transactions; each change shows in one."""
         name = self._name_with_blocks(table)
         if name is None:
             return None
-        (found,) = self.rows(
-            f"SELECT pg_relation_filenode({spelled(name)}), count(*), sum(xmin::text::bigint) FROM {name}"
+        (state,) = self.rows(
+            f"SELECT pg_relation_filenode({quote_text(name)}), count(*), sum(xmin::text::bigint) FROM {name}"
         )
-        return " ".join(map(str, found))
+        return " ".join(map(str, state))
 
     def _name_with_blocks(self, table: ibis.Table) -> str | None:
-        """Return how a table is spelled that holds its rows itself: no view, no partitions, no children."""
+        """Return the quoted name of a table that holds its rows itself: no view, partitions or children."""
         name = stored_name(self.backend, table)
         if name is None:
             return None
         ((kind, parent),) = self.rows(
-            f"SELECT relkind::text, relhassubclass FROM pg_class WHERE oid = {spelled(name)}::regclass"
+            f"SELECT relkind::text, relhassubclass FROM pg_class WHERE oid = {quote_text(name)}::regclass"
         )
         return name if kind in ("r", "m") and not parent else None
 
@@ -205,29 +204,29 @@ class Postgres(Dialect):
         return f"SELECT pg_try_advisory_lock({number})", f"SELECT pg_advisory_unlock({number})"
 
     def obstacle(self, table: str, schema: str | None) -> str | None:
-        """Find out also whether somebody has locked the table, which raises what the server says of it."""
+        """Also lock the table for a moment: if another session holds it, the server's error is raised."""
         name = self.quote(schema, table)
-        rules = self.rows(_POLICIES.format(spelled(name)))
-        if (found := super().obstacle(table, schema)) is not None or not rules:
-            return found
+        rules = self.rows(_POLICIES.format(quote_text(name)))
+        if (reason := super().obstacle(table, schema)) is not None or not rules:
+            return reason
         if rules[0][0]:
             return (
-                "has row-level security, which a new table in its place would not have. Choose another name, or drop "
-                "the table"
+                "has row-level security, which a new table in its place would not have. Choose another name, "
+                "or drop the table"
             )
         with self.backend.con.transaction(force_rollback=True):
             self.backend.con.execute("SET LOCAL lock_timeout = '5s'")
             self.backend.con.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")
         return None
 
-    def replace(self, staged: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
-        """Give the new table the owner and the rights of the old one."""
-        rights = self._rights(staged, table, schema) if exists else []
-        return [*rights, *super().replace(staged, table, schema, exists=exists)]
+    def replace(self, staging: str, table: str, schema: str | None, *, exists: bool) -> list[str]:
+        """Also give the new table the owner and the rights of the old one."""
+        rights = self._rights(staging, table, schema) if exists else []
+        return [*rights, *super().replace(staging, table, schema, exists=exists)]
 
-    def _rights(self, staged: str, table: str, schema: str | None) -> list[str]:
-        old, new = spelled(self.quote(schema, table)), self.quote(schema, staged)
-        columns = {name for (name,) in self.rows(_COLUMNS.format(spelled(new)))}
+    def _rights(self, staging: str, table: str, schema: str | None) -> list[str]:
+        old, new = quote_text(self.quote(schema, table)), self.quote(schema, staging)
+        columns = {name for (name,) in self.rows(_COLUMNS.format(quote_text(new)))}
         statements = []
         for column, privilege, grantee, grantable in self.rows(_GRANTS.format(old)):
             if column is not None and column not in columns:
@@ -257,7 +256,7 @@ def _plain_in_csv(kind: pa.DataType) -> bool:
 
 
 class _Pieces(io.RawIOBase):
-    """The pieces that a driver hands over, as a file."""
+    """A file of the pieces that a driver hands over."""
 
     def __init__(self, pieces: Iterable[Any]) -> None:
         self.pieces, self.rest = iter(pieces), memoryview(b"")
@@ -276,7 +275,7 @@ class _Pieces(io.RawIOBase):
         return size
 
 
-# Functions that PostgreSQL brings along; Ibis learns their types from these.
+# Functions of PostgreSQL; Ibis takes their types from these signatures.
 
 
 def _concat(text: str) -> str: ...  # type: ignore[empty-body]

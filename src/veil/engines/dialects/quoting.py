@@ -1,4 +1,4 @@
-"""Names and texts as they are spelled in statements."""
+"""Quoting of names and texts in SQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def quote_name(dialect: Any, *names: str | None) -> str:
-    """Spell the name of a column, or of a table with its schema, as an engine wants it; `None` is left out.
+    """Quote the name of a column, or of a table with its schema, for an engine; `None` is left out.
 
     >>> quote_name("duckdb", "public", "my stays"), quote_name("mysql", None, "a`b"), quote_name("tsql", "dbo", "a]b")
     ('"public"."my stays"', '`a``b`', '[dbo].[a]]b]')
@@ -16,10 +16,10 @@ def quote_name(dialect: Any, *names: str | None) -> str:
     return ".".join(sqlglot.to_identifier(each, quoted=True).sql(dialect) for each in names if each)
 
 
-def text(value: str) -> str:
-    """Spell a text.
+def quote_text(text: str) -> str:
+    """Quote a text.
 
-    >>> text("it's")
+    >>> quote_text("it's")
     "'it''s'"
     """
-    return "'" + value.replace("'", "''") + "'"
+    return "'" + text.replace("'", "''") + "'"

@@ -1,4 +1,4 @@
-"""Rows that lie together in a table, and the pieces that are made of them."""
+"""Adjacent rows of a table, and pieces made of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Chunk(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Rows that lie together, from a file, a row id or a block on."""
+    """Adjacent rows, from a file, a row id or a block on."""
 
     start: Any
     rows: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
 def ranges(
     table: ir.Table, spans: Iterable[Span], rows: int, what: str, piece: Callable[[Any, Any], ir.Table]
 ) -> list[Chunk]:
-    """Make pieces of spans: `piece` returns what lies between two starts, or from the last one on."""
+    """Make pieces of spans: `piece` returns the rows between two starts, or from the last start on."""
     groups = list(gather_spans(spans, rows))
     if len(groups) == 1:
         return [Chunk("everything", sum(span.rows for span in groups[0]), table)]
@@ -39,20 +39,20 @@ def ranges(
 
 
 def gather_spans(spans: Iterable[Span], rows: int) -> Iterator[list[Span]]:
-    """Put neighbours together as long as they hold at most `rows` rows."""
+    """Join neighbours into groups of at most `rows` rows."""
     group: list[Span] = []
-    held = 0
+    count = 0
     for span in spans:
-        if group and held + span.rows > rows:
+        if group and count + span.rows > rows:
             yield group
-            group, held = [], 0
+            group, count = [], 0
         group.append(span)
-        held += span.rows
+        count += span.rows
     if group:
         yield group
 
 
 def between(table: ir.Table, row_id: Any, start: int, stop: int | None) -> ir.Table:
     """Return the rows whose number is at least `start`, and less than `stop` if there is one."""
-    wanted = row_id >= start
-    return table.filter(wanted if stop is None else wanted & (row_id < stop))
+    inside = row_id >= start
+    return table.filter(inside if stop is None else inside & (row_id < stop))

@@ -1,4 +1,4 @@
-"""What Spark wants done differently: a session that is running already, DataFrames in and out, and no transactions."""
+"""Differences of Spark: a running session, DataFrames in and out, and no transactions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from veil.engines.database import Database
 
 _EXACT = "UTF8_BINARY"
-"""The collation that tells all texts apart."""
+"""The collation that distinguishes all texts."""
 
 
 @register
 class Spark(Dialect):
-    """The Spark session that is running in this process, also by Spark Connect."""
+    """The running Spark session of this process, also by Spark Connect."""
 
     name = "pyspark"
     schemes = ("spark",)
@@ -66,7 +66,7 @@ class Spark(Dialect):
 
     @classmethod
     def _connect_to(cls, session: Any) -> Any:
-        """Connect to a session that is not ours: Ibis changes settings of it, which get their values back."""
+        """Connect to a session of the user, and restore the settings that Ibis changes."""
         changed = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
         before = {name: session.conf.get(name) for name in changed}
         backend = cls.driver().connect(session)
@@ -89,28 +89,28 @@ class Spark(Dialect):
         view = f"veil_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(view)
         if not _is_remote(session):
-            # What was made of the view does not need it any more; a plan of Spark Connect asks for it each time.
+            # Expressions on the view no longer need it; a plan of Spark Connect looks it up each time.
             weakref.finalize(backend, _drop_view, session, view).atexit = False
         return Adopted(backend.table(view), backend, "the Spark DataFrame")
 
     def restore(self, expression: ibis.Table) -> Any:
-        """Return an expression as a DataFrame of the session that holds its tables."""
+        """Return an expression as a DataFrame of the session that has its tables."""
         self.backend._run_pre_execute_hooks(expression)
         return self.backend._session.sql(self.backend.compile(expression))
 
     def batches(self, expression: ibis.Table, rows: int = ROWS) -> pa.RecordBatchReader:
-        # By way of pandas, as Ibis does it, integers with a missing value would become floats.
+        # By way of pandas, as in Ibis, integers with a missing value would become floats.
         table = self.restore(expression).toArrow()
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=rows))
 
-    # --- tell apart, draw -----------------------------------------------------------------------------
+    # --- compare, sample ------------------------------------------------------------------------------
 
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
         fields = self.restore(table.select(texts)).schema.fields
         return {each.name for each in fields if getattr(each.dataType, "collation", _EXACT) != _EXACT}
 
     def as_released(self, column: Any) -> Any:
-        """Short floats stay short, beside a zero that Spark takes for a long one."""
+        """Keep float32, which Spark widens because of the zero."""
         value = super().as_released(column)
         return value.cast("float64").cast("float32") if column.type().is_float32() else value
 
@@ -122,7 +122,7 @@ class Spark(Dialect):
 
     def keep(self, rows: ibis.Table, pieces: int | None = None) -> ibis.Table:
         name = f"veil_sample_{secrets.token_hex(6)}"
-        # Numbers of rows may differ when Spark computes them again; now it has no reason to.
+        # Row numbers may differ if Spark computes them again; after the checkpoint it has no reason to.
         frame = self.restore(rows)
         frame = frame if pieces is None else frame.coalesce(pieces)
         frame.localCheckpoint().createOrReplaceTempView(name)
@@ -131,7 +131,7 @@ class Spark(Dialect):
     # --- write ----------------------------------------------------------------------------------------
 
     def write_parquet(self, rows: ibis.Table, place: Path, name: str, most: int | None = None) -> list[Path]:
-        """Have a folder written by the workers, each its part."""
+        """Let the workers write a folder, each its part."""
         self.backend.to_parquet(rows, place.as_uri(), mode="overwrite", compression="zstd")
         if not (place / "_SUCCESS").exists():
             raise OutputError(
@@ -148,15 +148,14 @@ class Spark(Dialect):
 
 
 def _active_session() -> Any:
-    """Return the Spark session that is running, or raise an `InputError`. None is ever started here."""
+    """Return the running Spark session, or raise an `InputError`. None is ever started here."""
     for module in ("pyspark.sql.session", "pyspark.sql.connect.session"):
         loaded = sys.modules.get(module)
         session = loaded.SparkSession.getActiveSession() if loaded is not None else None
         if session is not None:
             return session
     raise InputError(
-        "spark:#table is a table of the running Spark session, and none is running in this process. Start "
-        "one "
+        "spark:#table is a table of the running Spark session, and none is running in this process. Start one "
         "first (SparkSession.builder.getOrCreate()), or pass a DataFrame"
     )
 

@@ -1,8 +1,4 @@
-"""What SQLite wants done differently.
-
-It keeps dates as text in whatever spelling they came, truth as numbers, and in any column anything that somebody put
-there.
-"""
+"""Differences of SQLite: dates are texts, Booleans are numbers, and any column may hold anything."""
 
 from __future__ import annotations
 
@@ -17,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veil.engines.dialects.base import ROWS, register
+from veil.engines.dialects.connections import typed_table
 from veil.engines.dialects.in_file import InFile
 from veil.engines.dialects.spans import Chunk
 from veil.engines.dialects.values import fetch_batches, truths
@@ -26,7 +23,7 @@ from veil.errors import InputError
 if TYPE_CHECKING:
     import ibis
 
-_PIECE = 500_000  # SQLite hands over a result as Python objects, all of it at once
+_PIECE = 500_000  # SQLite returns a result as Python objects, all at once
 
 
 @register
@@ -46,7 +43,7 @@ class SQLite(InFile):
 
     @classmethod
     def open_file(cls, file: Path, settings: Settings) -> Any:
-        """Open a file that is there, after a look whether it is one: of others, Ibis would leave a connection open."""
+        """Open an existing file after a check that it is a database; else Ibis leaves a connection open."""
         with contextlib.closing(sqlite3.connect(file)) as connection:
             connection.execute("PRAGMA schema_version")
         return super().open_file(file, settings)
@@ -62,9 +59,9 @@ class SQLite(InFile):
         )
 
     def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
-        """Columns may hold anything, whatever type they are declared with: as texts, truth as true and false.
+        """Return all columns as texts, as they may hold values of any type; Booleans as true and false.
 
-        So may texts: bytes that are none become U+FFFD, as Python would refuse the whole column.
+        Bytes that are not UTF-8 become U+FFFD, as Python would refuse the whole column.
         """
         import ibis
 
@@ -86,7 +83,7 @@ class SQLite(InFile):
         return self.as_released(column)
 
     def as_released(self, column: Any) -> Any:
-        """A column of text may hold bytes or numbers, and truth is any number but 0."""
+        """Return bytes and numbers in a column of text as text, and any number but 0 as true."""
         if column.type().is_string():
             return column + ""  # which has no collation, either
         if column.type().is_boolean():
@@ -103,7 +100,7 @@ class SQLite(InFile):
         return super().pieces(table, min(rows, _PIECE))
 
     def create(self, table: str, kinds: ibis.Schema, schema: str | None = None) -> None:
-        """Make a table within a transaction that has begun, which Ibis would end."""
+        """Create a table within the current transaction, which Ibis would end."""
         columns = [
             f"{self.quote(name)} {self.backend.compiler.type_mapper.to_string(kind)}"
             for name, kind in kinds.items()
@@ -111,11 +108,8 @@ class SQLite(InFile):
         self.run(f"CREATE TABLE {self.quote(schema, table)} ({', '.join(columns)})")
 
     def table(self, name: str, kinds: ibis.Schema, schema: str | None = None) -> ibis.Table:
-        """Return a table with the types that it was made for, without asking the database, by which Ibis ends a transaction."""
-        import ibis.expr.operations as operations
-
-        place = operations.Namespace(database=schema)
-        return operations.DatabaseTable(name, schema=kinds, source=self.backend, namespace=place).to_expr()
+        """Return a table with the types it was created with, without a query that ends the transaction."""
+        return typed_table(self.backend, name, kinds, schema)
 
     def remove_for_good(self) -> None:
         self.run("PRAGMA secure_delete = ON")

@@ -1,4 +1,4 @@
-"""URLs of databases, taken apart: what may be shown, the table, and what only the driver may see."""
+"""URLs of databases, split into a part that may be shown, the table, and secrets for the driver alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Parts(NamedTuple):
 
 
 def table_and_schema(fragment: str, *, has_schemas: bool = True) -> tuple[str | None, str | None]:
-    """Return the table and the schema that stand behind ``#``; names with a dot are given as `table` and `schema`."""
+    """Return the table and the schema behind ``#``; names with a dot are given as `table` and `schema`."""
     if not fragment:
         return None, None
     name = unquote(fragment)
@@ -31,7 +31,7 @@ def table_and_schema(fragment: str, *, has_schemas: bool = True) -> tuple[str | 
 
 
 def server_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
-    """Take the URL of a server apart."""
+    """Split the URL of a server."""
     encode = (
         f"`url` of Database ({scheme}://...) cannot be read. It should be {scheme}://user@host:port/database#table; "
         "characters such as / # ? @ : in a password should be percent-encoded, for example %23 for #"
@@ -61,7 +61,7 @@ def server_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
 
 
 def file_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
-    """Take the URL of a file apart."""
+    """Split the URL of a file."""
     location, _, fragment = url.partition(":")[2].partition("#")
     if not location.strip("/") or location.strip("/") == ":memory:":
         raise ValueError(f"`url` of Database should name a file: {scheme}:///folder/file.db#table")
@@ -80,7 +80,7 @@ def file_of(url: str) -> Path:
 
 
 def server_arguments(url: str, timeout: str | None) -> dict[str, Any]:
-    """Return what a driver is called with; it waits ten seconds for a server, unless the URL says otherwise."""
+    """Return the arguments of a driver, which waits ten seconds for a server unless the URL sets a time."""
     split = urlsplit(url)
     arguments: dict[str, Any] = {
         "host": split.hostname,
@@ -90,8 +90,8 @@ def server_arguments(url: str, timeout: str | None) -> dict[str, Any]:
         **dict(parse_qsl(split.query)),
     }
     if timeout is not None:
-        given = str(arguments.get(timeout, 10))
-        if not given.isdigit():
-            raise InputError(f"{url}: `{timeout}` should be a number of seconds, not {given!r}")
-        arguments[timeout] = int(given)
+        seconds = str(arguments.get(timeout, 10))
+        if not seconds.isdigit():
+            raise InputError(f"{url}: `{timeout}` should be a number of seconds, not {seconds!r}")
+        arguments[timeout] = int(seconds)
     return {name: value for name, value in arguments.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Values as drivers take and hand them over, and as Arrow has them."""
+"""Conversion of values between drivers and Arrow."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from veil.tables.text import canonical_text
 def fetch_batches(
     cursor: Any, schema: pa.Schema, rows: int, array_of: Callable[[Sequence[Any], pa.Field], pa.Array]
 ) -> Iterator[pa.RecordBatch]:
-    """Return what a cursor has found in batches; `array_of` makes a column of Arrow of a driver's values."""
-    while found := cursor.fetchmany(rows):
-        columns = zip(*found, strict=True)
+    """Return the rows of a cursor in batches; `array_of` makes an Arrow column of a driver's values."""
+    while records := cursor.fetchmany(rows):
+        columns = zip(*records, strict=True)
         arrays = [array_of(values, field) for values, field in zip(columns, schema, strict=True)]
         yield pa.record_batch(arrays, schema=schema)
 
 
 def truths(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return numbers as truth values."""
+    """Return numbers as Booleans."""
     return pa.array([None if value is None else bool(value) for value in values], kind)
 
 
 def parse_texts(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values that are stored as text as what they are; times with a zone are written in UTC."""
+    """Parse values that are stored as text; times with a zone are written in UTC."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return texts.cast(pa.timestamp(kind.unit)).cast(kind)
     return parse_times(texts, kind) if pa.types.is_time(kind) else texts.cast(kind)
 
 
 def parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return times of day, which Arrow does not read by itself."""
+    """Parse times of day, which Arrow cannot."""
     return pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("us")).cast(kind)
 
 
 def plain(column: pa.Array) -> list[Any]:
-    """Return values that every driver takes: numbers, text, and text for the rest."""
+    """Return values that every driver takes: numbers, texts, bytes, and text for the rest."""
     kind = column.type
     is_a = pa.types
     if is_a.is_integer(kind) or is_a.is_floating(kind) or is_a.is_string(kind) or is_a.is_binary(kind):

@@ -1,8 +1,8 @@
-"""What Mondrian has an engine write: part by part, and checked by counting it.
+"""Verification of rows that an engine has written part by part, by counting them.
 
-Nothing of how the output was made is used again. The classes must be there as planned, every model is verified on the
-written cells, and all other columns are compared by aggregates. Where there are too many combinations for memory,
-classes are looked at in turns, by the labels of one column.
+Nothing of how the output was made is used again. The classes must be there as planned, every model is
+verified on the written cells, and all other columns are compared by aggregates. If memory cannot hold all
+combinations, classes are checked in turns, by the labels of one column.
 """
 
 from __future__ import annotations
@@ -33,65 +33,64 @@ if TYPE_CHECKING:
 _COLUMNS = "the table has the columns it should have and no others"
 
 
-def check_staged(blocks: Blocks, outcome: Outcome, staged: ibis.Table) -> Verification:
-    """Check the written rows against the classes that were decided, and against the models."""
+def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verification:
+    """Check the written rows against the planned classes, and against the models."""
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
-    known = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
+    blank_in = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
     due = ExpectedOutput(
-        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, known, outcome.marker
+        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, blank_in, outcome.marker
     )
 
-    def judge(relation: Relation, written: Condensed) -> list[Finding]:
-        whole = [(written.table, written.weights)]
-        further = [name for name in written.table.column_names if name not in expected.column_names]
+    def judge(relation: Relation, output: Condensed) -> list[Finding]:
+        whole = [(output.table, output.weights)]
+        further = [name for name in output.table.column_names if name not in expected.column_names]
         turns, blank = [], 0
         for table, each in _turns(blocks, outcome, relation, further) if blocks.only is None else whole:
             published = blocks.published(table, each)
             turns.append(verify_models(published, numbered.work.models))
             blank += published.suppressed_records
-        found = [together(each) for each in zip(*turns, strict=True)]
-        return found if known is None else [*found, compare_blank(blank, outcome.suppressed)]
+        findings = [merge_findings(each) for each in zip(*turns, strict=True)]
+        return findings if blank_in is None else [*findings, compare_blank(blank, outcome.suppressed)]
 
-    passed = [name for name in staged.columns if name not in names]
+    passed = [name for name in rows.columns if name not in names]
 
     def before() -> Iterator[ibis.Table]:
-        """The rows as they are, or with suppressed ones blank, part by part."""
+        """Return the original rows, part by part with suppressed ones blank if there are any."""
         if not outcome.plan or not outcome.suppressed:
             yield source.table
         else:
             yield from (blocks.expression(part, source.table) for part in blocks.parts)
 
-    return verify_written(source, staged, due, weights, judge, before, passed)
+    return verify_written(source, rows, due, weights, judge, before, passed)
 
 
-def together(findings: Sequence[Finding]) -> Finding:
-    """Put what was found of one promise in several parts into one finding."""
-    told = list(dict.fromkeys(each.measured for each in findings))
-    several = f"by part: {', '.join(told[:3])}{' ...' if len(told) > 3 else ''}"
-    return Finding(
-        findings[0].promise, all(each.holds for each in findings), told[0] if len(told) == 1 else several
-    )
+def merge_findings(findings: Sequence[Finding]) -> Finding:
+    """Merge the findings about one promise in several parts."""
+    measures = list(dict.fromkeys(each.measured for each in findings))
+    several = f"by part: {', '.join(measures[:3])}{' ...' if len(measures) > 3 else ''}"
+    measured = measures[0] if len(measures) == 1 else several
+    return Finding(findings[0].promise, all(each.holds for each in findings), measured)
 
 
 def _turns(
     blocks: Blocks, outcome: Outcome, relation: Relation, further: Sequence[str]
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
-    """Read what models look at by the labels of one column, so that classes stay whole."""
+    """Read the cells that models look at by the labels of one column, so that classes stay whole."""
     numbered = blocks.numbered
     columns = [*numbered.names, *numbered.attributes, *further]
     lookup = _turn_of_label(blocks, outcome)
     table = lookup.join_to(relation.table.select(columns))
-    turn = lookup.cell(table, "n").fill_null(0)  # a label that nobody knows is not overlooked
+    turn = lookup.cell(table, "n").fill_null(0)  # so that an unknown label is not overlooked
     for number in range(int(np.array(lookup.payload["n"]).max()) + 1):
-        some = dataclasses.replace(relation, table=table.filter(turn == number).select(columns))
-        found = condense(some, columns)
-        yield _as_in_the_whole(blocks, found), found.weights
+        turn_rows = dataclasses.replace(relation, table=table.filter(turn == number).select(columns))
+        condensed = condense(turn_rows, columns)
+        yield _with_types_of_whole(blocks, condensed), condensed.weights
 
 
 def _turn_of_label(blocks: Blocks, outcome: Outcome) -> Lookup:
-    """Deal out the labels of the column whose commonest one is rarest, about `blocks.most` records a turn."""
+    """Divide the labels of the column without very frequent ones into turns of `blocks.most` records."""
     best: tuple[int, str, pa.Array, NDArray[np.int64]] | None = None
     for name in blocks.numbered.names:
         values, codes = encode_values(outcome.table[name])
@@ -105,15 +104,15 @@ def _turn_of_label(blocks: Blocks, outcome: Outcome) -> Lookup:
     return Lookup(f"{blocks.numbered.tag}_t", name, values, missing, {"n": pa.array(turns)})
 
 
-def _as_in_the_whole(blocks: Blocks, found: Condensed) -> pa.Table:
-    """Type the values of attributes as they are in the whole column, of which a part may look different."""
-    table = found.table
+def _with_types_of_whole(blocks: Blocks, condensed: Condensed) -> pa.Table:
+    """Give values of attributes the types of the whole column, from which those of a part may differ."""
+    table = condensed.table
     for name in blocks.numbered.attributes:
-        known = blocks.numbered.seen[name]
-        if table[name].type == known.table[name].type:
+        whole = blocks.numbered.counts[name]
+        if table[name].type == whole.table[name].type:
             continue
-        raw = found.engine_values[name].cast(known.engine_values[name].type)
-        values = known.table[name].chunk(0).dictionary.take(pc.index_in(raw, known.engine_values[name]))
+        raw = condensed.engine_values[name].cast(whole.engine_values[name].type)
+        values = whole.table[name].chunk(0).dictionary.take(pc.index_in(raw, whole.engine_values[name]))
         column = pa.DictionaryArray.from_arrays(table[name].chunk(0).indices, values)
         table = table.set_column(table.column_names.index(name), name, column)
     return table

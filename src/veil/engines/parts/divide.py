@@ -1,9 +1,9 @@
-"""Partitions of a table that an engine holds: its columns in memory, its rows where they are.
+"""Division of a table on an engine into parts: its columns are in memory, its rows on the engine.
 
-What Mondrian cuts and where depends on how often each value of a single column occurs in a class, and whether it may
-on histograms of single attributes. Both are small, and an engine counts them. So the first cuts of a table whose
-combinations do not fit into memory are made on the engine, by the code that makes them in memory; a part that fits is
-finished there. A class is a box: a stretch of ranks of each column, which an engine finds again by comparing numbers.
+Mondrian chooses a cut by the frequencies of values of single columns in a class, and accepts it by histograms
+of single attributes. Both are small, and the engine counts them. So the first cuts of a table that exceeds
+memory are made on the engine, by the same code as in memory; a part that fits is finished there. A class
+is a box: a range of ranks of each column, which the engine finds by comparing numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from veil.masking.partition.mondrian_kernels import propose, survey
 
 
 class Block(NamedTuple):
-    """A part of the table that is finished by itself. If no cut of it is acceptable, its marginals are known."""
+    """A part that is finished by itself; with its marginals, if no cut of it is acceptable."""
 
     box: RankRange
     records: int
@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
 @dataclass
 class _Open:
-    """A part that is too large to be finished in memory: how its ranks are spread, and how many columns were tried."""
+    """A part that is too large for memory: the distribution of its ranks, and the number of columns tried."""
 
     box: RankRange
     marginals: Marginals
@@ -36,11 +36,11 @@ class _Open:
 
 
 def divide_table(numbered: RankedRelation, most: int) -> list[Block]:
-    """Cut the table on the engine, as Mondrian cuts it, until no part has more than `most` combinations.
+    """Cut the table on the engine, as Mondrian does, until no part has more than `most` combinations.
 
-    The kernels of Mondrian read of a class the lowest and highest rank and the counts of ranks, column by column, and
-    the judge reads histograms of attributes. The engine counts both, so every cut is the one that Mondrian makes of
-    the same class, and the classes are the same whatever `most` is.
+    For each class the kernels of Mondrian read the lowest and highest rank and the counts of ranks, column by
+    column, and the criterion reads histograms of attributes. The engine counts both, so every cut is the one
+    that Mondrian makes of the same class, and the classes do not depend on `most`.
     """
     return _Dividing(numbered, most).run()
 
@@ -63,25 +63,25 @@ class _Dividing:
         possible = [self._possible(each) for each in marginals]
         doubtful = [p for p, number in enumerate(possible) if number > self.most]
         if doubtful:
-            # What each column holds did not settle it, so the engine has to count.
+            # The columns leave it open, so the engine has to count.
             counts = self.numbered.combinations([boxes[p] for p in doubtful])
             for p, number in zip(doubtful, counts.tolist(), strict=True):
                 possible[p] = number
-        made = []
+        large = []
         for box, each, number in zip(boxes, marginals, possible, strict=True):
             if number > self.most:
-                made.append(_Open(box, each))
+                large.append(_Open(box, each))
             else:
                 self.done.append(Block(box, int(each.weights.sum()), None))
-        return made
+        return large
 
     def _possible(self, marginals: Marginals) -> int:
-        """Return a number of combinations that a part cannot have more of."""
+        """Return an upper bound of the number of combinations in a part."""
         different = [len(np.unique(column)) for column in marginals.ranks.T]
         return min(int(marginals.weights.sum()), math.prod(different) * math.prod(self.numbered.domains))
 
     def _round(self, waiting: list[_Open]) -> list[_Open]:
-        """Propose one cut of each part, make those that are accepted, and return the parts that are still too large."""
+        """Propose one cut of each part, make the accepted ones, and return the parts that are too large."""
         proposals = self._proposals(waiting)
         again, sides, owners = [], [], []
         for p, (each, proposed) in enumerate(zip(waiting, proposals, strict=True)):
@@ -99,14 +99,14 @@ class _Dividing:
             if not accepted[p]:
                 each.tried += 1
                 again.append(each)
-        made = [side for side, owner in zip(sides, owners, strict=True) if accepted[owner]]
-        small = [side for side in made if side[1] <= self.most]
+        new_sides = [side for side, owner in zip(sides, owners, strict=True) if accepted[owner]]
+        small = [side for side in new_sides if side[1] <= self.most]
         self.done += [Block(box, records, None) for box, records in small]
-        large = [box for box, records in made if records > self.most]
+        large = [box for box, records in new_sides if records > self.most]
         return again + (self._too_large(large, self.numbered.marginals(large)) if large else [])
 
     def _proposals(self, waiting: list[_Open]) -> list[list[tuple[RankRange, int]]]:
-        """Find for each part the cut that Mondrian tries next: the boxes on its sides, with their records."""
+        """Return the next cut that Mondrian tries in each part: the boxes on its sides, with records."""
         ranks = np.concatenate([each.marginals.ranks for each in waiting])
         weights = np.concatenate([each.marginals.weights for each in waiting])
         ends = np.cumsum([each.marginals.weights.size for each in waiting])
@@ -121,7 +121,7 @@ class _Dividing:
             ranks, weights, order, begins, ends, lows, highs, turns, tried, self.numbered.scheme,
             self.judge.smallest, False, part, parts,
         )  # fmt: skip
-        made = []
+        proposals = []
         for p, each in enumerate(waiting):
             each.tried = int(tried[p])
             sides = []
@@ -130,5 +130,5 @@ class _Dividing:
                 rows = begins[p] + np.flatnonzero(part[begins[p] : ends[p]] == side)
                 box = each.box.cut(j, int(ranks[rows, j].min()), int(ranks[rows, j].max()))
                 sides.append((box, int(weights[rows].sum())))
-            made.append(sides)
-        return made
+            proposals.append(sides)
+        return proposals

@@ -1,4 +1,4 @@
-"""A part of a table whose classes are decided: what each row gets, as look-ups that the engine joins."""
+"""The labels of a part whose classes are decided, as look-ups that the engine joins to its rows."""
 
 from __future__ import annotations
 
@@ -25,62 +25,63 @@ if TYPE_CHECKING:
 class Labelled:
     """The classes of a part with their labels. Called with rows of the table, it labels those in the part.
 
-    A row finds its class by its ranks and its labels by its class. One that turned up after the table was counted finds
-    nothing; the check of the output sees that, and withholds it. Rows of `hidden` classes show nothing in any column.
+    A row finds its class by its ranks and its labels by its class. A row that was added after the table was
+    counted finds nothing; the check of the output withholds it. Rows of `hidden` classes are blank.
     """
 
     def __init__(
         self,
         numbered: RankedRelation,
         box: RankRange,
-        found: Combinations | None,
-        named: LabelledPartition,
+        combinations: Combinations | None,
+        partition: LabelledPartition,
         plan: Plan | None = None,
         hidden: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.numbered, self.box, self.found, self.named, self.plan = numbered, box, found, named, plan
-        self.hidden = np.zeros(named.records.size, np.bool_) if hidden is None else hidden
+        self.numbered, self.box, self.plan = numbered, box, plan
+        self.combinations, self.partition = combinations, partition
+        self.hidden = np.zeros(partition.records.size, np.bool_) if hidden is None else hidden
 
     @classmethod
     def by_mondrian(cls, numbered: RankedRelation, part: Block) -> Labelled:
-        """Let Mondrian make the classes; of a part that it would not cut, only the values of each column are needed."""
-        found = None if part.final else numbered.fetch(part.box)
-        classes = partition(found.work) if found else _one_class(part.final)
-        return cls(numbered, part.box, found, LabelledPartition.of(numbered.work.columns, classes))
+        """Make the classes by Mondrian; a part that it would not cut needs the values of each column only."""
+        combinations = None if part.final else numbered.fetch(part.box)
+        classes = partition(combinations.work) if combinations else _one_class(part.final)
+        return cls(numbered, part.box, combinations, LabelledPartition.of(numbered.work.columns, classes))
 
     # --- in memory ----------------------------------------------------------------------------------
 
     def classes(self) -> pa.Table:
-        """The labels of the classes, one row each."""
-        return self._labels_of_classes(np.arange(self.named.records.size))
+        """Return the labels of the classes, one row each."""
+        return self._labels_of_classes(np.arange(self.partition.records.size))
 
-    def rows(self, chosen: NDArray[np.bool_] | None = None) -> tuple[pa.Table, NDArray[np.int64]]:
-        """The cells that models look at, each combination once, and its number of records; of all or some classes."""
+    def rows(self, class_mask: NDArray[np.bool_] | None = None) -> tuple[pa.Table, NDArray[np.int64]]:
+        """Return each combination of the cells of models, with its records; of all or some classes."""
         numbered = self.numbered
-        if self.found is None:
+        if self.combinations is None:
             return self._whole_class()
-        class_of_row = self.named.class_of_item[self.found.item_of_row]
-        kept = slice(None) if chosen is None else chosen[class_of_row]
-        made = self._labels_of_classes(class_of_row[kept])
-        for name, codes in zip(numbered.attributes, self.found.codes, strict=True):
-            cells = numbered.cells(name, codes[kept])
+        class_of_row = self.partition.class_of_item[self.combinations.item_of_row]
+        selection = slice(None) if class_mask is None else class_mask[class_of_row]
+        table = self._labels_of_classes(class_of_row[selection])
+        for name, codes in zip(numbered.attributes, self.combinations.codes, strict=True):
+            cells = numbered.cells(name, codes[selection])
             if self.plan is not None and self.hidden.any():
-                cells = blank_cells(cells, self.hidden[class_of_row[kept]], self.plan.marker)
-            made = made.append_column(name, cells)
-        return made, self.found.weights[kept]
+                cells = blank_cells(cells, self.hidden[class_of_row[selection]], self.plan.marker)
+            table = table.append_column(name, cells)
+        return table, self.combinations.weights[selection]
 
     def _whole_class(self) -> tuple[pa.Table, NDArray[np.int64]]:
-        """One class, in which every attribute has its values as often as it should; no model looks at two at once."""
-        held = self.numbered.histograms([self.box])
-        places, weights = couple_columns([each.counts for each in held] or [self.named.records])
-        made = self._labels_of_classes(np.zeros(weights.size, np.int64))
-        for name, each, place in zip(self.numbered.attributes, held, places, strict=False):
-            made = made.append_column(name, self.numbered.cells(name, each.values[place]))
-        return made, weights
+        """Return one class with the right frequencies of each attribute; no model looks at two at once."""
+        histograms = self.numbered.histograms([self.box])
+        places, weights = couple_columns([each.counts for each in histograms] or [self.partition.records])
+        table = self._labels_of_classes(np.zeros(weights.size, np.int64))
+        for name, each, place in zip(self.numbered.attributes, histograms, places, strict=False):
+            table = table.append_column(name, self.numbered.cells(name, each.values[place]))
+        return table, weights
 
     def _labels_of_classes(self, classes: NDArray[np.int64]) -> pa.Table:
         columns = {}
-        for name, each in zip(self.numbered.names, self.named.labels, strict=True):
+        for name, each in zip(self.numbered.names, self.partition.labels, strict=True):
             codes = pa.array(each.of_class[classes].astype(np.int32))
             columns[name] = pa.DictionaryArray.from_arrays(codes, each.labels)
         return pa.table(columns)
@@ -106,15 +107,15 @@ class Labelled:
         for j, texts in several.items():
             table = table.left_join(texts, [(f"{tag}_c{j}", f"{tag}_c{j}_of")])
         for j, name in enumerate(numbered.names):
-            each = self.named.labels[j]
+            each = self.partition.labels[j]
             if j in several:
                 cells[name] = table[f"{tag}_l{j}"]
             else:
-                # Spelled out, a number is a decimal to Spark.
+                # As a number, the literal would be a decimal to Spark.
                 kind = "string" if pa.types.is_string(each.labels.type) else "float64"
                 label = each.labels[int(each.of_class[0])].as_py()
-                spelled = label if label is None else str(label)
-                cells[name] = ibis.literal(spelled, type="string").cast(kind)
+                text = label if label is None else str(label)
+                cells[name] = ibis.literal(text, type="string").cast(kind)
         for name in names:
             if name not in cells:
                 cells[name] = as_released(table[name])
@@ -127,30 +128,31 @@ class Labelled:
 
     @functools.cached_property
     def _classes(self) -> ibis.Table:
-        """The numbers of the labels of each combination."""
-        assert self.found is not None
+        """The numbers of the labels of each combination, for the engine."""
+        assert self.combinations is not None
         tag, keys = self.numbered.tag, self.numbered.keys.names
-        columns = dict(zip([f"{key}_of" for key in keys], self.found.words, strict=True))
+        columns = dict(zip([f"{key}_of" for key in keys], self.combinations.words, strict=True))
+        class_of_item = self.partition.class_of_item
         for j in self._labels_that_differ:
-            columns[f"{tag}_c{j}"] = self.named.labels[j].of_class[self.named.class_of_item].astype(np.int32)
+            columns[f"{tag}_c{j}"] = self.partition.labels[j].of_class[class_of_item].astype(np.int32)
         if self.hidden.any():
-            columns[f"{tag}_hidden"] = self.hidden[self.named.class_of_item].astype(np.int32)
+            columns[f"{tag}_hidden"] = self.hidden[class_of_item].astype(np.int32)
         keys = [f"{key}_of" for key in keys]
         return hand_over(self.numbered.relation.backend, pa.table(columns), keys)
 
     @functools.cached_property
     def _labels_that_differ(self) -> dict[int, ibis.Table]:
-        """The labels of each column in which classes have different ones, by number."""
-        tag, made = self.numbered.tag, {}
-        for j, each in enumerate(self.named.labels):
+        """The labels of each column in which the classes differ, by number."""
+        tag, tables = self.numbered.tag, {}
+        for j, each in enumerate(self.partition.labels):
             used = np.unique(each.of_class)
             if used.size > 1:
-                # A missing label stays away: it is what a row gets that finds none, and Spark would take it for text.
+                # A missing label is left out: rows that find none get it, and Spark would take it for text.
                 used = used[np.array(each.labels.take(pa.array(used)).is_valid(), dtype=np.bool_)]
                 labels = each.labels.take(pa.array(used))
-                known = pa.table({f"{tag}_c{j}_of": used.astype(np.int32), f"{tag}_l{j}": labels})
-                made[j] = hand_over(self.numbered.relation.backend, known, [f"{tag}_c{j}_of"])
-        return made
+                lookup = pa.table({f"{tag}_c{j}_of": used.astype(np.int32), f"{tag}_l{j}": labels})
+                tables[j] = hand_over(self.numbered.relation.backend, lookup, [f"{tag}_c{j}_of"])
+        return tables
 
 
 def _one_class(marginals: Marginals | None) -> Classes:

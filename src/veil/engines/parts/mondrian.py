@@ -1,9 +1,9 @@
-"""Mondrian for a table that an engine holds: classes are decided in memory, and the engine labels its rows.
+"""Mondrian for a table on an engine: classes are decided in memory, and the engine labels its rows.
 
-The engine counts the combinations of quasi-identifiers and attributes, Mondrian cuts them as it cuts any table, and
-each combination gets the number of its class. The engine finds these numbers by a join, and by them the labels. Where
-the combinations do not fit into memory, the table is cut on the engine first (see `veil.engines.parts.divide`), and one
-part after the other is fetched, cut, written and forgotten. The classes are the same either way.
+The engine counts the combinations of quasi-identifiers and attributes, Mondrian cuts them as any table, and
+each combination gets the number of its class. The engine finds these numbers and the labels by joins. If
+memory cannot hold all combinations, it cuts the table first (see `veil.engines.parts.divide`), and each part
+in turn is fetched, cut, written and forgotten. The classes are the same either way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mask_on_engine(
     order: Literal["random", "input"],
     progress: Progress,
 ) -> Outcome:
-    """Mask a table that an engine holds."""
+    """Mask a table on an engine."""
     method = _only_mondrian(relation, methods)
     most = most_that_fit(most_combinations)
     relation = bring_over(relation, progress=progress)
@@ -45,16 +45,16 @@ def mask_on_engine(
 
 
 class MondrianBlocks(Blocks):
-    """Parts whose classes Mondrian makes: the same that it makes of the table in one part."""
+    """Parts whose classes are made by Mondrian: the same as those of the table in one part."""
 
     def label_part(self, part: Block) -> Labelled:
         return Labelled.by_mondrian(self.numbered, part)
 
-    def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:
-        found = super().facts(shown, covered)
+    def facts(self, published: Published, covered: list[float]) -> dict[str, Any]:
+        figures = super().facts(published, covered)
         return {
-            **found,
-            "partitions": shown.rows.weights.rows,
+            **figures,
+            "partitions": published.rows.weights.rows,
             "cost": "none: the classes are those of the table in one part",
         }
 

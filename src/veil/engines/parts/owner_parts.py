@@ -1,7 +1,7 @@
-"""The people of a table that an engine holds, dealt out among parts: all rows of a person are in one.
+"""The owners of the rows on an engine, divided among parts: all rows of an owner are in one part.
 
-Who is in which part follows from a hash of what tells people apart. One part at a time is in memory as a search needs it,
-and is made again when it is to be written.
+The part of an owner follows from a hash of the column `person`. One part at a time is in memory for a search,
+and is made again when it is written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.dialects import collect
 from veil.engines.lookups import Lookup, free_prefix, keys
 from veil.engines.relation import Relation, no_rows
-from veil.engines.source import EngineSource
+from veil.engines.source import CondensedSource
 from veil.engines.transform import Transform
 from veil.errors import ImpossibleError, InputError, NoSolutionError
 from veil.lattice.evaluator import Evaluator
@@ -42,96 +42,93 @@ if TYPE_CHECKING:
 
 @dataclass
 class OwnersPart:
-    """Some of the people, what a search has found for them, and what turns their pseudonyms back."""
+    """Some of the owners, the result of the search for them, and the key of their pseudonyms."""
 
     number: int
-    found: BestNode | None = None
+    search: BestNode | None = None
     apart: Mapping[str, pa.Table] = field(default_factory=dict)
 
     @property
     def levels(self) -> Levels:
-        """The levels that the search has found."""
-        assert self.found is not None
-        assert self.found.best is not None
-        return self.found.best.levels
+        """The levels that the search found."""
+        assert self.search is not None
+        assert self.search.best is not None
+        return self.search.best.levels
 
 
 class OwnerParts:
-    """The people of a table, dealt out among parts. One part at a time is in memory as a search needs it."""
+    """The owners of a table, divided among parts, one of which at a time is in memory for a search."""
 
     def __init__(
-        self, relation: Relation, plan: Plan, read: Sequence[str], most: int, threads: int | None
+        self, relation: Relation, plan: Plan, columns: Sequence[str], most: int, threads: int | None
     ) -> None:
         assert plan.person_column is not None
-        self.relation, self.plan, self.read, self.threads = relation, plan, list(read), threads
+        self.relation, self.plan, self.columns, self.threads = relation, plan, list(columns), threads
         self.person = plan.person_column
         with relation.explain_errors():
-            self.seen = {name: condense(relation, [name]) for name in self.read}
-        if not self.seen[self.person].weights.size:
+            self.counts = {name: condense(relation, [name]) for name in self.columns}
+        by_person = self.counts[self.person]
+        if not by_person.weights.size:
             raise no_rows(relation)
-        self.people = number_people(
-            self.seen[self.person].table[self.person], self.person, self.seen[self.person].weights
-        )
+        self.people = number_people(by_person.table[self.person], self.person, by_person.weights)
         self.hierarchies = {
-            name: encode(
-                self.seen[name].table[name], plan.quasi_identifiers[name], name, self.seen[name].weights
-            )[0]
-            for name in self.read
+            name: encode(counts.table[name], plan.quasi_identifiers[name], name, counts.weights)[0]
+            for name, counts in self.counts.items()
             if name in plan.quasi_identifiers
         }
         self.parts = [OwnersPart(number) for number in range(self._number_of_parts(most))]
 
-    # --- who is in which part -------------------------------------------------------------------------
+    # --- owners and parts -----------------------------------------------------------------------------
 
     def _number_of_parts(self, most: int) -> int:
-        """As many as there have to be for parts of about `most` different rows."""
+        """Return how many parts of about `most` different rows there have to be."""
         table = self.relation.table
-        different = table.select(**keys(table, self.read)).distinct()
+        different = table.select(**keys(table, self.columns)).distinct()
         with self.relation.explain_errors():
-            found = collect(self.relation.backend, different.aggregate(rows=different.count()))
-        everybody = int(self.people.max()) + 1
-        return max(1, min(everybody, math.ceil(int(found["rows"][0].as_py()) / most)))
+            counts = collect(self.relation.backend, different.aggregate(rows=different.count()))
+        owner_count = int(self.people.max()) + 1
+        return max(1, min(owner_count, math.ceil(int(counts["rows"][0].as_py()) / most)))
 
     @functools.cached_property
-    def _dealt(self) -> Lookup:
-        """The part of each person, for the engine to look up. Different spellings of a person are in one part."""
-        seen, tag = self.seen[self.person], free_prefix(self.relation.table.columns)
-        values = values_of(seen, self.person)
+    def _part_lookup(self) -> Lookup:
+        """The part of each owner, for the engine to look up. All spellings of an owner are in one part."""
+        counts, tag = self.counts[self.person], free_prefix(self.relation.table.columns)
+        values = values_of(counts, self.person)
         texts = canonical_text(values, column=self.person)
         _, first = np.unique(self.people, return_index=True)
-        of_person = np.array([_hash(str(texts[i])) % len(self.parts) for i in first], np.int64)
+        part_of_owner = np.array([_hash(str(texts[i])) % len(self.parts) for i in first], np.int64)
         missing = np.array(values.is_null(), dtype=np.bool_)
-        numbers = pa.array(of_person[self.people])
-        return Lookup(f"{tag}_part", self.person, seen.engine_values[self.person], missing, {"n": numbers})
+        numbers = pa.array(part_of_owner[self.people])
+        return Lookup(f"{tag}_part", self.person, counts.engine_values[self.person], missing, {"n": numbers})
 
     def rows(self, part: OwnersPart) -> ibis.Table:
-        """The rows of a part."""
+        """Return the rows of a part."""
         table = self.relation.table
         if len(self.parts) == 1:
             return table
-        names, joined = table.columns, self._dealt.join_to(table)
-        return joined.filter(self._dealt.cell(joined, "n") == part.number).select(names)
+        names, joined = table.columns, self._part_lookup.join_to(table)
+        return joined.filter(self._part_lookup.cell(joined, "n") == part.number).select(names)
 
     # --- one part -------------------------------------------------------------------------------------
 
-    def make(self, part: OwnersPart, progress: Progress | None = None) -> tuple[Outcome, EngineSource]:
-        """Carry out the plan on a part: by a search, or if there was one before, as it has found."""
+    def make(self, part: OwnersPart, progress: Progress | None = None) -> tuple[Outcome, CondensedSource]:
+        """Carry out the plan on a part, by a search or with the result of an earlier one."""
         source, plan = self._source(part), self.plan
         prepared = self._prepare(part, source, progress or Progress())
-        assert part.found is not None
+        assert part.search is not None
         evaluator = Evaluator(prepared.sample, plan.searched_models, plan.quality, plan.suppression_limit)
-        made = generalize(source, prepared, Choice(part.levels, part.found, evaluator))
-        part.apart = part.apart or made.apart
-        return replace(made, apart=part.apart), source
+        outcome = generalize(source, prepared, Choice(part.levels, part.search, evaluator))
+        part.apart = part.apart or outcome.apart
+        return replace(outcome, apart=part.apart), source
 
-    def _prepare(self, part: OwnersPart, source: EngineSource, progress: Progress) -> Prepared:
-        """Let the plan meet the part, and search for its best transformation if that is not known."""
+    def _prepare(self, part: OwnersPart, source: CondensedSource, progress: Progress) -> Prepared:
+        """Prepare the part for the plan, and search for its best transformation if that is unknown."""
         try:
             prepared = prepare(
                 source.table, self.plan, source.weights, source.columns, hierarchies_of_all=self.hierarchies
             )
-            if part.found is None:
-                part.found = search_best(prepared, threads=self.threads, progress=progress).found
+            if part.search is None:
+                part.search = search_best(prepared, threads=self.threads, progress=progress).found
         except (NoSolutionError, ImpossibleError) as error:
             raise type(error)(
                 f"of {plural(len(self.parts), 'part')}, number {part.number + 1} has no solution: ", *error.words,
@@ -139,25 +136,25 @@ class OwnerParts:
             ) from None  # fmt: skip
         return prepared
 
-    def _source(self, part: OwnersPart) -> EngineSource:
-        """The different rows of a part, with values of the types that they have in the whole table."""
+    def _source(self, part: OwnersPart) -> CondensedSource:
+        """Return the different rows of a part, with the types that values have in the whole table."""
         relation = replace(self.relation, table=self.rows(part))
         with relation.explain_errors():
-            found = condense(relation, self.read)
+            raw = condense(relation, self.columns)
         columns, values = {}, {}
-        for name in self.read:
-            known, cells = self.seen[name], found.table[name].chunk(0)
-            places = pc.index_in(found.engine_values[name], known.engine_values[name])
+        for name in self.columns:
+            whole, cells = self.counts[name], raw.table[name].chunk(0)
+            places = pc.index_in(raw.engine_values[name], whole.engine_values[name])
             if places.null_count:
                 raise InputError(
                     f"{self.relation.name}: was changed while it was being read. Run it again when nobody "
                     "is changing the table"
                 )
-            typed = values_of(known, name).take(places)
+            typed = values_of(whole, name).take(places)
             columns[name] = pa.DictionaryArray.from_arrays(cells.indices, typed)
-            values[name] = found.engine_values[name]
-        condensed = Condensed(pa.table(columns), found.weights, values)
-        return EngineSource(
+            values[name] = raw.engine_values[name]
+        condensed = Condensed(pa.table(columns), raw.weights, values)
+        return CondensedSource(
             condensed.table,
             "engine",
             weights=condensed.weights,
@@ -171,24 +168,24 @@ class OwnerParts:
     @property
     def labelled(self) -> list[str]:
         """Columns that show labels in some part, and so texts in all of them."""
-        levels = [part.levels for part in self.parts]
-        return [name for name, *found in zip(self.hierarchies, *levels, strict=True) if any(found)]
+        parts = [part.levels for part in self.parts]
+        return [name for name, *levels in zip(self.hierarchies, *parts, strict=True) if any(levels)]
 
     def transform(self, part: OwnersPart, *, keep: str | None = None) -> tuple[ibis.Table, str]:
-        """The released rows of a part, and the name of the column that is kept, if there is one."""
-        made, source = self.make(part)
-        chosen = Transform(replace(made, flag=None), source, keep=keep, labelled=self.labelled)
-        return chosen(source.relation.table), chosen.kept_as
+        """Return the released rows of a part, and the name of the column `keep` in them."""
+        outcome, source = self.make(part)
+        release_rows = Transform(replace(outcome, flag=None), source, keep=keep, labelled=self.labelled)
+        return release_rows(source.relation.table), release_rows.kept_as
 
     def union(self, *, keep: str | None = None) -> tuple[ibis.Table, str]:
-        """The released rows of all parts, and the name of the column that is kept, if there is one."""
+        """Return the released rows of all parts, and the name of the column `keep` in them."""
         (first, kept_as), *others = [self.transform(part, keep=keep) for part in self.parts]
         return first.union(*(rows for rows, _ in others)) if others else first, kept_as
 
 
-def values_of(found: Condensed, name: str) -> pa.Array:
-    """The different values of a column that was counted alone: as many as it has rows, in their order."""
-    return found.table[name].chunk(0).dictionary
+def values_of(condensed: Condensed, name: str) -> pa.Array:
+    """Return the values of a column that was counted alone: one for each row, in order."""
+    return condensed.table[name].chunk(0).dictionary
 
 
 def _hash(text: str) -> int:

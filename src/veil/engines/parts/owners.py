@@ -1,18 +1,18 @@
-"""Anonymizing a table that an engine holds part by part, where people may have several rows: each part has some people.
+"""Anonymizing a table on an engine part by part, if owners may have several rows: each part has some owners.
 
-Parts that are cut by what rows show would tear people apart. So people are dealt out, by a hash of what tells them apart,
-and all rows of a person are in one part (see `veil.engines.parts.owner_parts`). Each part is searched as if it were the whole
-table, with the hierarchies of the whole, so that not all different rows have to be prepared for a search at once.
+Parts that are cut by values would separate the rows of an owner. So owners are divided by a hash of the
+column `person`, and all rows of an owner are in one part (see `veil.engines.parts.owner_parts`). Each part is
+searched like a whole table, with the hierarchies of the whole, so that not all different rows are prepared at
+once.
 
-Why all promises still hold. A class that a part accepts is published as it is, unless a class of another part has the same
-labels, and for everybody who looks, the two are one. Nobody is in both, so that people add up, and so do the views of what
-they show: a model that survives a union of such classes (`PrivacyModel.survives_union_of_owners`) holds, others are
-refused. With all rows of a person known, a class has people with the same rows, and nothing changes. Who learns in which
-part somebody is learns nothing that is not protected: each part keeps every promise by itself. No part lets a larger
-share of its people lose rows than the plan allows, so neither do all together.
-
-A part has a share of the people of every kind, so its classes are smaller than those of the whole table, and are
-generalized more. Parts are for tables that are too large otherwise.
+Why all promises still hold. A class that a part accepts is published as it is, unless a class of another part
+has the same labels: then the two are one class to every attacker. No owner is in both, so owners add up, and
+so do the views of their values: a model that survives a union of such classes holds
+(`PrivacyModel.survives_union_of_owners`), others are refused. With all rows of an owner known, a class has
+owners with the same rows, and nothing changes. The part of an owner is nothing to protect: each part keeps
+every promise by itself. No part lets a larger share of its owners lose rows than the plan allows, so neither
+do all together. A part has a share of the owners of every kind, so its classes are smaller than those of the
+whole table, and are generalized more. Parts are for tables that are too large otherwise.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
-from veil.base.progress import Progress, following
+from veil.base.progress import Progress
 from veil.base.wording import plural
 from veil.engines.condense import Condensed
 from veil.engines.copy import bring_over
-from veil.engines.engine_rows import EngineRows
-from veil.engines.parts.blocks import most_that_fit, stack_tables
+from veil.engines.engine_source import EngineSource
+from veil.engines.parts.blocks import most_that_fit, quality_with_suppressed, stack_tables
 from veil.engines.parts.owner_parts import OwnerParts, OwnersPart
 from veil.engines.relation import Relation, check_columns
 from veil.engines.shuffle import shuffled
 from veil.engines.source import columns_for_release
-from veil.engines.verify import ExpectedOutput, compare_blank, verify_people, verify_written
+from veil.engines.verify import ExpectedOutput, compare_blank, released_columns, verify_people, verify_written
 from veil.engines.write.writing import Piece, write_pieces
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
@@ -49,7 +49,6 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import columns_read
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published, Suppressed
-from veil.quality.figures import quality
 from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified
 from veil.verification.release import (
@@ -72,19 +71,19 @@ def anonymize_people_in_parts(
     threads: int | None = None,
     progress: Progress,
 ) -> Outcome:
-    """Anonymize a table that an engine holds, some people at a time; as `anonymize_in_parts`, where people are rows."""
+    """Anonymize a table on an engine, some owners at a time; as `anonymize_in_parts`, if rows have owners."""
     _check_models(plan)
-    read = columns_read(plan, relation.table.columns)
-    check_columns(relation, read)
-    relation = bring_over(*columns_for_release(relation, plan, read), progress)
+    columns = columns_read(plan, relation.table.columns)
+    check_columns(relation, columns)
+    relation = bring_over(*columns_for_release(relation, plan, columns), progress)
     progress.phase("counting the values of each column")
-    crowd = OwnerParts(relation, plan, read, most_that_fit(most_combinations, "parts"), threads)
-    made = []
-    for part in crowd.parts:
-        progress.phase(f"part {part.number + 1} of {len(crowd.parts)}")
-        made.append(_Made.of(verified(crowd.make(part, progress)[0])))
+    owners = OwnerParts(relation, plan, columns, most_that_fit(most_combinations, "parts"), threads)
+    results = []
+    for part in owners.parts:
+        progress.phase(f"part {part.number + 1} of {len(owners.parts)}")
+        results.append(_PartResult.of(verified(owners.make(part, progress)[0])))
     progress.phase("verifying all parts together")
-    return _together(crowd, made)
+    return _combine(owners, results)
 
 
 def _check_models(plan: Plan) -> None:
@@ -103,19 +102,19 @@ def _check_models(plan: Plan) -> None:
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What is remembered of a part when the next one is made: its different rows before and after, and figures."""
+class _PartResult:
+    """The result of a part while the next one is made: its different rows before and after, and figures."""
 
     before: pa.Table
     after: pa.Table
     weights: NDArray[np.int64]
     hidden: NDArray[np.bool_]
     covered: NDArray[np.float64]
-    """How much of its domain each column covers, added up over the records."""
-    told: Pass
+    """Share of its domain that each column covers, summed over the records."""
+    recoding: Pass
 
     @staticmethod
-    def of(outcome: Outcome) -> _Made:
+    def of(outcome: Outcome) -> _PartResult:
         prepared, hidden, weights = outcome.prepared, outcome.hidden, outcome.weights
         assert prepared is not None
         assert hidden is not None
@@ -128,95 +127,100 @@ class _Made:
                 outcome.hierarchies.values(), levels, prepared.codes, strict=True
             )
         ]
-        factor, shown = getattr(prepared.plan.quality, "factor", None), outcome.records - outcome.suppressed
-        return _Made(
+        factor = getattr(prepared.plan.quality, "factor", None)
+        return _PartResult(
             outcome.original,
             outcome.table if outcome.flag is None else outcome.table.drop_columns([outcome.flag]),
             weights,
             hidden,
             np.array(covered),
-            Pass(outcome.levels, shown, choice.score, factor, choice.proven_optimal),
+            Pass(
+                outcome.levels,
+                outcome.records - outcome.suppressed,
+                choice.score,
+                factor,
+                choice.proven_optimal,
+            ),
         )
 
 
-def _together(crowd: OwnerParts, made: list[_Made]) -> Outcome:
-    """Put all parts together, and check every promise on all of them."""
-    weights = np.concatenate([each.weights for each in made])
-    tables = [_in_one_form(crowd, part, each) for part, each in zip(crowd.parts, made, strict=True)]
-    key = [part.apart[KEY] for part in crowd.parts if KEY in part.apart]
+def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
+    """Combine all parts, and check every promise on all of them."""
+    weights = np.concatenate([each.weights for each in results])
+    tables = [_with_labels(owners, part, each) for part, each in zip(owners.parts, results, strict=True)]
+    key = [part.apart[KEY] for part in owners.parts if KEY in part.apart]
     outcome = Outcome(
-        CrowdSource(
-            stack_tables([each.before for each in made]),
+        OwnersSource(
+            stack_tables([each.before for each in results]),
             "engine",
             weights=weights,
-            columns=tuple(crowd.relation.original.table.columns),
-            crowd=crowd,
+            columns=tuple(owners.relation.original.table.columns),
+            owners=owners,
         ),
-        crowd.plan,
+        owners.plan,
         stack_tables(tables),
         weights=weights,
-        hidden=np.concatenate([each.hidden for each in made]),
+        hidden=np.concatenate([each.hidden for each in results]),
         apart={KEY: pa.concat_tables(key)} if key else {},
         secret=frozenset([KEY] if key else []),
-        passes=tuple(each.told for each in made),
+        passes=tuple(each.recoding for each in results),
     )
-    covered = sum(each.covered for each in made) / weights.sum()
-    outcome = replace(outcome, facts=_facts(crowd, outcome, covered.tolist()))
-    return replace(outcome, verification=_verify(crowd, outcome))
+    covered = sum(each.covered for each in results) / weights.sum()
+    outcome = replace(outcome, facts=_facts(owners, outcome, covered.tolist()))
+    return replace(outcome, verification=_verify(owners, outcome))
 
 
-def _in_one_form(crowd: OwnerParts, part: OwnersPart, made: _Made) -> pa.Table:
-    """Spell original values as text where other parts show labels."""
-    table = made.after
-    for (name, hierarchy), level in zip(crowd.hierarchies.items(), part.levels, strict=True):
-        if level or name not in crowd.labelled:
+def _with_labels(owners: OwnerParts, part: OwnersPart, result: _PartResult) -> pa.Table:
+    """Return the rows of a part, with original values as text in columns where other parts show labels."""
+    table = result.after
+    for (name, hierarchy), level in zip(owners.hierarchies.items(), part.levels, strict=True):
+        if level or name not in owners.labelled:
             continue
-        cells = made.before[name].chunk(0)
+        cells = result.before[name].chunk(0)
         codes = hierarchy.encode(cells.dictionary, name)[np.array(cells.indices)]
         texts = pa.DictionaryArray.from_arrays(
             pa.array(codes, pa.int32()), pa.array(hierarchy.labels[0], pa.string())
         )
-        spelled = blank_cells(texts, made.hidden, crowd.plan.marker)
-        table = table.set_column(table.column_names.index(name), name, spelled)
+        column = blank_cells(texts, result.hidden, owners.plan.marker)
+        table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
-def _facts(crowd: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
+def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
     assert outcome.weights is not None
     assert outcome.hidden is not None
-    sizes, bare = outcome.by_records.sizes, int(outcome.weights[outcome.hidden].sum())
-    domains = [each.domain_size for each in crowd.hierarchies.values()]
-    found = quality(np.append(sizes, bare) if bare else sizes, covered, domains)
-    found["discernibility"] = int(found["discernibility"]) + bare * (outcome.records - bare)
+    sizes, suppressed = outcome.by_records.sizes, int(outcome.weights[outcome.hidden].sum())
+    domains = [each.domain_size for each in owners.hierarchies.values()]
+    figures = quality_with_suppressed(sizes, suppressed, outcome.records, covered, domains)
     several = (
-        "people in parts have fewer others to hide among: if all different rows fit into memory, a release without parts "
-        "is better"
+        "people in parts have fewer others to hide among: if all different rows fit into memory, a release "
+        "without parts is better"
     )
     return {
-        **found,
-        "suppressed": bare,
-        "parts": len(crowd.parts),
-        "cost": several if len(crowd.parts) > 1 else "none: there is one part, which is the table",
+        **figures,
+        "suppressed": suppressed,
+        "parts": len(owners.parts),
+        "cost": several if len(owners.parts) > 1 else "none: there is one part, which is the table",
     }
 
 
 # --- checks
 
 
-def _verify(crowd: OwnerParts, outcome: Outcome) -> Verification:
-    """Check every promise on all parts together; of each part by itself, everything has been checked."""
-    plan, before, hidden = crowd.plan, outcome.before, outcome.hidden
+def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
+    """Check every promise on all parts together; each part by itself has been checked already."""
+    plan, before, hidden = owners.plan, outcome.before, outcome.hidden
     assert hidden is not None
-    published = _published(crowd, outcome, before.showing(outcome.table), hidden)
+    published = _published(owners, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
     findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
     findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
     promise = "each part keeps every promise by itself"
-    return Verification((*findings, Finding(promise, True, plural(len(crowd.parts), "part"))))
+    return Verification((*findings, Finding(promise, True, plural(len(owners.parts), "part"))))
 
 
 def _published(
-    crowd: OwnerParts,
+    owners: OwnerParts,
     outcome: Outcome,
     released: Rows,
     suppressed: Suppressed,
@@ -225,44 +229,43 @@ def _published(
     return as_published(
         outcome.before,
         released,
-        crowd.plan,
+        owners.plan,
         {},
-        crowd.hierarchies,
+        owners.hierarchies,
         subset=None,
         flag=None,
         suppressed=suppressed,
     )
 
 
-def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Verification:
-    """Check the written rows: the models on people, and that every combination is there as often as it should."""
-    plan, suppressed = crowd.plan, outcome.suppressed
-    planned = [
-        name
-        for name in crowd.relation.table.columns
-        if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
-    ]
-    relation, names = crowd.relation, outcome.table.column_names
+def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Verification:
+    """Check the written rows: the models on owners, and the frequency of every combination."""
+    plan, suppressed = owners.plan, outcome.suppressed
+    relation, names = owners.relation, outcome.table.column_names
+    planned = released_columns(plan, relation)
 
-    def judge(_: Relation, written: Condensed) -> list[Finding]:
-        with_people, whose = crowd.union(keep=crowd.person)
-        return verify_people(plan, replace(relation, table=with_people), whose, names, written, judge_models)
+    def judge(_: Relation, output: Condensed) -> list[Finding]:
+        with_people, whose = owners.union(keep=owners.person)
+        return verify_people(plan, replace(relation, table=with_people), whose, names, output, judge_models)
 
-    def judge_models(rows: Rows) -> list[Finding]:
-        seen = _published(crowd, outcome, rows, "by cells" if suppressed else "none")
-        found = verify_models(seen, plan.models)
-        return [*found, compare_blank(seen.suppressed_records, suppressed)] if suppressed else found
+    def judge_models(released: Rows) -> list[Finding]:
+        published = _published(owners, outcome, released, "by cells" if suppressed else "none")
+        findings = verify_models(published, plan.models)
+        if suppressed:
+            findings.append(compare_blank(published.suppressed_records, suppressed))
+        return findings
 
     def before() -> list[ibis.Table]:
         if not suppressed:
-            return [crowd.relation.table]
-        return [crowd.transform(part)[0] for part in crowd.parts]
+            return [owners.relation.table]
+        return [owners.transform(part)[0] for part in owners.parts]
 
-    promise, known = "the table has the columns of the plan and no others", outcome.quasi_identifiers
+    promise = "the table has the columns of the plan and no others"
+    blank_in = outcome.quasi_identifiers if suppressed else None
     return verify_written(
         relation,
-        staged,
-        ExpectedOutput(promise, planned, outcome.table, known if suppressed else None, plan.marker),
+        rows,
+        ExpectedOutput(promise, planned, outcome.table, blank_in, plan.marker),
         outcome.weights,
         judge,
         before,
@@ -271,56 +274,38 @@ def check_staged(crowd: OwnerParts, outcome: Outcome, staged: ibis.Table) -> Ver
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdSource(EngineRows):
-    """The different rows of all parts, for what is measured on all of them."""
+class OwnersSource(EngineSource):
+    """The different rows of all parts, to measure them together."""
 
-    crowd: OwnerParts
+    owners: OwnerParts
 
     def expression(self, outcome: Outcome) -> Any:
-        rows, _ = self.crowd.union()
-        return self.crowd.relation.restore(shuffled(rows) if self.crowd.plan.order == "random" else rows)
+        rows, _ = self.owners.union()
+        return self.owners.relation.restore(shuffled(rows) if self.owners.plan.order == "random" else rows)
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
-        plan = self.crowd.plan
-        owners = Owners.of(self.table, self.crowd.person, plan.knows)
+        owners = Owners.of(self.table, self.owners.person, self.owners.plan.knows)
         return Published(Rows.of(self.table, self.weights, owners), names, suppressed="none").sizes
 
-    def write(self, outcome: Outcome, target: Any, *, progress: Any = None, **options: Any) -> Written:
-        """Write one part after the other; what is staged is checked as a whole."""
-        crowd, found = self.crowd, Verification(())
+    def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
+        return check_staged(self.owners, outcome, rows)
 
-        def check(staged: ibis.Table) -> None:
-            nonlocal found
-            found = check_staged(crowd, outcome, staged)
-            found.require()
+    def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
+        """Write one part after the other; the staged rows are checked as a whole."""
+        owners = self.owners
 
         def rows_of(part: OwnersPart) -> Callable[[], ibis.Table]:
-            return lambda: crowd.transform(part)[0]
+            return lambda: owners.transform(part)[0]
 
-        pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in crowd.parts]
-        with following(progress) as shown:
-            made = write_pieces(
-                crowd.relation,
-                lambda: pieces,
-                pieces[0].make,
-                target,
-                check=check,
-                token=self._token(outcome),
-                shuffle=crowd.plan.order == "random",
-                progress=shown,
-                **options,
-            )
-        return replace(made, verification=found, note=crowd.relation.note)
+        pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in owners.parts]
+        options["shuffle"] = owners.plan.order == "random"
+        return write_pieces(owners.relation, lambda: pieces, pieces[0].make, target, **options)
 
-    def _token(self, outcome: Outcome) -> str:
-        """Tell outcomes apart: what one has written, only the same one may go on with."""
-        levels = [part.levels for part in self.crowd.parts]
-        digest = hashlib.sha256(repr((outcome.plan, str(self.crowd.relation.location), levels)).encode())
-        for table in (
-            self.table,
-            outcome.table,
-            *outcome.apart.values(),
-        ):  # pseudonyms of another run are others
+    def token(self, outcome: Outcome) -> str:
+        levels = [part.levels for part in self.owners.parts]
+        digest = hashlib.sha256(repr((outcome.plan, str(self.owners.relation.location), levels)).encode())
+        # Pseudonyms of another run are others.
+        for table in (self.table, outcome.table, *outcome.apart.values()):
             for column in table.columns:
                 digest.update(repr(column.unique().to_pylist()).encode())
         for numbers in (outcome.weights, outcome.hidden):

@@ -1,7 +1,7 @@
-"""A table that an engine holds, as a partition sees it: columns by rank in memory, rows where they are.
+"""A table on an engine as a partition sees it: columns by rank in memory, rows on the engine.
 
-The driver knows how often each value occurs in each column. Everything else about the rows it asks the engine for, in
-ranks and codes: how often each occurs in a part of the table, and which combinations there are.
+The frequency of each value of each column is in memory. The engine is asked for everything else, in ranks and
+codes: their frequencies in a part of the table, and the combinations there.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ class RankRange(NamedTuple):
     highs: tuple[int, ...]
 
     def cut(self, column: int, low: int, high: int) -> RankRange:
-        """Return what lies between two ranks of one column."""
+        """Return the part between two ranks of one column."""
         lows, highs = list(self.lows), list(self.highs)
         lows[column], highs[column] = low, high
         return RankRange(tuple(lows), tuple(highs))
 
 
 class Marginals(NamedTuple):
-    """Rows that have each rank of each column as often as a part of the table has; otherwise they are made up."""
+    """Invented rows that have each rank of each column as often as a part of the table."""
 
     ranks: NDArray[np.int32]
     weights: NDArray[np.int64]
 
 
 class Combinations(NamedTuple):
-    """What a part of the table holds, in memory.
+    """The combinations in a part of the table.
 
     Attributes
     ----------
     words
         The different combinations of quasi-identifiers, packed.
     work
-        The same as items, ready to be partitioned.
+        The same as items, ready for partitioning.
     item_of_row, codes, weights
-        Combinations that attributes take part in: quasi-identifiers, codes of the attributes, and how many records.
+        Combinations with attributes: quasi-identifiers, codes of the attributes, and number of records.
     """
 
     words: NDArray[np.int64]
@@ -71,7 +71,7 @@ class Combinations(NamedTuple):
 
 
 def couple_columns(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Make up few rows in which every column has its values as often as it should: their places, and weights.
+    """Invent few rows in which every column has its values as often as given: their places, and weights.
 
     >>> places, weights = couple_columns([np.array([3, 1]), np.array([2, 2])])
     >>> [each.tolist() for each in places], weights.tolist()
@@ -83,10 +83,10 @@ def couple_columns(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np
 
 
 class RankedRelation:
-    """A relation whose cells are seen as numbers: ranks of quasi-identifiers, codes of attributes.
+    """A relation with numbers for cells: ranks of quasi-identifiers, codes of attributes.
 
-    `work` is the table as Mondrian sees it, made of what occurs in each single column. That is enough for ranks,
-    widths and labels, and for models, which compare classes with the whole table attribute by attribute.
+    `work` is the table as Mondrian sees it, made of the values of single columns. That is enough for ranks,
+    widths and labels, and for models, which compare classes with the whole table by single attributes.
     """
 
     def __init__(self, relation: Relation, method: Mondrian) -> None:
@@ -96,12 +96,12 @@ class RankedRelation:
         names = [*self.names, *(name for name in attributes if name not in method.quasi_identifiers)]
         check_columns(relation, names)
         with relation.explain_errors():
-            found = {name: condense(relation, [name]) for name in names}
-        self._require_unchanged(len({int(each.weights.sum()) for each in found.values()}) == 1)
-        self.seen = found
-        self._require_finite(found)
-        places, self.weights = couple_columns([each.weights for each in found.values()])
-        columns = zip(found.items(), places, strict=True)
+            counts = {name: condense(relation, [name]) for name in names}
+        self._require_unchanged(len({int(each.weights.sum()) for each in counts.values()}) == 1)
+        self.counts = counts
+        self._require_finite(counts)
+        places, self.weights = couple_columns([each.weights for each in counts.values()])
+        columns = zip(counts.items(), places, strict=True)
         self.sketch = pa.table(
             {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
         )
@@ -117,7 +117,7 @@ class RankedRelation:
         numbers = {name: ranks[:, j] for j, name in enumerate(self.names)}
         numbers |= {each.name: each.codes for each in self.work.attributes}
         self.lookups = {
-            name: self._lookup(number, name, found[name], place, numbers[name])
+            name: self._lookup(number, name, counts[name], place, numbers[name])
             for number, (name, place) in enumerate(zip(names, places, strict=True))
         }
         self.keys = Packing(f"{self.tag}_k", self._digits(self.names, self.sizes))
@@ -130,9 +130,9 @@ class RankedRelation:
                 "changing the table"
             )
 
-    def _require_finite(self, found: dict[str, Condensed]) -> None:
+    def _require_finite(self, counts: dict[str, Condensed]) -> None:
         for name, hierarchy in self.method.quasi_identifiers.items():
-            values = found[name].table[name].chunk(0).dictionary
+            values = counts[name].table[name].chunk(0).dictionary
             if hierarchy is None and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
                 raise InputError(
                     f"{self.relation.name}: column {name!r} holds an infinite number, and no interval that "
@@ -143,16 +143,16 @@ class RankedRelation:
         self,
         number: int,
         name: str,
-        found: Condensed,
+        condensed: Condensed,
         place: NDArray[np.int64],
         numbers: NDArray[np.int32],
     ) -> Lookup:
-        cells = found.table[name].chunk(0)
+        cells = condensed.table[name].chunk(0)
         of_value = np.empty(len(cells.dictionary), np.int64)
         of_value[np.array(cells.indices)[place]] = numbers
         missing = np.array(cells.dictionary.is_null(), dtype=np.bool_)
         return Lookup(
-            f"{self.tag}_{number}", name, found.engine_values[name], missing, {"n": pa.array(of_value)}
+            f"{self.tag}_{number}", name, condensed.engine_values[name], missing, {"n": pa.array(of_value)}
         )
 
     def _digits(self, names: Sequence[str], sizes: Sequence[int]) -> list[Digit]:
@@ -160,16 +160,16 @@ class RankedRelation:
 
     @property
     def whole(self) -> RankRange:
-        """The box that everything is in."""
+        """The range of all ranks."""
         return RankRange((0,) * len(self.sizes), tuple(size - 1 for size in self.sizes))
 
     @property
     def whole_marginals(self) -> Marginals:
-        """How often each rank occurs in the whole table."""
+        """The frequencies of ranks in the whole table."""
         return Marginals(self.work.ranks, self.work.weights)
 
     def cells(self, name: str, codes: NDArray[np.int32]) -> pa.DictionaryArray:
-        """Return the values of an attribute that codes stand for."""
+        """Return the values of codes of an attribute."""
         attribute = self.work.attributes[self.attributes.index(name)]
         row = np.empty(len(attribute.values), np.int64)
         row[attribute.codes] = np.arange(attribute.codes.size)
@@ -185,19 +185,19 @@ class RankedRelation:
         return table
 
     def inside(self, table: ibis.Table, box: RankRange) -> Any:
-        """Tell of each row of a table, to which the numbers are joined, whether it is in a part."""
+        """Return an expression that is true where a row, with the numbers joined to it, is in a part."""
         import ibis
 
-        found: Any = ibis.literal(True)
+        condition: Any = ibis.literal(True)
         for name, low, high, size in zip(self.names, *box, self.sizes, strict=True):
             if low > 0:
-                found = found & (self.lookups[name].cell(table, "n") >= low)
+                condition = condition & (self.lookups[name].cell(table, "n") >= low)
             if high < size - 1:
-                found = found & (self.lookups[name].cell(table, "n") <= high)
-        return found
+                condition = condition & (self.lookups[name].cell(table, "n") <= high)
+        return condition
 
     def _bounded_columns(self, boxes: Sequence[RankRange]) -> list[str]:
-        """Columns that have to be looked at to tell which box a row is in."""
+        """Return the columns that decide which box a row is in."""
         return [
             name
             for j, name in enumerate(self.names)
@@ -205,7 +205,7 @@ class RankedRelation:
         ]
 
     def _rows_of_boxes(self, boxes: Sequence[RankRange], names: Sequence[str]) -> tuple[ibis.Table, Any]:
-        """Return the rows of some disjoint boxes with the numbers of some columns, and what tells the box."""
+        """Return the rows of disjoint boxes with the numbers of some columns, and the column of their box."""
         import ibis
 
         needed = list(dict.fromkeys([*names, *self._bounded_columns(boxes)]))
@@ -216,13 +216,13 @@ class RankedRelation:
         return table.filter(table[f"{self.tag}_part"] >= 0), f"{self.tag}_part"
 
     def _fetch(self, grouped: ibis.Table) -> list[NDArray[np.int64]]:
-        found: list[list[NDArray[np.int64]]] = [[] for _ in grouped.columns]
+        chunks: list[list[NDArray[np.int64]]] = [[] for _ in grouped.columns]
         with self.relation.explain_errors():
             for batch in self.relation.batches(grouped, _BATCH):
-                for each, column in zip(found, batch.columns, strict=True):
+                for each, column in zip(chunks, batch.columns, strict=True):
                     self._require_unchanged(not column.null_count)  # every value had a number
                     each.append(np.array(column.cast(pa.int64())))
-        return [np.concatenate(each or [np.empty(0, np.int64)]) for each in found]
+        return [np.concatenate(each or [np.empty(0, np.int64)]) for each in chunks]
 
     def _count_rows(self, table: ibis.Table, by: Sequence[str]) -> list[NDArray[np.int64]]:
         return self._fetch(table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()}))
@@ -230,7 +230,7 @@ class RankedRelation:
     # --- what the engine counts ---------------------------------------------------------------------
 
     def marginals(self, boxes: Sequence[RankRange]) -> list[Marginals]:
-        """Count in each part how often each rank of each column occurs."""
+        """Count each rank of each column in each part."""
         ranks: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
         counts: list[list[NDArray[np.int64]]] = [[] for _ in boxes]
         for name in self.names:
@@ -238,55 +238,55 @@ class RankedRelation:
             for p in range(len(boxes)):
                 ranks[p].append(number[part == p])
                 counts[p].append(records[part == p])
-        made = []
+        marginals = []
         for ranks_of_part, counts_of_part in zip(ranks, counts, strict=True):
             self._require_unchanged(len({int(each.sum()) for each in counts_of_part}) == 1)
             places, weights = couple_columns(counts_of_part)
             columns = [each[place] for each, place in zip(ranks_of_part, places, strict=True)]
-            made.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
-        return made
+            marginals.append(Marginals(np.stack(columns, axis=1).astype(np.int32), weights))
+        return marginals
 
     def histograms(self, boxes: Sequence[RankRange]) -> tuple[Entries, ...]:
-        """Count in each part how often each value of each attribute occurs; each part is an item."""
-        made = []
+        """Count each value of each attribute in each part; each part is an item."""
+        histograms = []
         for name, domain in zip(self.attributes, self.domains, strict=True):
             part, code, records = self._by_number(boxes, name)
-            made.append(entries(part, code, records, len(boxes), domain))
-        return tuple(made)
+            histograms.append(entries(part, code, records, len(boxes), domain))
+        return tuple(histograms)
 
     def _by_number(self, boxes: Sequence[RankRange], name: str) -> list[NDArray[np.int64]]:
-        """Part, number and records of each number of a column that occurs in a part, in order."""
+        """Return part, number and records for each number of a column that occurs in a part, in order."""
         table, part = self._rows_of_boxes(boxes, [name])
         number = f"{self.tag}_number"
         cell = self.lookups[name].cell(table, "n").cast("int64")
-        found = self._count_rows(table.select(**{part: table[part], number: cell}), [part, number])
-        order = np.lexsort(found[1::-1])
-        return [each[order] for each in found]
+        groups = self._count_rows(table.select(**{part: table[part], number: cell}), [part, number])
+        order = np.lexsort(groups[1::-1])
+        return [each[order] for each in groups]
 
     def combinations(self, boxes: Sequence[RankRange]) -> NDArray[np.int64]:
         """Count the combinations of quasi-identifiers and attributes in each part."""
         table, part = self._rows_of_boxes(boxes, [*self.names, *self.attributes])
         cells = {part: table[part], **self.keys.words(table), **self._values.words(table)}
-        found, number = self._count_rows(table.select(**cells).distinct(), [part])
-        return count_codes(found, len(boxes), number)
+        parts, counts = self._count_rows(table.select(**cells).distinct(), [part])
+        return count_codes(parts, len(boxes), counts)
 
     def fetch(self, box: RankRange) -> Combinations:
-        """Let the engine count the combinations in a part."""
+        """Count the combinations in a part."""
         names = [*self.names, *self.attributes]
         table = self.join_numbers(self.relation.table.select(names), names)
         table = table.filter(self.inside(table, box))
         table = table.select(**self.keys.words(table), **self._values.words(table))
-        *found, weights = self._count_rows(table, table.columns)
+        *packed, weights = self._count_rows(table, table.columns)
         split = len(self.keys.names)
-        words, item_of_row = _distinct(np.stack(found[:split]))
-        codes = self._values.unpack(found[split:])
+        words, item_of_row = _distinct(np.stack(packed[:split]))
+        codes = self._values.unpack(packed[split:])
         items = words.shape[1]
-        held = tuple(
+        histograms = tuple(
             entries(item_of_row, code, weights, items, domain)
             for code, domain in zip(codes, self.domains, strict=True)
         )
         ranks = np.stack(self.keys.unpack(list(words)), axis=1)
-        work = self.work.some(ranks, count_codes(item_of_row, items, weights), held)
+        work = self.work.some(ranks, count_codes(item_of_row, items, weights), histograms)
         return Combinations(words, work, item_of_row, codes, weights)
 
 

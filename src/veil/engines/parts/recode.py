@@ -1,15 +1,15 @@
-"""Local recoding of a table whose combinations do not fit into memory: every part gets a transformation of its own.
+"""Local recoding of a table whose combinations do not fit into memory: every part has its own transformation.
 
-The table is cut on the engine as Mondrian cuts it, into parts that fit and of which each fulfils every privacy model
-as one class. Then the best transformation of each part is searched for by itself, with the plan's quality model,
+The engine cuts the table as Mondrian does, into parts that fit and each of which fulfils every privacy model
+as one class. Then the best transformation of each part is searched for, with the plan's quality model,
 strategy and suppression limit; distributions of sensitive values are compared with those of the whole table.
 
-Why all promises still hold. A class that is accepted in its part is published as it is, unless a class of another part
-has the same labels, and for everybody who looks, the two are one. A model that does not survive such a union
-(`PrivacyModel.survives_union`) is refused. No part suppresses a larger share than the plan allows, so neither do all together.
+Why all promises still hold. A class that its part accepts is published as it is, unless a class of another
+part has the same labels: then the two are one class to every attacker. A model that may not survive such a
+union is refused (`PrivacyModel.survives_union`). No part suppresses more than its share, so neither do all.
 
-Parts of their own may be generalized less than one transformation for all would need; but no class reaches across the
-border of a part, so that some may have to be generalized more. Which one prevails, only a comparison tells.
+Parts may be generalized less than one transformation for all would need; but no class crosses the border of a
+part, so some may be generalized more. Only a comparison shows which effect prevails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from veil.base.progress import Progress
 from veil.classes.encoding import Encoding, Levels
 from veil.classes.sample import Sample
 from veil.engines.copy import bring_over
-from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks
+from veil.engines.parts.blocks import Blocks, most_that_fit, outcome_in_blocks, quality_with_suppressed
 from veil.engines.parts.divide import Block, divide_table
 from veil.engines.parts.labels import Labelled
 from veil.engines.parts.owners import anonymize_people_in_parts
@@ -40,7 +40,6 @@ from veil.outcome.outcome import Outcome, Pass
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published
-from veil.quality.figures import quality
 from veil.tables.columns import count_codes
 from veil.tables.rows import Rows
 
@@ -53,15 +52,15 @@ def anonymize_in_parts(
     threads: int | None = None,
     progress: Progress,
 ) -> Outcome:
-    """Anonymize a table that an engine holds, part by part.
+    """Anonymize a table on an engine, part by part.
 
     Parameters
     ----------
     plan
-        What is asked. Columns that would be masked have to be removed, and no column can be microaggregated.
+        The plan. Columns that would be masked have to be removed, and no column can be microaggregated.
     most_combinations
-        How many different combinations of cells a part may have; by default as many as fit into memory. The fewer, the
-        more parts.
+        How many different combinations of cells a part may have; by default as many as fit into memory. The
+        fewer, the more parts.
     threads
         As for `veil.anonymize`.
     """
@@ -71,8 +70,8 @@ def anonymize_in_parts(
             relation, plan, most_combinations=most_combinations, threads=threads, progress=progress
         )
     _check_models(plan)
-    shown = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
-    relation = bring_over(relation, shown, progress)
+    names = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
+    relation = bring_over(relation, names, progress)
     progress.phase("counting the values of each column")
     numbered = RankedRelation(relation, Mondrian(dict(plan.quasi_identifiers), plan.models))
     progress.phase("cutting on the engine")
@@ -117,7 +116,7 @@ def _check_models(plan: Plan) -> None:
 
 
 class RecodedBlocks(Blocks):
-    """Parts each of which gets the best transformation of its own."""
+    """Parts each of which has the best transformation of its own."""
 
     def __init__(
         self, plan: Plan, numbered: RankedRelation, parts: list[Block], most: int, threads: int | None
@@ -139,26 +138,27 @@ class RecodedBlocks(Blocks):
         )
 
     def label_part(self, part: Block) -> Labelled:
-        found = self.numbered.fetch(part.box)
-        codes = [code_of_rank[found.work.ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
-        rejected, class_of_item = self._search_levels(part, found, codes)
-        named = self._name_classes(self.levels[part], codes, found, rejected, class_of_item)
-        hidden = np.arange(named.records.size) >= np.count_nonzero(~rejected)
-        return Labelled(self.numbered, part.box, found, named, self.plan, hidden)
+        combinations = self.numbered.fetch(part.box)
+        ranks = combinations.work.ranks
+        codes = [code_of_rank[ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
+        rejected, class_of_item = self._search_levels(part, combinations, codes)
+        partition = self._name_classes(self.levels[part], codes, combinations, rejected, class_of_item)
+        hidden = np.arange(partition.records.size) >= np.count_nonzero(~rejected)
+        return Labelled(self.numbered, part.box, combinations, partition, self.plan, hidden)
 
     def _search_levels(
-        self, part: Block, found: Combinations, codes: list[NDArray[np.int32]]
+        self, part: Block, combinations: Combinations, codes: list[NDArray[np.int32]]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Find the best levels of a part. Return which of its classes are suppressed, and the class of each item."""
+        """Search the best levels of a part. Return the rejected classes, and the class of each item."""
         plan, whole = self.plan, self.numbered.work.sample
         sample = Sample(
             self.encoding,
-            [each[found.item_of_row] for each in codes],
+            [each[combinations.item_of_row] for each in codes],
             tuple(
                 replace(each, codes=of_rows)
-                for each, of_rows in zip(whole.attributes, found.codes, strict=True)
+                for each, of_rows in zip(whole.attributes, combinations.codes, strict=True)
             ),
-            weights=found.weights,
+            weights=combinations.weights,
             squares=plan.quality.needs_squares,
             baseline=whole,
         )
@@ -189,24 +189,24 @@ class RecodedBlocks(Blocks):
             )
         node = evaluator.judge(self.levels[part], sample.table).node
         groups = sample.classes_of_rows(self.levels[part])[1]
-        class_of_item = np.empty(found.work.weights.size, np.int64)
-        class_of_item[found.item_of_row] = groups
+        class_of_item = np.empty(combinations.work.weights.size, np.int64)
+        class_of_item[combinations.item_of_row] = groups
         return node.rejected.astype(np.bool_), class_of_item
 
     def _name_classes(
         self,
         levels: Levels,
         codes: list[NDArray[np.int32]],
-        found: Combinations,
+        combinations: Combinations,
         rejected: NDArray[np.bool_],
         class_of_item: NDArray[np.int64],
     ) -> LabelledPartition:
-        """Give classes the labels of their levels; all suppressed ones are a class without any."""
+        """Give classes the labels of their levels; all suppressed classes are one without labels."""
         hidden = rejected[class_of_item]
         numbers = np.cumsum(~rejected) - 1
-        kept = int((~rejected).sum())
-        class_of_item = np.where(hidden, kept, numbers[class_of_item])
-        classes = kept + bool(hidden.any())
+        accepted_count = int((~rejected).sum())
+        class_of_item = np.where(hidden, accepted_count, numbers[class_of_item])
+        classes = accepted_count + bool(hidden.any())
         member = np.empty(classes, np.int64)
         member[class_of_item] = np.arange(class_of_item.size)
         labels = []
@@ -215,11 +215,11 @@ class RecodedBlocks(Blocks):
             published[of_item[~hidden]] = True
             hierarchy = hierarchy.named_by({level: published})
             of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
-            of_class[kept:] = len(hierarchy.labels[level])
+            of_class[accepted_count:] = len(hierarchy.labels[level])
             texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
         return LabelledPartition(
-            class_of_item, count_codes(class_of_item, classes, found.work.weights), labels
+            class_of_item, count_codes(class_of_item, classes, combinations.work.weights), labels
         )
 
     def published(
@@ -234,17 +234,16 @@ class RecodedBlocks(Blocks):
             baseline=Rows.of(numbered.sketch, numbered.weights),
         )
 
-    def facts(self, shown: Published, covered: list[float]) -> dict[str, Any]:
-        bare = shown.suppressed_records
+    def facts(self, published: Published, covered: list[float]) -> dict[str, Any]:
+        suppressed = published.suppressed_records
         domains = [each.domain_size for each in self.numbered.work.columns]
-        found = quality(np.append(shown.sizes, bare) if bare else shown.sizes, covered, domains)
-        found["discernibility"] = int(found["discernibility"]) + bare * (shown.records - bare)
+        figures = quality_with_suppressed(published.sizes, suppressed, published.records, covered, domains)
         several = (
             "unknown: the table was not anonymized as a whole. If its combinations fit into memory, compare `measures` "
             "with those of a release without parts"
         )
         return {
-            **found,
+            **figures,
             "suppressed": self.suppressed,
             "parts": len(self.parts),
             "cost": several if len(self.parts) > 1 else "none: there is one part, which is the table",

@@ -1,7 +1,7 @@
-"""CSV files as DuckDB should read them: in the dialect that Veil's own reader detects, as text.
+"""CSV files for DuckDB: in the dialect that Veil's own reader detects, as text.
 
-DuckDB's own detection would make 2139 of 02139. Where the two readers could part ways, a file is refused: by
-its encoding, by a space before a quote, and by comparing what both make of its first records.
+DuckDB's own detection would make 2139 of 02139. A file that both readers could read differently is refused:
+by its encoding, by a space before a quote, and by comparing its first records in both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from veil.tables.formats import Csv, is_gzip
 from veil.tables.reading import check_readable
 
 RECORDS = 1000
-"""So many at the beginning of a file are looked at more closely."""
+"""Number of records at the beginning of a file that both readers are compared on."""
 
 _IN_MEMORY = Say("engine", "memory")
 _SAMPLE_BYTES = 1 << 20
@@ -37,7 +37,7 @@ _ENCODINGS = {
 
 
 def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
-    """Return the dialect of the first file, as the others have to have it, and how to say it to DuckDB."""
+    """Return the dialect of the first file, which the others must share, and DuckDB's options for it."""
     if format.escape is not None:
         raise InputError(
             f"{files[0]}: DuckDB cannot read CSV with an escape character ({format.escape}) as Veil does. "
@@ -62,26 +62,26 @@ def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
         )
     for file in files[1:]:
         _check_alike(file, _head(file, first.format), files[0], first)
-    settled = first.format
+    detected = first.format
     options = {
         "auto_detect": False,
         "columns": dict.fromkeys(first.names, "VARCHAR"),
-        "delim": settled.separator,
-        "quote": settled.quote or "",
-        "escape": settled.quote or "",
-        "header": settled.header,
+        "delim": detected.separator,
+        "quote": detected.quote or "",
+        "escape": detected.quote or "",
+        "header": detected.header,
         "skip": first.skip,
         "new_line": first.line_end,
-        # Where nothing is missing, a spelling that no unquoted field can have.
-        "nullstr": list(settled.missing) or ["\n"],
+        # If nothing is missing, a spelling that no unquoted field can have.
+        "nullstr": list(detected.missing) or ["\n"],
         "allow_quoted_nulls": False,
-        "encoding": _ENCODINGS[settled.encoding or "utf-8"],
+        "encoding": _ENCODINGS[detected.encoding or "utf-8"],
     }
-    return settled, options
+    return detected, options
 
 
 def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
-    """Refuse a file that Python's reader and DuckDB's understand differently, as far as both have looked."""
+    """Refuse a file whose first records Python's reader and DuckDB's read differently."""
     sample, whole, _ = _sample(file, format)
     records = [fields for fields, _ in dialect._records(sample, format.separator or ",", format)]
     width = head.num_columns
@@ -90,11 +90,11 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
     start = (
         next(number for number, fields in enumerate(records) if fields) + 1 if format.header else format.skip
     )
-    # A blank line is a record where there is one column only.
+    # With a single column, a blank line is a record.
     expected = [fields or [""] for fields in records[start:] if fields or width == 1][:RECORDS]
-    found = list(zip(*(column.to_pylist() for column in head.columns), strict=True))
+    rows = list(zip(*(column.to_pylist() for column in head.columns), strict=True))
     for number, ours in enumerate(expected, 1):
-        theirs = found[number - 1] if number <= len(found) else ()
+        theirs = rows[number - 1] if number <= len(rows) else ()
         agree = len(ours) == len(theirs) and all(
             text in format.missing if cell is None else text == cell
             for text, cell in zip(ours, theirs, strict=True)
@@ -107,38 +107,38 @@ def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
             )
 
 
-def csv_fault(said: str, place: str) -> Words | None:
-    """Say what DuckDB found wrong with a CSV file, without the line itself, which is about a person."""
-    if "File is not utf-16 encoded" in said or "File is not latin-1 encoded" in said:
+def csv_fault(message: str, place: str) -> Words | None:
+    """Explain DuckDB's error about a CSV file, without the line itself, which is about a person."""
+    if "File is not utf-16 encoded" in message or "File is not latin-1 encoded" in message:
         return (
             "holds characters that DuckDB does not read in this encoding. Save it as UTF-8, or use ",
             _IN_MEMORY,
         )
-    found = re.search(r"CSV Error on Line: (\d+)", said)
-    if found is None and "CSV Parser state machine" not in said:
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    if line is None and "CSV Parser state machine" not in message:
         return None
-    file = re.search(r"^\s*file = (.+)$", said, re.MULTILINE)
-    where = (f"{file[1]}, " if file and file[1] != place else "") + (f"line {found[1]}: " if found else "")
-    if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
-        told = f"{where}{width[2]} fields, where {width[1]} are expected. Correct the line, quote fields that hold "
-        told += "the separator, or say another separator, for example "
-        return told, Say("format", "Csv", separator=";")
-    if "nterminated quote" in said:
-        told = f"{where}a quote is opened and never closed, or text follows it. Correct the line, or say "
-        return told, Say("format", "Csv", quote=None)
-    if "nvalid unicode" in said:
-        told = f"{where}the bytes are not UTF-8. Name the encoding, for example "
-        return told, Say("format", "Csv", encoding="latin-1"), ", or save it as UTF-8"
-    if "Maximum line size" in said:
-        told = f"{where}the line is longer than two million bytes. Correct it, or read the file with "
-        return told, _IN_MEMORY
-    told = f"{where}not readable as CSV; perhaps the lines end in different ways (\\n and \\r\\n). Save it with one "
-    told += "kind of line ends, or read it with "
-    return told, _IN_MEMORY
+    file = re.search(r"^\s*file = (.+)$", message, re.MULTILINE)
+    where = (f"{file[1]}, " if file and file[1] != place else "") + (f"line {line[1]}: " if line else "")
+    if width := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        text = f"{where}{width[2]} fields, where {width[1]} are expected. Correct the line, quote fields that hold "
+        text += "the separator, or say another separator, for example "
+        return text, Say("format", "Csv", separator=";")
+    if "nterminated quote" in message:
+        text = f"{where}a quote is opened and never closed, or text follows it. Correct the line, or say "
+        return text, Say("format", "Csv", quote=None)
+    if "nvalid unicode" in message:
+        text = f"{where}the bytes are not UTF-8. Name the encoding, for example "
+        return text, Say("format", "Csv", encoding="latin-1"), ", or save it as UTF-8"
+    if "Maximum line size" in message:
+        text = f"{where}the line is longer than two million bytes. Correct it, or read the file with "
+        return text, _IN_MEMORY
+    text = f"{where}not readable as CSV; perhaps the lines end in different ways (\\n and \\r\\n). Save it with one "
+    text += "kind of line ends, or read it with "
+    return text, _IN_MEMORY
 
 
 class _Head(NamedTuple):
-    """How a CSV file begins: its dialect without unknowns, its columns, the lines above their names."""
+    """The beginning of a CSV file: its dialect without unknowns, its columns, the lines above their names."""
 
     format: Csv
     names: list[str]
@@ -159,7 +159,7 @@ def _head(file: Path, format: Csv) -> _Head:
 
 
 def _line_end(sample: str, format: Csv) -> str:
-    r"""Return how records end, as DuckDB wants it: backslashes and letters. What is quoted may end otherwise.
+    r"""Return the end of records in DuckDB's spelling, backslash and letter; quoted lines may end otherwise.
 
     >>> _line_end('"two\nlines"\r\n3\r\n', Csv(separator=","))
     '\\r\\n'
@@ -170,7 +170,7 @@ def _line_end(sample: str, format: Csv) -> str:
 
 
 def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
-    """Return the beginning of a file as text, whether that is all, and the encoding."""
+    """Return the beginning of a file as text, whether that is the whole file, and the encoding."""
     check_readable(file)
     try:
         with gzip.open(file) if is_gzip(file) else file.open("rb") as stream:
@@ -184,9 +184,9 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
     if not whole:
         data = data[: _SAMPLE_BYTES - 2 if data[_SAMPLE_BYTES - 1] & 0xFC == 0xD8 else _SAMPLE_BYTES]
     name = codecs.lookup(format.encoding).name if format.encoding is not None else None
-    known = name is None or name in _ENCODINGS
+    is_supported = name is None or name in _ENCODINGS
     big_endian = data.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE))
-    if not known or (big_endian and name != "iso8859-1"):
+    if not is_supported or (big_endian and name != "iso8859-1"):
         raise InputError(
             f"{file}: DuckDB reads UTF-8, Latin-1 and little-endian UTF-16, not {name or 'this encoding'}. "
             "Save the file as UTF-8 or Parquet, or read it into memory with ",
@@ -199,13 +199,13 @@ def _sample(file: Path, format: Csv) -> tuple[str, bool, str]:
     return sample, whole, encoding
 
 
-def _check_alike(file: Path, found: _Head, first: Path, expected: _Head) -> None:
-    if found.names != expected.names:
+def _check_alike(file: Path, head: _Head, first: Path, expected: _Head) -> None:
+    if head.names != expected.names:
         raise InputError(
-            f"{file}: has the columns {_list_names(found)}, but {first} has {_list_names(expected)}. Give files with the "
+            f"{file}: has the columns {_list_names(head)}, but {first} has {_list_names(expected)}. Give files with the "
             "same columns in the same order"
         )
-    if found.skip != expected.skip or found.line_end != expected.line_end:
+    if head.skip != expected.skip or head.line_end != expected.line_end:
         raise InputError(
             f"{file}: has different blank lines at its start, or different line endings, than {first}. Save "
             "both in the same way"
@@ -213,12 +213,12 @@ def _check_alike(file: Path, found: _Head, first: Path, expected: _Head) -> None
 
 
 def _check_quotes(file: Path, sample: str, format: Csv) -> None:
-    """Refuse a quote behind a space, which means nothing to Veil's reader and something to DuckDB."""
+    """Refuse a quote after a space, which DuckDB takes for a quote and Veil's reader does not."""
     if format.quote is None:
         return
     mark, separator = re.escape(format.quote), re.escape(format.separator or ",")
-    if found := re.search(f"(?:^|{separator}) +{mark}", sample, re.MULTILINE):
-        line = sample.count("\n", 0, found.end()) + 1
+    if match := re.search(f"(?:^|{separator}) +{mark}", sample, re.MULTILINE):
+        line = sample.count("\n", 0, match.end()) + 1
         raise InputError(
             f"{file}, line {line}: a space before a quote ({format.quote}), which DuckDB reads differently. "
             "Remove such spaces, say ",

@@ -1,8 +1,8 @@
-"""Files and folders that a dataframe would not hold, read by a DuckDB of our own.
+"""Files and folders that do not fit into memory, read by a DuckDB of our own.
 
-The list of files is taken once: what is added to a folder afterwards is not part of the table. The columns of a
-CSV file are text to DuckDB, and so are those that are spelled in the names of folders (``year=2024``); each is cast to
-the type that it has in memory (see `veil.engines.scan.types`).
+The files are listed once: those added to a folder afterwards are not part of the table. The columns of a CSV
+file are text to DuckDB, and so are those in names of folders (``year=2024``); each is cast to the type that
+it has in memory (see `veil.engines.scan.types`).
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """Which files are read, and how.
+    """The files to read, and the way to read them.
 
-    `texts` are columns that DuckDB reads as text, `kinds` what columns are in memory, and `categories` those that are
-    dictionary-encoded there.
+    DuckDB reads the columns `texts` as text; `kinds` are the types of columns in memory, and `categories` the
+    columns that are dictionary-encoded there.
     """
 
     files: tuple[str, ...]
@@ -69,7 +69,7 @@ class Scan:
     def open(
         self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
     ) -> Table:
-        """Return the rows of all or some of the files; of Parquet, with a column ``file_row_number`` if asked."""
+        """Return the rows of all or some files; ``file_row_number`` is a further column of Parquet files."""
         options = {**self.options, **({"file_row_number": True} if row_numbers else {})}
         reader = "read_csv" if isinstance(self.format, Csv) else "read_parquet"
         arguments = [_sql([_exactly(file) for file in files or self.files])]
@@ -80,14 +80,14 @@ class Scan:
             for each, kind in self.kinds.items()
             if self._is_cast(each, kind)
         ]
-        shown = f"* REPLACE ({', '.join(casts)})" if casts else "*"
+        selection = f"* REPLACE ({', '.join(casts)})" if casts else "*"
         backend.raw_sql(
-            f"CREATE TEMPORARY VIEW {view} AS SELECT {shown} FROM {reader}({', '.join(arguments)})"
+            f"CREATE TEMPORARY VIEW {view} AS SELECT {selection} FROM {reader}({', '.join(arguments)})"
         )
         return backend.table(view)
 
     def _is_cast(self, name: str, kind: pa.DataType) -> bool:
-        # Of Parquet files, what is text in memory may be something else: nothing at all, or identifiers.
+        # Columns of Parquet files that are text in memory may be something else there: null, or UUIDs.
         return bool(pa.types.is_string(kind)) != (name in self.texts)
 
     def _cast(self, name: str) -> str:
@@ -98,18 +98,18 @@ class Scan:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path stands for several files by wildcards; a file of that very name comes first."""
+    """Whether a path has wildcards for several files; a file of that very name takes precedence."""
     return _PATTERN.search(path) is not None and not os.path.exists(path)
 
 
 def scan_of(path: str, format: Format | None) -> Scan:
-    """Find the files and how to read them."""
-    path = os.path.abspath(path)  # nobody can tell what the working directory is when the rows are read
+    """Find the files and the way to read them."""
+    path = os.path.abspath(path)  # the working directory may be another when the rows are read
     usable(path)
     files = files_of(path)
-    chosen = format if format is not None else format_of_files(files)
-    if not isinstance(chosen, Csv | Parquet):
-        name = "Arrow" if isinstance(chosen, Feather) else "Excel"
+    file_format = format if format is not None else format_of_files(files)
+    if not isinstance(file_format, Csv | Parquet):
+        name = "Arrow" if isinstance(file_format, Feather) else "Excel"
         raise InputError(
             f"{path}: {name} files are read into memory only. Convert them to Parquet, or leave ",
             Say("engine"),
@@ -122,8 +122,8 @@ def scan_of(path: str, format: Format | None) -> Scan:
     categories: frozenset[str] = frozenset()
     if partitions:
         options["hive_types_autocast"] = False
-    if isinstance(chosen, Csv):
-        chosen, dialect = csv_options(files, chosen)
+    if isinstance(file_format, Csv):
+        file_format, dialect = csv_options(files, file_format)
         columns = list(dialect["columns"])
         texts = (*columns, *partitions)
         options |= dialect
@@ -132,11 +132,11 @@ def scan_of(path: str, format: Format | None) -> Scan:
         kinds, categories = parquet_types(files)
     way_out = ("Rename one, or read a single file with ", Say("engine", "memory"))
     check_case(path, [*columns, *partitions], *way_out)
-    return Scan(tuple(map(str, files)), chosen, options, texts, kinds, categories)
+    return Scan(tuple(map(str, files)), file_format, options, texts, kinds, categories)
 
 
 def settle_format(scan: Scan, backend: BaseBackend, *, typed: bool = True) -> Scan:
-    """Have a look whether DuckDB reads CSV files as Veil does, and find the types of all columns, unless texts stay texts."""
+    """Check that DuckDB reads CSV files as Veil does, and detect the types of all columns if `typed`."""
     head = None
     if isinstance(scan.format, Csv):
         backend.settings["preserve_insertion_order"] = True
@@ -155,24 +155,24 @@ def settle_format(scan: Scan, backend: BaseBackend, *, typed: bool = True) -> Sc
 
 
 def normalize_column(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return values in the one shape that the rest of Veil reads."""
+    """Return values in the shape that the rest of Veil reads."""
     return normalize(pa.table({"": values})).column(0)
 
 
 def files_of(path: str) -> list[Path]:
-    """Return the files of a folder or a pattern; or the file that a path is. They are a table by themselves."""
-    files = _listed(path)
+    """Return the files of a folder, of a pattern or of a path; together they must be one whole table."""
+    files = _find_files(path)
     check_snapshot(files, Path(path))
     return files
 
 
-def _listed(path: str) -> list[Path]:
+def _find_files(path: str) -> list[Path]:
     if is_pattern(path):
-        found = [Path(each) for each in glob.glob(path, recursive=True)]
-        found = [each for each in found if each.is_file() and _visible(each.name)]
-        if not found:
+        files = [Path(each) for each in glob.glob(path, recursive=True)]
+        files = [each for each in files if each.is_file() and _visible(each.name)]
+        if not files:
             raise InputError(f"{path}: no file matches. Check the pattern; ** matches nested folders")
-        return sorted(found)
+        return sorted(files)
     folder = Path(path)
     if not folder.is_dir():
         return [folder]
@@ -191,12 +191,12 @@ def _root(path: str) -> str:
 
 
 def _visible(name: str) -> bool:
-    """Whether a file is data: Spark and others leave marks and metadata under such names."""
+    """Whether a file is data: Spark and others use such names for markers and metadata."""
     return not name.startswith((".", "_"))
 
 
 def format_of_files(files: list[Path]) -> Format:
-    """Return the format that all of some files have by their names."""
+    """Return the one format of some files, by their names."""
     formats = {format_of(file).kind: (format_of(file), file) for file in files}
     if len(formats) > 1:
         both = " and ".join(f"{file} ({kind})" for kind, (_, file) in sorted(formats.items())[:2])
@@ -208,22 +208,21 @@ def format_of_files(files: list[Path]) -> Format:
 
 
 def _partitions(path: str, files: list[Path]) -> tuple[str, ...]:
-    """Return the columns that are spelled in the names of folders; those have to be the same for all files."""
+    """Return the columns in the names of folders, which must be the same for all files."""
     inside = [file.relative_to(_root(path)).parts[:-1] for file in files]
     if not any(_PARTITION.match(part) for parts in inside for part in parts):
         return ()
-    spelled = {
-        tuple(found[1] for part in file.parts[:-1] if (found := _PARTITION.match(part))): file
+    columns = {
+        tuple(match[1] for part in file.parts[:-1] if (match := _PARTITION.match(part))): file
         for file in files
     }
-    if len(spelled) > 1:
-        one, other = list(spelled.items())[:2]
+    if len(columns) > 1:
+        one, other = list(columns.items())[:2]
         raise InputError(
             f"{path}: the folder names do not encode the same columns: {one[1]} has {_list_names(one[0])}, "
-            f"{other[1]} "
-            f"has {_list_names(other[0])}. Give the files that belong together"
+            f"{other[1]} has {_list_names(other[0])}. Give the files that belong together"
         )
-    return next(iter(spelled))
+    return next(iter(columns))
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -231,7 +230,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _check_schemas(files: list[Path]) -> list[str]:
-    """Return the columns; refuse files that differ in them, which would be cast to the types of the first."""
+    """Return the columns; refuse files that differ in them, as DuckDB casts to the types of the first."""
     import pyarrow.parquet as pq
 
     expected: dict[str, str] = {}
@@ -243,22 +242,22 @@ def _check_schemas(files: list[Path]) -> list[str]:
                 f"{file}: not a readable Parquet file: {str(error).splitlines()[0]}. Write or copy it again"
             ) from None
         columns = (schema.column(number) for number in range(len(schema)))
-        found = {column.path: f"{column.physical_type} ({column.logical_type})" for column in columns}
-        expected = expected or found
-        for name in sorted(expected.keys() | found.keys()):
-            if expected.get(name) != found.get(name):
+        types = {column.path: f"{column.physical_type} ({column.logical_type})" for column in columns}
+        expected = expected or types
+        for name in sorted(expected.keys() | types.keys()):
+            if expected.get(name) != types.get(name):
                 raise InputError(
-                    f"{file}: column {name!r} is {found.get(name, 'absent')}, but in {files[0]} it is "
+                    f"{file}: column {name!r} is {types.get(name, 'absent')}, but in {files[0]} it is "
                     f"{expected.get(name, 'absent')}. Write the files with one schema, or give those that have"
                 )
     return list(dict.fromkeys(path.partition(".")[0] for path in expected))
 
 
 def check_case(name: str, columns: list[str], *way_out: str | Say) -> None:
-    """Refuse columns whose names DuckDB would take for the same, and silently rename."""
-    seen: dict[str, str] = {}
+    """Refuse columns whose names DuckDB would take for the same and silently rename."""
+    spellings: dict[str, str] = {}
     for each in dict.fromkeys(columns):
-        if (other := seen.setdefault(each.lower(), each)) != each:
+        if (other := spellings.setdefault(each.lower(), each)) != each:
             raise InputError(
                 f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. ",
                 *way_out,
@@ -266,7 +265,7 @@ def check_case(name: str, columns: list[str], *way_out: str | Say) -> None:
 
 
 def _exactly(path: str) -> str:
-    """Spell a path so that it stands for itself where DuckDB would look for wildcards."""
+    """Escape wildcards of DuckDB in a path."""
     return re.sub(r"([*?\[])", r"[\1]", path) if _PATTERN.search(path) else path
 
 

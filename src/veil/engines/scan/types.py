@@ -1,8 +1,8 @@
-"""The types that columns of files have in memory, for a reader that knows others.
+"""The types that columns of files have in memory.
 
-DuckDB reads the text of CSV files and folder names as text. What all cells of a column stand for is found by Veil's own
-rules, in one pass over the columns that may be numbers, days or truth values, so that a file is the same table whoever
-reads it. Parquet files say their types; DuckDB must be able to hold them.
+DuckDB reads the text of CSV files and folder names as text. The type of a column follows from all its cells
+by Veil's own rules, in one pass over the columns that may be numbers, dates or Booleans, so that a file is
+the same table to either reader. Parquet files declare their types; DuckDB must be able to hold them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 _TYPED = r"^([-+0-9.,:eE' TZ/]*|[Tt]rue|TRUE|[Ff]alse|FALSE)$"
-"""What every number, day and truth value matches; words that do not are texts for certain."""
+"""Matches every number, date and Boolean; a cell that does not match is certainly text."""
 
 _BATCH = 1 << 18
 _FEW = 1000
@@ -36,9 +36,9 @@ _IN_MEMORY = Say("engine", "memory")
 def text_types(
     table: Table, names: Sequence[str], format: Csv, head: pa.Table | None
 ) -> tuple[dict[str, pa.DataType], Csv]:
-    """Return the types that columns of text have in memory, and the format with the one way timestamps are spelled.
+    """Return the types that columns of text have in memory, and the format with the separator of timestamps.
 
-    Columns of which the `head` shows a word are text, and not looked at any further.
+    Columns with a word in the `head` are text, and not read any further.
     """
     columns = {
         name: _Column(name, format)
@@ -53,7 +53,7 @@ def text_types(
     result = dict.fromkeys(names, pa.string())
     for name, column in columns.items():
         kind = column.kind()
-        if kind is None:  # seldom: batches of numbers that only all together tell what they are
+        if kind is None:  # rare: batches of numbers that have one type only together
             cells = collect(backend, table.select(name).distinct())[name].cast(pa.string())
             kind = _typed(cells, name, format).type
         if pa.types.is_timestamp(kind):
@@ -61,7 +61,7 @@ def text_types(
             if format.time_separator is None:
                 format = dataclasses.replace(format, time_separator=separator)
             elif name not in format.types and separator != format.time_separator:
-                kind = pa.string()  # as one file is written in one way
+                kind = pa.string()  # as all timestamps of a file are written alike
         _check_digits(name, kind)
         result[name] = kind
     return result, format
@@ -78,7 +78,7 @@ def _check_digits(name: str, kind: pa.DataType) -> None:
 
 
 class _Column:
-    """What the batches of a column of text have been."""
+    """The types found so far in a column of text."""
 
     def __init__(self, name: str, format: Csv) -> None:
         self.name, self.format = name, format
@@ -88,7 +88,7 @@ class _Column:
         self.empty = self.missing = self.text = False
 
     def read(self, cells: pa.ChunkedArray) -> None:
-        """Look at a batch, beside some cells of the first: the empty texts in it are judged at the end."""
+        """Read a batch, together with some cells of the first; empty texts are considered at the end."""
         if self.text:
             return
         is_empty = pc.equal(cells, "")
@@ -105,7 +105,7 @@ class _Column:
             self.separators.add(values[0].as_py()[10:11])
 
     def kind(self) -> pa.DataType | None:
-        """Return the type; None if it cannot be told from those of the batches."""
+        """Return the type; None if it does not follow from those of the batches."""
         if self.name in self.format.types and not self.kinds:
             return _typed(self.first, self.name, self.format).type
         if self.text or not self.kinds:
@@ -124,7 +124,7 @@ def _typed(cells: pa.ChunkedArray, name: str, format: Csv) -> pa.ChunkedArray:
     try:
         return convert(cells, format.types[name], name, format)
     except InputError as error:
-        # The cells of a batch have other numbers than the rows of the file.
+        # Row numbers within a batch are not those of the file.
         raise InputError(re.sub(", row [0-9]+:", ":", str(error), count=1)) from None
 
 
@@ -135,7 +135,7 @@ def _has_word(cells: pa.ChunkedArray) -> bool:
 def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozenset[str]]:
     """Return the types that columns of Parquet files have in memory, and which are dictionary-encoded.
 
-    Refuse what DuckDB does not hold exactly.
+    Refuse types that DuckDB does not hold exactly.
     """
     import pyarrow.parquet as pq
 
@@ -164,18 +164,18 @@ def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozen
 
 
 def _is_exact(kind: pa.DataType) -> bool:
-    """Whether DuckDB holds values of a type that a Parquet file has, also those inside of lists and records."""
+    """Whether DuckDB holds values of a type of a Parquet file, also those inside of lists and records."""
     if pa.types.is_nested(kind):
         return all(_is_exact(kind.field(number).type) for number in range(kind.num_fields))
     return kind == pa.uuid() or duckdb_kind(kind) is not None
 
 
 def _in_microseconds(file: Path, name: str) -> bool:
-    """Whether times in nanoseconds, of which DuckDB would cut the last digits off, have none there."""
+    """Whether times in nanoseconds are multiples of microseconds, so that DuckDB does not cut them."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(file) as opened:
-        for batch in opened.iter_batches(columns=[name]):
+    with pq.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches(columns=[name]):
             times = batch.column(0)
             if not times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(times.type).equals(times):
                 return False

@@ -1,8 +1,8 @@
 """Releases as files: a folder of Parquet parts, or one file that is joined from them.
 
-The parts are staged in ``.<name>.veil-<mark>/parts`` beside the target, each written under another name, synced
-and renamed; a manifest says which are done. Nobody else can look into the staging folder: what lies there has
-not been checked yet. Where rows of several parts are shuffled, new parts are made of all of them, in ``mixed``.
+The parts are staged in ``.<name>.veil-<mark>/parts`` beside the target, each written under another name,
+synced and renamed; a manifest lists the finished ones. The staging folder is private, as its rows are not
+checked yet. If rows of several parts are shuffled, new parts are made of all of them, in ``mixed``.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _GROUP = 1 << 17
 def file_target(
     path: str | os.PathLike[str], relation: Relation, mark: str, overwrite: bool, format: Format | None
 ) -> Target:
-    """Return the target for a path: a folder if it ends in / or in no suffix, or is one; a file otherwise."""
+    """Return the target for a path: a folder if it ends in / or no suffix, or exists as one; else a file."""
     text = os.fspath(path)
-    # Behind a symbolic link, what it points to is replaced, not the link.
+    # Behind a symbolic link, its destination is replaced, not the link.
     place = Path(os.path.realpath(text))
     if not place.parent.is_dir():
         raise OutputError(
@@ -61,12 +61,12 @@ def file_target(
         replaceable(Path(text), place)
     except OSError as error:
         raise not_written(Path(text), error) from error
-    chosen = format if format is not None else output_format(place)
-    if not isinstance(chosen, Csv | Parquet):
+    output = format if format is not None else output_format(place)
+    if not isinstance(output, Csv | Parquet):
         raise OutputError(
             f"{text}: an engine writes CSV and Parquet. Choose a name with one of these endings"
         )
-    return FileTarget(place, relation, mark, overwrite, chosen)
+    return FileTarget(place, relation, mark, overwrite, output)
 
 
 def _refuse_source(text: str, place: Path, relation: Relation) -> None:
@@ -76,7 +76,8 @@ def _refuse_source(text: str, place: Path, relation: Relation) -> None:
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
     if folder is not None and folder in place.parents:
         raise OutputError(f"{text}: is inside the input folder. Choose a path outside of it")
-    if (held := relation.original.dialect.file()) is not None and place == Path(os.path.realpath(held)):
+    database = relation.original.dialect.file()
+    if database is not None and place == Path(os.path.realpath(database)):
         raise OutputError(f"{text}: is the input database. Choose another path")
 
 
@@ -110,21 +111,21 @@ class FolderTarget(Target):
     def begin(self, key: str, labels: Sequence[str], example: ir.Table) -> set[str]:
         self._check_replaceable()
         self._remove_others()
-        found = self._read()
-        # After an exchange that nobody has tidied up, the parts are those of the release that was replaced.
-        if found.get("key") != key or found.get("parts") != identity(self.parts):
+        state = self._read()
+        # After an exchange without cleanup, the parts are those of the replaced release.
+        if state.get("key") != key or state.get("parts") != identity(self.parts):
             self.abandon()
             self.folder.mkdir(mode=0o700)
             self.parts.mkdir()
-            found = {"key": key, "parts": identity(self.parts), "done": []}
+            state = {"key": key, "parts": identity(self.parts), "done": []}
         for part in self.parts.glob("*.tmp"):
             remove(part)
         remove(self.mixed)
         self.ready = self.parts
         self.labels = list(labels)
-        there = {part.name[: len("part-00000")] for part in self.files()}
-        done = [label for label in found["done"] if self._part(label).stem in there]
-        self.state = {**found, "done": done, "committed": None}
+        parts = {part.name[: len("part-00000")] for part in self.files()}
+        done = [label for label in state["done"] if self._part(label).stem in parts]
+        self.state = {**state, "done": done, "committed": None}
         self._save()
         return set(done)
 
@@ -134,12 +135,12 @@ class FolderTarget(Target):
     def append(self, label: str, piece: ir.Table) -> None:
         part = self._part(label)
         temporary = part.with_suffix(".tmp")
-        made = self.relation.dialect.write_parquet(piece, temporary, self.name)
-        for number, file in enumerate(made):
+        files = self.relation.dialect.write_parquet(piece, temporary, self.name)
+        for number, file in enumerate(files):
             self._retype(file)
             _make_groups_equal(file)
             sync(file)
-            whole = file == temporary  # and not one of several in a folder
+            whole = file == temporary  # not one of several in a folder
             os.replace(file, part if whole else part.with_name(f"{part.stem}-{number:05}.parquet"))
         remove(temporary)
         sync(self.parts)
@@ -154,8 +155,8 @@ class FolderTarget(Target):
         remove(self.mixed)
         self.mixed.mkdir()
         temporary, rows = self.mixed / "rows.tmp", shuffled(self.staged_rows())
-        made = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
-        for number, file in enumerate(made):
+        files = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
+        for number, file in enumerate(files):
             self._retype(file)
             _make_groups_equal(file)
             sync(file)
@@ -165,7 +166,7 @@ class FolderTarget(Target):
         self.ready = self.mixed
 
     def _retype(self, file: Path) -> None:
-        """Give columns of a file that was read the types that they have in memory, where the engine has written others."""
+        """Give columns of an input file the types that they have in memory, if the engine wrote others."""
         import pyarrow.parquet as pq
 
         scan = self.relation.scan
@@ -174,17 +175,17 @@ class FolderTarget(Target):
         schema = pq.read_schema(file).remove_metadata()
         kinds = {each.name: restored(each.type, scan.kinds.get(each.name, each.type)) for each in schema}
         kinds |= {name: pa.dictionary(pa.int32(), kinds[name]) for name in scan.categories & kinds.keys()}
-        wanted = pa.schema([each.with_type(kinds[each.name]) for each in schema])
-        if wanted == schema:
+        typed = pa.schema([each.with_type(kinds[each.name]) for each in schema])
+        if typed == schema:
             return
         other = file.with_name(f"{file.name}.typed")
-        with pq.ParquetFile(file) as part, pq.ParquetWriter(other, wanted, compression="zstd") as writer:
+        with pq.ParquetFile(file) as part, pq.ParquetWriter(other, typed, compression="zstd") as writer:
             for number in range(part.num_row_groups):
-                writer.write_table(part.read_row_group(number).cast(wanted))
+                writer.write_table(part.read_row_group(number).cast(typed))
         os.replace(other, file)
 
     def files(self) -> list[Path]:
-        """Return the staged parts, in their order."""
+        """Return the staged parts in order."""
         return sorted(self.ready.glob("part-*.parquet"))
 
     def staged_rows(self) -> ir.Table:
@@ -197,7 +198,7 @@ class FolderTarget(Target):
         return at_path(self.new, self.place)
 
     def commit(self) -> None:
-        """Exchange, so that a later run can tell by the inode whether it happened."""
+        """Exchange the folders, so that the inode shows a later run whether it happened."""
         self._check_replaceable()
         self.state["committed"] = identity(self.new)
         self._save()
@@ -208,26 +209,25 @@ class FolderTarget(Target):
         remove(self.folder)
 
     def is_finished(self, key: str) -> bool:
-        found = self._read()
-        committed = found.get("committed")
-        if found.get("key") != key or committed is None or committed != identity(self.place):
+        state = self._read()
+        committed = state.get("committed")
+        if state.get("key") != key or committed is None or committed != identity(self.place):
             return False
         remove(self.folder)
         return True
 
     def abandon(self) -> None:
-        remove(self.manifest)  # first, for it must not promise parts that are gone
+        remove(self.manifest)  # first, as it must not list parts that are gone
         remove(self.folder)
 
     def _check_replaceable(self) -> None:
-        """Replace a folder only if it looks like a release, and not like somebody's home."""
+        """Refuse a folder with anything but the files of a release."""
         if not self.place.is_dir():
             return
         for each in self.place.iterdir():
             if each.is_dir() or not each.name.endswith((".parquet", ".crc", "_SUCCESS")):
                 raise OutputError(
-                    f"{self.name}: holds {each.name!r}, which is not part of a release, and would be "
-                    "removed. "
+                    f"{self.name}: holds {each.name!r}, which is not part of a release, and would be removed. "
                     "Choose another folder, or remove it yourself"
                 )
 
@@ -239,10 +239,10 @@ class FolderTarget(Target):
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self.manifest.read_text(encoding="utf-8"))
+            state = json.loads(self.manifest.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return state if isinstance(state, dict) else {}
 
     def _save(self) -> None:
         temporary = self.manifest.with_suffix(".tmp")
@@ -253,21 +253,20 @@ class FolderTarget(Target):
 
 
 def _make_groups_equal(file: Path) -> None:
-    """Write a file again whose row groups tell where rows were left out, as some engines cut them before they filter."""
+    """Rewrite a file whose row groups reveal where rows were left out: engines may cut before a filter."""
     if any(layout_of_parquet(file, foreign=False)):
         again = file.with_name(f"{file.name}.again")
         _write_in_equal_groups([file], again)
         os.replace(again, file)
 
 
-def _write_in_equal_groups(files: Sequence[Path], made: Path) -> None:
+def _write_in_equal_groups(files: Sequence[Path], target: Path) -> None:
     """Join Parquet files, in row groups that are equal but for the last."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(files[0]).remove_metadata()
     rest = schema.empty_table()
-    with pq.ParquetWriter(made, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for file in files:
             with pq.ParquetFile(file) as part:
                 for number in range(part.num_row_groups):
@@ -294,8 +293,8 @@ class FileTarget(FolderTarget):
 
     def prepare(self) -> None:
         self.new = joined = self.folder / "joined"
-        remove(joined)  # of a run before, and maybe the same file as its only part
-        with joined.open("wb") as file:  # made here for the permissions that the user's umask gives
+        remove(joined)  # of an earlier run, and maybe the same file as its only part
+        with joined.open("wb") as file:  # created here for the permissions of the user's umask
             if isinstance(self.format, Csv):
                 self._join_csv(file, self.format)
         if isinstance(self.format, Parquet):
@@ -318,11 +317,11 @@ class FileTarget(FolderTarget):
 
         with contextlib.ExitStack() as stack:
             if is_gzip(self.place):
-                # No name and no time inside, so that the same table gives the same bytes.
+                # No name and no time inside, so that equal tables give equal bytes.
                 file = stack.enter_context(
                     gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0, compresslevel=6)
                 )  # type: ignore[assignment]
-            # One writer for all pieces, as some encodings begin with a mark that must not stand in a record.
+            # One writer for all pieces, as some encodings begin with a mark that must not be in a record.
             out, files = Encoded(file, format.encoding or "utf-8"), self.files()
             if format.header and files:
                 out.write(header_line(pq.read_schema(files[0]).names, format))

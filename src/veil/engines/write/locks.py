@@ -1,9 +1,9 @@
-"""Taking a place on a file system at once or not at all.
+"""Atomic replacement of files and folders.
 
-A rename is atomic on every system that Python runs on; taking the place of a folder that is not empty is
-not, except on Linux, which can exchange two names in one step (renameat2). Elsewhere the old folder is moved
-aside first: whoever looks in the instant between the two renames finds no folder, and after a kill in that
-instant the old one lies beside the target under a name that ends in ``veil-old``, until `put_back` finds it there.
+A rename is atomic on every system that Python runs on. Replacing a folder that is not empty is not, except on
+Linux, which can exchange two names in one step (renameat2). Elsewhere the old folder is moved aside first:
+between the two renames there is no folder, and after a kill in that instant the old one lies beside the
+target under a name that ends in ``veil-old``, until `put_back` restores it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
-    """Put a file or folder in the place of `target` in one step; return where the old one is now, if anywhere.
+    """Put a file or folder in the place of `target` in one step; return the old one's path, if it has one.
 
     An empty folder counts as a free place. The old file is gone; the old folder is where the new one was.
 
@@ -44,7 +44,7 @@ def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
         return None
     if not _renameat2(new, target, _EXCHANGE):
         aside = _aside(target)
-        shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed here, and has been repeated since
+        shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed here and repeated since
         os.rename(target, aside)
         os.rename(new, target)
         return aside
@@ -52,7 +52,7 @@ def take_place(new: Path, target: Path, *, overwrite: bool) -> Path | None:
 
 
 def put_back(target: Path) -> None:
-    """Undo what a run has left that was killed between moving an old folder aside and putting the new one in its place."""
+    """Restore an old folder that a killed run had moved aside before putting the new one in its place."""
     aside = _aside(target)
     if not aside.exists():
         return
@@ -73,7 +73,7 @@ def _is_occupied(target: Path) -> bool:
 def _rename_to_free_place(new: Path, target: Path) -> None:
     if target.is_dir():
         os.rmdir(target)  # empty, or this fails
-    # Whoever made something there since we looked keeps it.
+    # A file or folder that was made there in the meantime stays.
     if not _renameat2(new, target, _NOREPLACE):
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))

@@ -1,4 +1,4 @@
-"""Which kind of target a place is."""
+"""The target for a path, a URL or a database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def target_of(
     overwrite: bool = False,
     format: Format | None = None,
 ) -> Target:
-    """Return the place that a path, a URL with a table behind ``#``, or a `Database` stands for."""
+    """Return the target for a path, a URL with a table behind ``#``, or a `Database`."""
     mark = hashlib.sha256(token.encode()).hexdigest()[:12]
     if isinstance(target, str) and is_url(target):
         target = Database(target)

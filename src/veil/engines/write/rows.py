@@ -1,4 +1,4 @@
-"""A release whose rows were read into memory, written to the places that engines write to: folders, databases, files."""
+"""Writing a release in memory to the targets of engines: folders, databases, files."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def write_rows(
     progress: Progress | None = None,
     **options: Any,
 ) -> Written:
-    """Write rows that were made of those of a relation, all or none; what was written is read again before it appears.
+    """Write rows that were made of a relation, all or none; they are read back before they appear.
 
-    The order of the rows is that of the table, and says nothing of the order that the engine has.
+    The rows are in the order of the table, which does not depend on that of the engine.
     """
-    target_of(target, relation, token="", overwrite=overwrite, format=format)  # which refuses what is read
+    target_of(target, relation, token="", overwrite=overwrite, format=format)  # which refuses the input
     backend = new_duckdb()
-    rows = backend.create_table("release", _plain(table))
-    held = replace(relation, table=rows, backend=backend, scan=None, origin=relation.original, note=None)
+    rows = backend.create_table("release", decode(table))
+    source = replace(relation, table=rows, backend=backend, scan=None, origin=relation.original, note=None)
 
-    def check(staged: Any) -> None:
-        found = collect(staged._find_backend(), staged)
-        if not rows_as_texts(found.select(table.column_names)).equals(rows_as_texts(table)):
+    def check(rows: Any) -> None:
+        result = collect(rows._find_backend(), rows)
+        if not rows_as_texts(result.select(table.column_names)).equals(rows_as_texts(table)):
             raise VerificationError(f"{target}: the written rows differ from the release, and were removed")
 
     return write(
-        held,
+        source,
         lambda some: some,
         target,
         check=check,
@@ -62,19 +62,19 @@ def write_rows(
 
 
 def rows_as_texts(table: pa.Table) -> pa.Table:
-    """The rows of a table as text, in an order of their own: tables of a database have none."""
+    """Return the rows of a table as texts, sorted, as tables of a database have no order."""
     table = normalize(table)
     texts = {}
     for name in table.column_names:
         values, codes = encode_values(table[name])
-        spelled = values.to_pylist() if is_list(values.type) else canonical_text(values, column=name)
-        told = [None if each is None else str(each) for each in spelled]
-        texts[name] = pa.array(told, pa.string()).take(pa.array(codes))
+        spellings = values.to_pylist() if is_list(values.type) else canonical_text(values, column=name)
+        strings = [None if each is None else str(each) for each in spellings]
+        texts[name] = pa.array(strings, pa.string()).take(pa.array(codes))
     return pa.table(texts).sort_by([(name, "ascending") for name in texts])
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The cells themselves, where a column has codes of them."""
+def decode(table: pa.Table) -> pa.Table:
+    """Return a table with the values themselves in place of dictionary codes."""
     plain = normalize(table).unify_dictionaries()
     return pa.table(
         {

@@ -1,15 +1,15 @@
 """Releases as tables of a database.
 
-The rows are staged in a table of its own in the same schema, and a small table beside it says which pieces it
-holds; both are written in one transaction a piece, so that a piece is there once or not at all. Where rows of several
-pieces are shuffled, another table takes the place of the staging table: tables have no order, but show the one that
-their rows came in. At the end the staging table is renamed to the target, in one transaction with the removal of the old one. MySQL cannot roll
-back such statements, but renames several tables in one step. Spark has neither: its tables are staged and
-renamed as well, but a kill between the removal of an old table and the renaming leaves only the staging table,
-which holds the whole release.
+The rows are staged in a table of their own in the same schema, and a small table beside it records the pieces
+it holds; both are written in one transaction a piece, so that a piece is there once or not at all. If rows of
+several pieces are shuffled, another table replaces the staging table: tables have no order, but show the
+order of insertion. At the end the staging table is renamed to the target, in one transaction with the removal
+of the old one. MySQL cannot roll back such statements, but renames several tables in one step. Spark has
+neither: its tables are staged and renamed as well, but a kill between the removal of an old table and the
+renaming leaves only the staging table, which holds the whole release.
 
-In PostgreSQL the new table gets the owner and the rights of the old one; MySQL keeps rights by name. Indexes are those of
-nobody.
+In PostgreSQL the new table gets the owner and the rights of the old one; MySQL keeps rights by name. Indexes
+are not copied.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from veil.engines.database import Database, connect
 from veil.engines.dialects import dialect_of
 from veil.engines.dialects.connections import close_at_the_end, within
-from veil.engines.dialects.quoting import text
+from veil.engines.dialects.quoting import quote_text
 from veil.engines.relation import Relation
 from veil.engines.shuffle import shuffled
-from veil.engines.write.staged import hold, prefix_of, staged_for
+from veil.engines.write.staging_tables import lock_table, staging_prefix, staging_tables
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError
 from veil.tables.journal import Witness
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 
 def table_target(database: Database, relation: Relation, mark: str, overwrite: bool) -> TableTarget:
-    """Return the target for a table, over the connection of the source where that is the same database."""
+    """Return the target for a table, over the connection of the source if that is the same database."""
     if database.table is None:
         raise OutputError(f"{database.url}: no table is named. Add #table to the URL, or give `table`")
     backend = _backend(database, relation)
     kind = TableInOnePiece if database.dialect.transaction is None else TableTarget
-    made = kind(database, backend, relation, mark, overwrite)
-    if made.is_source():
+    target = kind(database, backend, relation, mark, overwrite)
+    if target.is_source():
         raise OutputError(f"{database}: is the input table. Choose another name")
-    made.check_replaceable()
-    return made
+    target.check_replaceable()
+    return target
 
 
 def _backend(database: Database, relation: Relation) -> Any:
@@ -57,15 +57,11 @@ def _backend(database: Database, relation: Relation) -> Any:
 
 
 def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
-    """Return a connection for writing to a database: that of what is read, if it is the same one."""
+    """Return a connection for writing to a database: that of a source there, if there is one."""
     for relation in relations:
         if relation.kind == database.engine and _same(database, relation):
             return relation.backend
-    if database.file is not None and not database.file.exists():
-        if not database.file.absolute().parent.is_dir():
-            raise OutputError(
-                f"{database.file}: the folder does not exist. Create it, or choose another path"
-            )
+    if is_new_file(database):
         return close_at_the_end(database.dialect.driver().connect(database.file))
     try:
         return connect(database)
@@ -73,10 +69,19 @@ def backend_of(database: Database, relations: Iterable[Relation]) -> Any:
         raise OutputError(*error.words) from None
 
 
+def is_new_file(database: Database) -> bool:
+    """Whether a database is a file that does not exist yet; refuse one in a folder that does not exist."""
+    if database.file is None or database.file.exists():
+        return False
+    if not database.file.absolute().parent.is_dir():
+        raise OutputError(f"{database.file}: the folder does not exist. Create it, or choose another path")
+    return True
+
+
 def _same(database: Database, relation: Relation) -> bool:
     if database.file is not None:
-        held = relation.dialect.file()
-        return held is not None and database.file.exists() and held.samefile(database.file)
+        file = relation.dialect.file()
+        return file is not None and database.file.exists() and file.samefile(database.file)
     return isinstance(relation.location, Database) and relation.location.url == database.url
 
 
@@ -90,7 +95,7 @@ class TableTarget(Target):
         self.name, self.secrets = str(database), database.secrets()
         self.table = str(database.table)
         self.dialect, self.schema = dialect_of(backend), database.schema
-        self.temporary = f"{prefix_of(self.table)}{mark}"
+        self.temporary = f"{staging_prefix(self.table)}{mark}"
         self.progress = f"{self.temporary}_done"
         self.key = ""
         self.kinds: ibis.Schema
@@ -100,28 +105,28 @@ class TableTarget(Target):
         return str(self.database.with_table(self.temporary, self.database.schema))
 
     def is_source(self) -> bool:
-        """Whether the source is the very table, or an expression on it."""
+        """Whether the source is this table, or an expression on it."""
         import ibis.expr.operations as ops
 
-        held = self.relation.original
-        if held.backend is not self.backend and not self.dialect.is_same(held.dialect):
+        source = self.relation.original
+        if source.backend is not self.backend and not self.dialect.is_same(source.dialect):
             return False
         here = self.database.schema or _current_schema(self.backend)
-        there = _current_schema(held.backend)
-        for table in held.table.op().find(ops.DatabaseTable):
+        there = _current_schema(source.backend)
+        for table in source.table.op().find(ops.DatabaseTable):
             if table.name == self.table and (table.namespace.database or there) == here:
                 return True
         return False
 
     def check_replaceable(self) -> None:
-        """Refuse what cannot be replaced, or is locked, before hours are spent on what goes there."""
+        """Refuse a table that cannot be replaced, or is locked, before hours of work for it."""
         with self.explain_errors():
             obstacle = self.dialect.obstacle(self.table, self.schema) if self.overwrite else None
             if obstacle is not None:
                 raise OutputError(f"{self.name}: {obstacle}")
 
     def lock(self) -> AbstractContextManager[None]:
-        return hold(self.dialect, self.schema, self.table, self.name)
+        return lock_table(self.dialect, self.schema, self.table, self.name)
 
     def exists(self) -> bool:
         return self.table in self.dialect.tables(self.schema)
@@ -133,7 +138,7 @@ class TableTarget(Target):
         self.dialect.remove_for_good()
         self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
         self._check_kinds()
-        for each in staged_for(self.table, tables):
+        for each in staging_tables(self.table, tables):
             if each not in (self.temporary, self.progress):
                 self._drop(each)
         if {self.temporary, self.progress} <= tables:
@@ -147,14 +152,13 @@ class TableTarget(Target):
         return set()
 
     def _check_kinds(self) -> None:
-        """Refuse columns of types that the engine does not have."""
+        """Refuse columns of types that the engine lacks."""
         for name, kind in self.kinds.items():
             if not self.dialect.has(kind):
                 raise OutputError(
-                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not "
-                    "have. Write to Parquet "
-                    "files or to another engine, or use a view that turns the column into text or a whole "
-                    "number"
+                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not have. "
+                    "Write to Parquet files or to another engine, or use a view that turns the column into "
+                    "text or a whole number"
                 )
 
     def _create(self) -> None:
@@ -170,7 +174,7 @@ class TableTarget(Target):
         columns = [self.dialect.quote(name) for name in piece.columns]
         ours = self.relation.backend is self.backend
         if ours:
-            self.backend._run_pre_execute_hooks(piece)  # tables in memory that the expression needs
+            self.backend._run_pre_execute_hooks(piece)  # creates tables in memory that the expression needs
         with self._transaction():
             if ours:
                 query = self.backend.compile(piece)
@@ -194,7 +198,7 @@ class TableTarget(Target):
         return self.dialect.table(self.temporary, self.kinds, self.schema)
 
     def prepare(self) -> None:
-        """Refuse what the new table could not take over from the old one, while what is staged can still be removed."""
+        """Refuse rights of the old table that the new one cannot have, while staging can be undone."""
         self.dialect.replace(self.temporary, self.table, self.schema, exists=self.exists())
 
     def witness(self) -> Witness:
@@ -225,7 +229,7 @@ class TableTarget(Target):
             self.dialect.run(f"DROP TABLE IF EXISTS {self._quote(each)}")
 
     def _note(self, label: str) -> None:
-        self.dialect.run(f"INSERT INTO {self._quote(self.progress)} VALUES ({text(label)})")
+        self.dialect.run(f"INSERT INTO {self._quote(self.progress)} VALUES ({quote_text(label)})")
 
     def _drop(self, table: str) -> None:
         self.dialect.run(f"DROP TABLE {self._quote(table)}")
@@ -236,7 +240,7 @@ class TableTarget(Target):
         try:
             yield
         except BaseException:
-            with contextlib.suppress(Exception):  # some engines have rolled back by themselves
+            with contextlib.suppress(Exception):  # some engines have rolled back already
                 self.dialect.run("ROLLBACK")
             raise
         self.dialect.run("COMMIT")

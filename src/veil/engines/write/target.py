@@ -1,16 +1,16 @@
-"""Where a release goes: a folder, a file, or a table of a database; all with the same few steps.
+"""Targets of a release: a folder, a file, or a table of a database; all with the same few steps.
 
-    begin    open the staging place, or the one that a run before has left, and say which pieces it holds
-    append   add a piece, so that it is there for good when the call returns, and only once
-    shuffle  put all that was added in a random order, which rows of different pieces cannot have otherwise
-    staged   the staged rows as a table of an engine, for checking
-    prepare  do what takes time before that
+    begin    open the staging place, or that of an earlier run, and return the pieces it holds
+    append   add a piece, durably when the call returns, and only once
+    shuffle  put all added rows in a random order, across pieces
+    staged   return the staged rows as a table of an engine, for checking
+    prepare  do what takes time before the commit
     commit   put the staged rows in the place of the target, in one step
-    wipe     leave nothing of what was staged in the file that the release is in
+    wipe     overwrite staged rows in the file that holds the release
     abandon  remove the staging place
 
-Until `commit` the target is as it was. The staging place has a name of its own, which ends in a mark of the run's
-token; what runs with other tokens have left for the same target is removed, and nothing else ever is.
+Until `commit` the target is as it was. The staging place has a name of its own, which ends in a mark of the
+run's token; staging places of other tokens for the same target are removed, and nothing else ever is.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Target(ABC):
     overwrite: bool
 
     relation: Relation
-    """Where the rows come from."""
+    """Source of the rows."""
 
     secrets: dict[str, str]
-    """What no message may repeat."""
+    """Texts that no message may repeat."""
 
     @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
@@ -52,13 +52,13 @@ class Target(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is something already."""
+        """Whether the target exists already."""
 
     @abstractmethod
     def begin(self, key: str, labels: Sequence[str], example: ir.Table) -> set[str]:
         """Open the staging place for rows like those of `example`; return the labels of the pieces it holds.
 
-        Pieces of a run before count only if its `key` and all its `labels` were the same.
+        Pieces of an earlier run count only if its `key` and all its `labels` were the same.
         """
 
     @abstractmethod
@@ -67,34 +67,34 @@ class Target(ABC):
 
     @abstractmethod
     def shuffle(self, rows: int) -> None:
-        """Put everything that has been added in a random order; not for good, so another run does so again.
+        """Put all added rows in a random order; not durably, so a continued run does so again.
 
         In a folder, files get so many rows.
         """
 
     @abstractmethod
     def staged_rows(self) -> ir.Table:
-        """Return what has been added."""
+        """Return the added rows."""
 
     def prepare(self) -> None:
-        """Do what takes time before the staged rows can take their place."""
+        """Do what takes time before the commit."""
         return  # a table is renamed
 
     @abstractmethod
     def witness(self) -> Witness:
-        """What tells a later run whether the staged rows have taken their place."""
+        """Return what shows a later run whether the staged rows are in place."""
 
     def has_taken_place(self, witness: Witness) -> bool | None:
-        """Whether rows of a run before have; None if they went somewhere else."""
+        """Whether the rows of an earlier run are in place; None if they had another target."""
         return None
 
     @abstractmethod
     def commit(self) -> None:
-        """Let the staged rows take the place of the target."""
+        """Put the staged rows in the place of the target."""
 
     def wipe(self) -> None:
-        """Leave nothing in the place of the release of what was removed from there."""
-        return  # where the release is a file or a folder of its own, there is nothing
+        """Overwrite removed rows in the file that holds the release."""
+        return  # a release in a file or folder of its own has none
 
     @abstractmethod
     def abandon(self) -> None:
@@ -103,11 +103,11 @@ class Target(ABC):
     @property
     @abstractmethod
     def staging(self) -> str:
-        """Where the staged rows are, for messages."""
+        """The staging place, for messages."""
 
     @contextlib.contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """Turn what an engine or the operating system raises into an `OutputError` about this target."""
+        """Turn errors of an engine or the operating system into an `OutputError` about this target."""
         reason: str | None
         with explain_errors(self.name, OutputError, self.secrets):
             try:
@@ -120,11 +120,11 @@ class Target(ABC):
                 if reason is None:
                     for backend in {self.relation.backend, getattr(self, "backend", self.relation.backend)}:
                         stop_queries(backend)
-        # Outside of the handler: what a driver says may hold a password.
+        # Outside of the handler: the driver's message may hold a password.
         raise KeyboardInterrupt if reason is None else OutputError(f"{self.name}: {reason}")
 
     def is_finished(self, key: str) -> bool:
-        """Whether the run with this key had put its rows in place already, and was only stopped afterwards."""
+        """Whether the run with this key had put its rows in place, and was only stopped afterwards."""
         return False
 
 
@@ -142,5 +142,5 @@ _SIGNS = {
 def _reason(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.errno in WAYS_OUT:
         return WAYS_OUT[error.errno]
-    said = str(error).lower()
-    return next((way_out for sign, way_out in _SIGNS.items() if sign in said), None)
+    message = str(error).lower()
+    return next((way_out for sign, way_out in _SIGNS.items() if sign in message), None)

@@ -1,10 +1,10 @@
 """Writing a release piece by piece: it can be stopped at any moment and continued, and appears all at once.
 
-Whatever happens on the way (an error, Ctrl-C, a kill, a power cut), the target is as it was, or whole. What is
-done is kept beside it, and the same again goes on from there; after a failed check nothing is kept.
+After an error, Ctrl-C, a kill or a power cut the target is as it was, or complete. Finished pieces are kept
+beside it, and the same call continues from there; after a failed check nothing is kept.
 
-Pieces are cut by where rows lie, so which piece a row is in tells where it came from. What is shuffled is sorted anew as
-a whole after the last piece, before anybody looks at it.
+Pieces are cut by storage location, so the piece of a row reveals where it came from. Rows to be shuffled are
+sorted anew as a whole after the last piece, before the release is visible.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 AGAIN = "doing the same again goes on from there"
-"""Ends a note about what a run that was stopped has left."""
+"""Ends a note about pieces that an interrupted run has left."""
 
 STANDS = "the next run to the same place removes it, and so may you"
-"""Ends a note about what a run could not remove."""
+"""Ends a note about staged rows that a run could not remove."""
 
 COMPLETE = "is complete"
-"""Ends a note about a release that was in place before the run was stopped."""
+"""Ends a note about a release that was in place before the run was interrupted."""
 
 
 def write(
@@ -60,12 +60,12 @@ def write(
     progress: Progress | None = None,
     placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Written:
-    """Write what `transform` makes of a relation, after `check` has found it right.
+    """Write the rows that `transform` makes of a relation, once `check` has accepted them.
 
-    `transform` makes the rows to be written of the rows of any piece; `check` gets all of them, staged, and
-    raises a `VeilError` to have them thrown away. With `shuffle` they are in a random order. `token` stands for what is done to the rows: a run before
-    with the same token, on the same unchanged source, is continued unless `resume` is false. `placing` puts files in
-    place that go with the rows, at the last moment before these appear, and takes them back if they do not.
+    `transform` takes the rows of any piece; `check` gets all resulting rows, staged, and raises a `VeilError`
+    to discard them. With `shuffle` they are in a random order. `token` identifies the transformation: a run
+    with the same token, on the same unchanged source, is continued unless `resume` is false. `placing` puts
+    files that go with the rows in place just before these appear, and removes them again if they do not.
 
     >>> import ibis, pyarrow as pa, tempfile
     >>> from pathlib import Path
@@ -76,7 +76,7 @@ def write(
     ...     relation_of(people),
     ...     lambda rows: rows.mutate(age=rows.age // 10 * 10),
     ...     f"{folder}/release.csv",
-    ...     check=lambda staged: None,
+    ...     check=lambda rows: None,
     ...     token="tens",
     ... )
     Written(name='.../release.csv', pieces=1, continued=0)
@@ -111,7 +111,7 @@ def write(
 
 
 class Piece(NamedTuple):
-    """Rows that are written at once: a label of their own, their number if it is known, and what makes them."""
+    """Rows that are written at once: a label of their own, their number if known, and what makes them."""
 
     label: str
     rows: int | None
@@ -134,7 +134,7 @@ def write_pieces(
     progress: Progress | None = None,
     placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Written:
-    """Write pieces of any kind, as `write` does; `example` makes rows of their columns and types."""
+    """Write pieces of any kind, as `write` does; `example` makes rows with their columns and types."""
     progress = progress or Progress()
     place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
     with place.explain_errors(), place.lock():
@@ -147,15 +147,15 @@ def write_pieces(
         labels, model = [piece.label for piece in pieces], example()
         key = _key(f"{token} {shuffle}", labels, model, state if resume else None)
         if place.is_finished(key):
-            return Written(place.name, len(pieces), len(pieces))
+            return Written(place.name, len(pieces), len(pieces), note=relation.note)
         if place.exists() and not overwrite:
             raise OutputError(
                 f"{place.name}: already exists. Choose another name, or say ", Say("overwrite", True)
             )
         done = place.begin(key, labels, model)
         continued = len(done)
-        kept = done if resume and state is not None else None
-        with _keeping(place, kept, len(pieces)):
+        resumable = done if resume and state is not None else None
+        with _keeping(place, resumable, len(pieces)):
             _append(place, pieces, done, progress)
             if shuffle and not alone:
                 progress.phase("shuffling")
@@ -173,16 +173,16 @@ def write_pieces(
             progress.phase("putting it in place")
             place.prepare()
         with _complete(place) as reached, uninterrupted():
-            with _keeping(place, kept, len(pieces), last=True), placing(place.witness()):
+            with _keeping(place, resumable, len(pieces), last=True), placing(place.witness()):
                 place.commit()
             reached.append("in place")
             place.wipe()
-    return Written(place.name, len(pieces), continued)
+    return Written(place.name, len(pieces), continued, note=relation.note)
 
 
 @contextlib.contextmanager
 def _complete(place: Target) -> Iterator[list[str]]:
-    """Say that all is there when somebody loses patience after the moment that was reached."""
+    """Note that the release is complete if an interruption comes after the moment that was reached."""
     reached: list[str] = []
     try:
         yield reached
@@ -194,7 +194,7 @@ def _complete(place: Target) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def _leaving_nothing(place: Target, done: set[str]) -> Iterator[None]:
-    """Remove the staged rows if they are found wrong, so that nobody goes on from there."""
+    """Remove the staged rows if their check fails, so that no run continues from them."""
     try:
         yield
     except VeilError:
@@ -218,14 +218,14 @@ def _append(place: Target, pieces: list[Piece], done: set[str], progress: Progre
 
 
 def _key(token: str, labels: list[str], example: ir.Table, state: str | None) -> str:
-    """Return what has to be the same for going on with what a run before has left."""
+    """Return a digest of everything that must be the same to continue an earlier run."""
     described = [token, labels, str(example.schema()), state or secrets.token_hex(16)]
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
 @contextlib.contextmanager
 def _keeping(place: Target, done: set[str] | None, pieces: int, *, last: bool = False) -> Iterator[None]:
-    """Say what has become of the pieces that are done, when something goes wrong; None: nobody could go on.
+    """Note on an error what became of the finished pieces; `done` is None if no run could continue from them.
 
     In the `last` step nothing is removed: without transactions, the staged rows may be all that is left.
     """

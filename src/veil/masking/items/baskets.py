@@ -20,8 +20,8 @@ Integers = NDArray[np.int64]
 class Baskets:
     """The set of each record, by number: set s has the items `codes[starts[s] : starts[s + 1]]`, sorted.
 
-    `items` are the different items in the order of their values. A missing set is an empty one, and a missing item is no
-    item; in text, neither is one of no letters.
+    `items` are the distinct items in the order of their values. A missing set is an empty one, and a missing
+    item, or an empty text, is no item.
     """
 
     items: pa.Array
@@ -35,8 +35,8 @@ class Baskets:
     def of_column(column: pa.ChunkedArray, name: str, separator: str) -> Baskets:
         """Return the sets of a column of lists, or of text with a separator.
 
-        >>> found = Baskets.of_column(pa.chunked_array([["b,a", None, "a,b,b"]]), "items", ",")
-        >>> found.items.to_pylist(), found.codes.tolist(), found.set_of.tolist()
+        >>> baskets = Baskets.of_column(pa.chunked_array([["b,a", None, "a,b,b"]]), "items", ",")
+        >>> baskets.items.to_pylist(), baskets.codes.tolist(), baskets.set_of.tolist()
         (['a', 'b'], [0, 1], [0, 1, 0])
         """
         if is_text(column.type):
@@ -47,7 +47,7 @@ class Baskets:
                 f"{column.type}. For a table with one row for each item of a person, name the column of `person`"
             )
         lists = column.cast(pa.large_list(column.type.value_type)).combine_chunks()
-        if isinstance(lists, pa.ChunkedArray):  # of no chunk at all
+        if isinstance(lists, pa.ChunkedArray):  # no chunks
             lists = pa.array([], lists.type)
         lengths = np.array(pc.fill_null(pc.list_value_length(lists), 0), dtype=np.int64)
         rows = np.repeat(np.arange(len(lists)), lengths)
@@ -55,25 +55,25 @@ class Baskets:
 
     @staticmethod
     def of_rows(owners: Integers, items: pa.ChunkedArray, number: int) -> Baskets:
-        """Return the sets of so many owners, of whom each has an item in every row with their number."""
+        """Return the sets of `number` owners, who have an item in each of their rows."""
         if pa.types.is_dictionary(items.type):
             items = items.cast(items.type.value_type)
         if is_text(items.type):
             items = items.cast(pa.string())
         values, codes = encode_values(with_one_zero(items))
-        known = np.array(pc.is_valid(values), dtype=np.bool_)
+        valid = np.array(pc.is_valid(values), dtype=np.bool_)
         if is_text(values.type):
-            known &= np.array(pc.fill_null(pc.not_equal(values, ""), False), dtype=np.bool_)
+            valid &= np.array(pc.fill_null(pc.not_equal(values, ""), False), dtype=np.bool_)
         sortable = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
         order = np.array(pc.array_sort_indices(sortable), dtype=np.int64)
-        order = order[known[order]]
+        order = order[valid[order]]
         place = np.full(len(values), -1, np.int64)
         place[order] = np.arange(order.size)
-        there = known[codes]
+        there = valid[codes]
         width = max(1, order.size)
-        held = np.unique(owners[there] * width + place[codes[there]])
-        starts = np.append(0, np.cumsum(np.bincount(held // width, minlength=number)))
-        lists = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(held % width))
+        pairs = np.unique(owners[there] * width + place[codes[there]])
+        starts = np.append(0, np.cumsum(np.bincount(pairs // width, minlength=number)))
+        lists = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(pairs % width))
         different, set_of = encode_values(pa.chunked_array([lists]))
         lengths = np.array(pc.list_value_length(different), dtype=np.int64)
         return Baskets(

@@ -1,4 +1,4 @@
-"""A table with one row for each item of a person becomes one with a row for each person, who holds all of them."""
+"""Conversion of a table with one row for each item of a person to one row for each person."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Integers = NDArray[np.int64]
 
 
 def gathered(source: Source, plan: Plan) -> Source:
-    """Return a source in which everybody has one row, for a plan that generalizes items of people.
+    """Return a source with one row for each person, for a plan that generalizes items of people.
 
-    A set holds what any row of its person holds, and is published as such: as text with a separator if the items are text,
-    else as a list. All other columns that leave have to be the same in all rows of a person.
+    A set holds the items of all rows of its person, as text with a separator if the items are text, else as a
+    list. All other columns that are released have to be the same in all rows of a person.
     """
     table, person = source.table, plan.person_column
     if not plan.items or person is None:
@@ -38,11 +38,11 @@ def gathered(source: Source, plan: Plan) -> Source:
         leaves = plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
         if leaves and name not in (person, *plan.items):
             _check_constant(table, owners, name, plan)
-    made = table.take(pa.array(rows))
+    collected = table.take(pa.array(rows))
     for name in plan.items:
         sets = _sets(table[name], name, _separator(plan, name), owners, rows.size)
-        made = made.set_column(made.column_names.index(name), name, sets)
-    return dataclasses.replace(source, table=made)
+        collected = collected.set_column(collected.column_names.index(name), name, sets)
+    return dataclasses.replace(source, table=collected)
 
 
 def _check_constant(table: pa.Table, owners: Integers, name: str, plan: Plan) -> None:
@@ -65,7 +65,7 @@ def _separator(plan: Plan, name: str) -> str:
 def _sets(
     column: pa.ChunkedArray, name: str, separator: str, owners: Integers, people: int
 ) -> pa.ChunkedArray:
-    """The set of each person.
+    """Return the set of each person.
 
     >>> _sets(pa.chunked_array([["b", "a", "b,c"]]), "drugs", ",", np.array([0, 1, 0]), 2).to_pylist()
     ['b,c', 'a']
@@ -77,11 +77,15 @@ def _sets(
         lists = pa.concat_arrays(column.cast(pa.large_list(column.type.value_type)).chunks)
         owners = owners[np.array(pc.list_parent_indices(lists), dtype=np.int64)]
         column = pa.chunked_array([lists.flatten()])
-    found = Baskets.of_rows(owners, column, people)
-    lengths = np.diff(found.starts)[found.set_of]
+    baskets = Baskets.of_rows(owners, column, people)
+    lengths = np.diff(baskets.starts)[baskets.set_of]
     starts = np.append(0, np.cumsum(lengths))
-    places = np.arange(starts[-1]) + np.repeat(found.starts[:-1][found.set_of] - starts[:-1], lengths)
-    sets = pa.LargeListArray.from_arrays(pa.array(starts), found.items.take(pa.array(found.codes[places])))
+    places = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][baskets.set_of] - starts[:-1], lengths)
+    sets = pa.LargeListArray.from_arrays(
+        pa.array(starts), baskets.items.take(pa.array(baskets.codes[places]))
+    )
     if not text:
-        return pa.chunked_array([sets.cast(pa.list_(found.items.type))])
-    return pa.chunked_array([pc.binary_join(sets, pa.scalar(separator, found.items.type)).cast(pa.string())])
+        return pa.chunked_array([sets.cast(pa.list_(baskets.items.type))])
+    return pa.chunked_array(
+        [pc.binary_join(sets, pa.scalar(separator, baskets.items.type)).cast(pa.string())]
+    )

@@ -1,4 +1,4 @@
-"""Kernels: sets of items as they are published, and the combinations in them that too few records hold."""
+"""Kernels: sets of items as they are published, and combinations in them that too few records hold."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Integers = NDArray[np.int64]
 
 @kernel
 def publish(
-    starts: Integers, items: Integers, recoding: Integers, order: Integers, made: Integers, lengths: Integers
+    starts: Integers, items: Integers, recoding: Integers, order: Integers, nodes: Integers, lengths: Integers
 ) -> None:
-    """Write what each set becomes, without repetition and in an order of the nodes, to where the set stands in `items`."""
+    """Write the recoded nodes of each set, distinct and ordered, to the places of the set in `items`."""
     for r in range(starts.size - 1):
         begin = starts[r]
         number = 0
@@ -23,55 +23,55 @@ def publish(
             if node < 0:
                 continue
             place = number
-            while place > 0 and order[made[begin + place - 1]] > order[node]:
+            while place > 0 and order[nodes[begin + place - 1]] > order[node]:
                 place -= 1
-            if place > 0 and made[begin + place - 1] == node:
+            if place > 0 and nodes[begin + place - 1] == node:
                 continue
             for q in range(number, place, -1):
-                made[begin + q] = made[begin + q - 1]
-            made[begin + place] = node
+                nodes[begin + q] = nodes[begin + q - 1]
+            nodes[begin + place] = node
             number += 1
         lengths[r] = number
 
 
 @kernel
 def count_holders(
-    starts: Integers, items: Integers, records: Integers, parent: Integers, held: Integers
+    starts: Integers, items: Integers, records: Integers, parent: Integers, holder_counts: Integers
 ) -> None:
     """Count the records that have an item of each node."""
-    seen = np.full(parent.size, -1, np.int64)
+    newest = np.full(parent.size, -1, np.int64)
     for r in range(records.size):
         for p in range(starts[r], starts[r + 1]):
             node = items[p]
-            while node >= 0 and seen[node] != r:
-                seen[node] = r
-                held[node] += records[r]
+            while node >= 0 and newest[node] != r:
+                newest[node] = r
+                holder_counts[node] += records[r]
                 node = parent[node]
 
 
 @kernel
-def _first(chosen: Integers, size: int) -> None:
+def _first(places: Integers, size: int) -> None:
     for i in range(size):
-        chosen[i] = i
+        places[i] = i
 
 
 @kernel
-def _next(chosen: Integers, size: int, length: int) -> bool:
-    """Move on to the next choice of `size` of `length` places; tell whether there is one."""
+def _next(places: Integers, size: int, length: int) -> bool:
+    """Move on to the next choice of `size` of `length` places; return whether there is one."""
     i = size - 1
-    while i >= 0 and chosen[i] == length - size + i:
+    while i >= 0 and places[i] == length - size + i:
         i -= 1
     if i < 0:
         return False
-    chosen[i] += 1
+    places[i] += 1
     for j in range(i + 1, size):
-        chosen[j] = chosen[j - 1] + 1
+        places[j] = places[j - 1] + 1
     return True
 
 
 @kernel
 def _slot(keys: Integers, key: int) -> np.int64:
-    """Return where a key stands, or would stand, in an open hash table."""
+    """Return the slot of a key in an open hash table, or a free one."""
     mask = keys.size - 1
     place = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     slot = np.int64(place & np.uint64(mask))
@@ -83,7 +83,7 @@ def _slot(keys: Integers, key: int) -> np.int64:
 @kernel
 def count_rare(
     starts: Integers,
-    made: Integers,
+    nodes: Integers,
     lengths: Integers,
     records: Integers,
     parts: Integers,
@@ -97,13 +97,13 @@ def count_rare(
     k: int,
     most: int,
 ) -> tuple[Integers, Integers, int]:
-    """Return combinations of `size` nodes that some but fewer than k records of a part hold, and for each a set that does.
+    """Return combinations of `size` nodes that 1 to k - 1 records of a part hold, and for each a set that
+    does.
 
-    Looked at are combinations with a marked node; marked nodes are the first ones of each set. A combination is numbered
-    by its part, the rank of its first node among the `firsts` marked ones, and those of the others among all. Where `space` tells how many numbers there are, the number is a place in a
-    table; if that is 0, a hash table finds the place. No more than `most` are listed; the number of all is returned, too.
-
-    All nodes but the last are chosen one way after the other, and the last is any that stands behind them.
+    Only combinations with a marked node count; marked nodes come first in each set. A combination is numbered
+    by its part, the rank of its first node among the `firsts` marked ones, and those of the others among all:
+    an index of an array of size `space`, or, if that is 0, a key of a hash table. At most `most` are listed;
+    all are counted. All nodes but the last are enumerated, and the last is any after them.
     """
     dense = space > 0
     counts = np.zeros(space if dense else 1 << 12, np.int32)
@@ -111,33 +111,35 @@ def count_rare(
     used = 0
     rare = 0
     before = size - 1
-    chosen = np.empty(max(1, before), np.int64)
-    found = np.empty((0, size), np.int64)
-    held = np.empty(0, np.int64)
+    places = np.empty(max(1, before), np.int64)
+    rare_nodes = np.empty((0, size), np.int64)
+    rare_sets = np.empty(0, np.int64)
     number = 0
-    for turn in range(2):  # count, then look which are rare
+    for turn in range(2):  # count, then list the rare ones
         if turn == 1:
             if rare == 0 or most == 0:
                 break
-            found = np.empty((min(rare, most), size), np.int64)
-            held = np.empty(min(rare, most), np.int64)
+            rare_nodes = np.empty((min(rare, most), size), np.int64)
+            rare_sets = np.empty(min(rare, most), np.int64)
         for r in range(records.size):
             length = lengths[r]
             if length < size:
                 continue
             begin = starts[r]
-            _first(chosen, before)
-            while before == 0 or marked[made[begin + chosen[0]]]:
+            _first(places, before)
+            while before == 0 or marked[nodes[begin + places[0]]]:
+                # The number of the combination without its last node.
                 prefix = parts[r] * firsts
                 behind = 0
                 if before:
-                    prefix += first_rank[made[begin + chosen[0]]]
+                    prefix += first_rank[nodes[begin + places[0]]]
                     for j in range(1, before):
-                        prefix = prefix * width + rank[made[begin + chosen[j]]]
+                        prefix = prefix * width + rank[nodes[begin + places[j]]]
                     prefix *= width
-                    behind = chosen[before - 1] + 1
+                    behind = places[before - 1] + 1
+                # Count or list the combination with each last node.
                 for last in range(behind, length):
-                    node = made[begin + last]
+                    node = nodes[begin + last]
                     if before:
                         key = prefix + rank[node]
                     elif marked[node]:
@@ -162,15 +164,15 @@ def count_rare(
                     elif count < k:
                         counts[slot] = k  # each once
                         if number < most:
-                            held[number] = r
+                            rare_sets[number] = r
                             for j in range(before):
-                                found[number, j] = made[begin + chosen[j]]
-                            found[number, before] = node
+                                rare_nodes[number, j] = nodes[begin + places[j]]
+                            rare_nodes[number, before] = node
                             number += 1
                 # One place is left for the last.
-                if before == 0 or not _next(chosen, before, length - 1):
+                if before == 0 or not _next(places, before, length - 1):
                     break
-    return found, held, rare
+    return rare_nodes, rare_sets, rare
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Which nodes to change so that every rare combination has one that is changed: the cheapest for each, again and again."""
+"""A greedy hitting set: nodes to change so that every rare combination has a changed one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from veil.masking.items.problem import ItemProblem, Rare, Recoding
 Integers = NDArray[np.int64]
 
 
-def undone(
+def remove_rare(
     problem: ItemProblem, recoding: Recoding, rare: Rare, *, raising: bool, leave_out: bool
 ) -> Recoding | None:
-    """Raise nodes to groups or leave them out, until each listed combination has a node that has changed.
+    """Raise nodes to groups or leave them out, until each listed combination has a changed node.
 
-    Chosen is what costs least for each combination that it touches. Whole nodes are left out, as that makes no other
-    combination rarer. None is returned if a combination has no node that could be changed.
+    The change of least cost for each combination that it touches is chosen. Whole nodes are left out, as that
+    makes no other combination rarer. None is returned if a combination has no node that could be changed.
     """
-    made = recoding.copy()
+    result = recoding.copy()
     tree = problem.taxonomy
     combinations, begins = _by_node(rare.nodes, tree.nodes)
-    fine = _undo(
+    fine = _change_nodes(
         rare.nodes, combinations, begins, tree.parent, tree.cost, tree.gone, tree.items, problem.occurrences,
-        raising, leave_out, made,
+        raising, leave_out, result,
     )  # fmt: skip
-    return made if fine else None
+    return result if fine else None
 
 
 def _by_node(nodes: Integers, number: int) -> tuple[Integers, Integers]:
@@ -38,7 +38,7 @@ def _by_node(nodes: Integers, number: int) -> tuple[Integers, Integers]:
 
 
 @kernel
-def _undo(
+def _change_nodes(
     nodes: Integers,
     combinations: Integers,
     begins: Integers,
@@ -52,17 +52,18 @@ def _undo(
     recoding: Integers,
 ) -> bool:
     number = parent.size
-    left_out = np.zeros(number, np.int64)  # open combinations that leaving a node out touches
-    raised = np.zeros(number, np.int64)  # and that raising to a node touches
+    left_out = np.zeros(number, np.int64)  # open combinations with the node, which leaving it out would close
+    raised = np.zeros(number, np.int64)  # and those that raising to the node would close
     stamp = np.full(number, -1, np.int64)
     is_open = np.ones(nodes.shape[0], np.bool_)
     still = nodes.shape[0]
     for q in range(still):
-        _tell(nodes, q, parent, left_out, raised, stamp, 1)
+        _count(nodes, q, parent, left_out, raised, stamp, 1)
     number_kept = np.zeros(number, np.int64)
     spent = np.zeros(number, np.int64)
     at_node = np.zeros(number, np.int64)
     while still > 0:
+        # The occurrences of each node, and the occurrences and costs below each group.
         number_kept[:] = 0
         spent[:] = 0
         at_node[:] = 0
@@ -75,6 +76,7 @@ def _undo(
                     number_kept[above] += occurs[i]
                     spent[above] += occurs[i] * cost[node]
                     above = parent[above]
+        # The change of least cost for each combination it closes.
         best, choice, is_raise = np.inf, -1, False
         for v in range(number):
             if leave_out and left_out[v] > 0:
@@ -87,6 +89,7 @@ def _undo(
                     best, choice, is_raise = price, v, True
         if choice < 0:
             return False
+        # Apply it, and close the combinations.
         if not is_raise:
             for i in range(items):
                 if recoding[i] == choice:
@@ -113,10 +116,10 @@ def _is_below(node: int, group: int, parent: Integers) -> bool:
 
 
 @kernel
-def _tell(
+def _count(
     nodes: Integers, q: int, parent: Integers, left_out: Integers, raised: Integers, stamp: Integers, by: int
 ) -> None:
-    """Count a combination with its nodes, and once with each group that has one of them."""
+    """Count a combination for its nodes, and once for each group above one of them."""
     for j in range(nodes.shape[1]):
         left_out[nodes[q, j]] += by
         above = parent[nodes[q, j]]
@@ -144,12 +147,12 @@ def _close(
     stamp: Integers,
     is_open: NDArray[np.bool_],
 ) -> int:
-    """Close the open combinations of a node; return how many they were."""
+    """Close the open combinations of a node; return their number."""
     number = 0
     for p in range(begins[node], begins[node + 1]):
         q = combinations[p]
         if is_open[q]:
             is_open[q] = False
-            _tell(nodes, q, parent, left_out, raised, stamp, -1)
+            _count(nodes, q, parent, left_out, raised, stamp, -1)
             number += 1
     return number

@@ -1,4 +1,4 @@
-"""Items of a plan, generalized within the classes that its search has made: (k, k^m)-anonymity."""
+"""Items of a plan, generalized within the classes of its search: (k, k^m)-anonymity."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from veil.tables.columns import groups, replace_column
 
 
 def with_items(outcome: Outcome) -> Outcome:
-    """Return an outcome whose sets are generalized as its plan asks; an outcome without such is returned as it is.
+    """Return an outcome whose sets are generalized by its plan; unchanged if the plan has no items.
 
-    Suppressed records take no part: their items are counted for nobody, and do not leave.
+    Items of suppressed records are neither counted nor released.
     """
     plan, hidden = outcome.plan, outcome.hidden_rows
     if plan is None or not plan.items or hidden is None:
         return outcome
-    shown = pa.array(np.flatnonzero(~hidden))
-    classes = groups(outcome.table.take(shown), tuple(outcome.quasi_identifiers), plan)
+    rows = pa.array(np.flatnonzero(~hidden))
+    classes = groups(outcome.table.take(rows), tuple(outcome.quasi_identifiers), plan)
     place = pa.array(np.cumsum(~hidden) - 1, mask=hidden)
     table, facts = outcome.table, dict(outcome.facts)
-    for name in plan.items if len(shown) else ():
-        known = "class" if name != "class" else "class of a record"
-        before = pa.table({known: pa.array(classes), name: table[name].take(shown)})
-        made = _method(plan, name, known).mask(before, Randomness())
-        column = made.table[name].take(place)
+    for name in plan.items if len(rows) else ():
+        class_column = "class" if name != "class" else "class of a record"
+        before = pa.table({class_column: pa.array(classes), name: table[name].take(rows)})
+        masked = _method(plan, name, class_column).mask(before, Randomness())
+        column = masked.table[name].take(place)
         table = replace_column(
             table, name, blank_cells(column, hidden, plan.marker) if hidden.any() else column
         )
-        facts |= {f"{name}: {what}": told for what, told in made.facts.items()}
+        facts |= {f"{name}: {what}": fact for what, fact in masked.facts.items()}
     return dataclasses.replace(outcome, table=in_new_memory(table), facts=facts)
 
 
-def _method(plan: Plan, name: str, known: str) -> Any:
-    """What makes the model of a column hold among records of the same class."""
+def _method(plan: Plan, name: str, class_column: str) -> Any:
+    """Return the mask that fulfils the model of a column within each class."""
     (model,) = [each for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name]
     return ItemGeneralization(
-        name, model.k, model.m, plan.items[name], within=(known,), separator=model.separator
+        name, model.k, model.m, plan.items[name], within=(class_column,), separator=model.separator
     )

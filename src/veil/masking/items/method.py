@@ -1,4 +1,4 @@
-"""Generalization of items: records that hold sets, such as purchases or diagnoses, become k^m-anonymous."""
+"""Generalization of items: records with sets, such as purchases or diagnoses, become k^m-anonymous."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ MARKER = "*"
 
 @declared(kind_of=Method)
 class ItemGeneralization(Method):
-    """Items of sets become groups of a hierarchy or are left out, until any m of them are held by k records or none.
+    """Items become groups of a hierarchy or are left out, until any m of them are held by k records or none.
 
-    Published of a set is what its items become, each once. Which items become what is the same for all records
-    ("global"), or for all records of a part ("local"), where the parts are made so that less is lost. Within the parts,
-    every combination of at most m published items that some record has is had by at least k records. So it is if an
-    attacker knows the hierarchy, what each item has become, who is in which part, and up to m items of a person: the
-    person's record publishes what these have become, and as at least k records of the part do, it is one of those k.
-    Items that are left out do not tell anybody apart: an attacker who knows them is left with the records that have the
-    rest. What no record has may be learned: that nobody in the table holds a combination.
+    A set is published as the groups of its items, each once. The recoding of items is the same for all
+    records ("global"), or for all records of a part ("local"), with parts chosen so that less is lost. Within
+    the parts, every combination of at most m published items that some record has is had by at least k
+    records. This holds if an attacker knows the hierarchy, the recoding, who is in which part, and up to m
+    items of a person: at least k records of the part, the person's among them, publish the groups of these
+    items. Items that are left out do not distinguish people: an attacker who knows them is left with the
+    records that have the rest. It may be learned that no person in the table holds a combination.
 
-    With `within`, an attacker knows those columns as well, and the promise holds among the records that agree in them:
-    (k, k^m)-anonymity. They have to be k-anonymous by then, as a first step or `veil.anonymize` makes them; rows that
-    show nothing at all, suppressed ones, go. Other columns are released as they are, and not counted among what is known.
+    With `within`, an attacker knows those columns as well, and the promise holds among the records that agree
+    in them: (k, k^m)-anonymity. They have to be k-anonymous already, by an earlier step or `veil.anonymize`;
+    suppressed rows go. Other columns are released unchanged, and taken to be unknown to attackers.
 
-    Lost is the NCP: for each item of each record, the share of the domain that its group has; 0 for an item that stays,
-    1 for a group of everything, and `left_out` for an item that goes. "optimal" finds the least loss, however long it
-    takes; "apriori" is quick; "auto" tries to prove in a short time that the quick result is the best. Best is meant among
-    recodings that are the same for all records of a part. Terrovitis, Mamoulis and Kalnis (2008); with other columns:
-    Poulis et al. (2013).
+    The loss is the NCP: for each item of each record, the share of the domain in its group; 0 for an item
+    that stays, 1 for a group of everything, and `left_out` for an item that goes. "optimal" finds the least
+    loss, however long it takes; "apriori" is quick; "auto" tries for a short time to prove that the quick
+    result is optimal, for recodings that are the same in all records of a part. Terrovitis, Mamoulis and
+    Kalnis (2008); with other columns: Poulis et al. (2013).
 
-    The column holds lists or text with a separator, or, if `person` names the column that tells people apart, one item
-    in each row. Then people get random numbers, each of their items one row, and one row without an item if none is
-    left; further columns have to be the same in all rows of a person. A missing set is an empty one and published as
-    such. Items are published in the order of their names, as text if there is a hierarchy.
+    The column holds lists or text with a separator, or, if `person` names the column that identifies people,
+    one item in each row. Then people get random numbers, each of their items one row, and one row without an
+    item if none is left; further columns have to be constant for each person. A missing set is published as
+    an empty one. Items are published in the order of their names, as text if there is a hierarchy.
 
     >>> from veil import hierarchies as h
     >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
@@ -131,22 +131,22 @@ class ItemGeneralization(Method):
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """The items, and what is known beside them."""
+        """The items, and the columns of `within`."""
         return (*self.within, self.column)
 
     @property
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
-        """k^m-anonymity, where a column holds the sets."""
+        """k^m-anonymity, if a column holds the sets."""
         return (self._model,) if self.person is None else ()
 
     @property
     def counts_records(self) -> bool:
-        """K of them hold what a person holds, unless it tells people apart itself."""
+        """K of them hold a person's items, unless `person` identifies people."""
         return self.person is None
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What holds within parts that only the data holder knows."""
+        """The promise within parts, which only the data holder knows."""
         promise = (
             f"{self.k}^{self.m}-anonymity of {self.column!r} within each part that is recoded on its own"
         )
@@ -163,18 +163,19 @@ class ItemGeneralization(Method):
                 raise PlanError(
                     f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
-        before, kept = table, np.flatnonzero(~blank_rows(table, MARKER))
-        if self.person is not None and kept.size < table.num_rows:
-            table = table.take(pa.array(kept))  # suppressed rows are nobody's
+        before, visible_rows = table, np.flatnonzero(~blank_rows(table, MARKER))
+        if self.person is not None and visible_rows.size < table.num_rows:
+            table = table.take(pa.array(visible_rows))  # suppressed rows have no owner
         records = (
             ItemRecords.of_rows(table, self.column, self.within, self.separator, self)
             if self.person is None
             else ItemRecords.of_people(table, self.person, self.column, self.within, self)
         )
         self._check_sizes(records)
-        baskets, hierarchy = records.baskets, self._built(records)
+        baskets, hierarchy = records.baskets, self._build_hierarchy(records)
         problem, pair_of = problem_of(records, self.k, self.m)
-        recoder = Recoder(problem, self._grower(records, hierarchy), self.strategy, self.left_out is not None)
+        grow = self._taxonomy_builder(records, hierarchy)
+        recoder = Recoder(problem, grow, self.strategy, self.left_out is not None)
         parts = recoder.whole() if self.recoding == "global" else recoder.each()
         if parts is None:
             raise NoSolutionError(
@@ -182,15 +183,15 @@ class ItemGeneralization(Method):
                 f"than {self.k} records. Allow items to be left out (`left_out`), or choose a smaller `k` "
                 "or `m`"
             )
-        shown = PublishedSets.of(problem, parts, baskets, hierarchy, self.column)
-        after, rows = self._published(table, records, shown, pair_of, randomness)
+        published_sets = PublishedSets.of(problem, parts, baskets, hierarchy, self.column)
+        after, rows = self._publish(table, records, published_sets, pair_of, randomness)
         if rows is not None and table is not before:
-            rows = kept[rows]
+            rows = visible_rows[rows]
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
         return self.outcome(before, after, rows=rows, facts=facts)
 
     def _check_sizes(self, records: ItemRecords) -> None:
-        """Refuse classes that are too small whatever becomes of the items."""
+        """Refuse classes that are too small for any recoding."""
         least = int(np.bincount(records.classes).min()) if records.classes.size else self.k
         if least >= self.k:
             return
@@ -202,70 +203,72 @@ class ItemGeneralization(Method):
             "instance by Mondrian"
         )
 
-    def _built(self, records: ItemRecords) -> Hierarchy | None:
+    def _build_hierarchy(self, records: ItemRecords) -> Hierarchy | None:
         if self.hierarchy is None or not len(records.baskets.items):
             return None
         baskets = records.baskets
-        held = np.bincount(records.baskets.set_of, minlength=baskets.starts.size - 1)
+        set_counts = np.bincount(records.baskets.set_of, minlength=baskets.starts.size - 1)
         counts = np.bincount(
-            baskets.codes, weights=np.repeat(held, np.diff(baskets.starts)), minlength=len(baskets.items)
+            baskets.codes,
+            weights=np.repeat(set_counts, np.diff(baskets.starts)),
+            minlength=len(baskets.items),
         )
-        made: Hierarchy = self.hierarchy.build(baskets.items, counts.astype(np.int64), self.column)
-        return made
+        hierarchy: Hierarchy = self.hierarchy.build(baskets.items, counts.astype(np.int64), self.column)
+        return hierarchy
 
-    def _grower(self, records: ItemRecords, hierarchy: Hierarchy | None) -> Any:
+    def _taxonomy_builder(self, records: ItemRecords, hierarchy: Hierarchy | None) -> Any:
         cost = decimal_fraction(1 if self.left_out is None else self.left_out)
         items, column = records.baskets.items, self.column
 
-        def grow(chosen: Integers) -> ItemTaxonomy:
+        def grow(numbers: Integers) -> ItemTaxonomy:
             if hierarchy is None:
-                return ItemTaxonomy.flat(chosen, cost)
-            return ItemTaxonomy.of(hierarchy, items.take(pa.array(chosen)), column, cost)
+                return ItemTaxonomy.flat(numbers, cost)
+            return ItemTaxonomy.of(hierarchy, items.take(pa.array(numbers)), column, cost)
 
         return grow
 
-    def _published(
+    def _publish(
         self,
         table: pa.Table,
         records: ItemRecords,
-        shown: PublishedSets,
+        published_sets: PublishedSets,
         pair_of: Integers,
         randomness: Randomness,
     ) -> tuple[pa.Table, Integers | None]:
-        """Return the table as it is published, and the input row of each of its rows."""
+        """Return the published table, and the input row of each of its rows."""
         if self.person is not None:
-            rows, items = shown.as_rows(pair_of, records.owners, records.baskets.item_of)
+            rows, items = published_sets.as_rows(pair_of, records.owners, records.baskets.item_of)
             owners = records.owners[rows]
-            made = replace_column(table.take(pa.array(rows)), self.column, pa.chunked_array([items]))
+            masked = replace_column(table.take(pa.array(rows)), self.column, pa.chunked_array([items]))
             pseudonyms = randomness.permutation(pair_of.size)[owners] + 1
-            return replace_column(made, self.person, pseudonyms), rows
+            return replace_column(masked, self.person, pseudonyms), rows
         old = column_of(table, self.column, self)
         if is_text(old.type):
-            made = shown.as_text(pair_of, self.separator, self.column)
+            masked = published_sets.as_text(pair_of, self.separator, self.column)
         else:
-            made = shown.as_lists(pair_of, old.type)
+            masked = published_sets.as_lists(pair_of, old.type)
         if records.rows.size == table.num_rows:
-            return replace_column(table, self.column, made), None
-        kept = table.take(pa.array(records.rows))
-        return replace_column(kept, self.column, made), records.rows
+            return replace_column(table, self.column, masked), None
+        visible = table.take(pa.array(records.rows))
+        return replace_column(visible, self.column, masked), records.rows
 
 
 def _facts(
     problem: ItemProblem, parts: list[ItemPart], records: ItemRecords, *, proven: bool
 ) -> dict[str, Any]:
-    """What a person wants to know about the run; no item is named."""
+    """Return figures about the run, without names of items."""
     items = len(records.baskets.items)
-    generalized, shown = np.zeros(items, np.bool_), np.zeros(items, np.bool_)
+    generalized, published_mask = np.zeros(items, np.bool_), np.zeros(items, np.bool_)
     gone = 0
     for part in parts:
-        shown[part.items[part.recoding != LEFT_OUT]] = True
+        published_mask[part.items[part.recoding != LEFT_OUT]] = True
         generalized[part.items[part.recoding >= part.taxonomy.items]] = True
-        held = np.zeros(items, np.bool_)
-        held[part.items[part.recoding == LEFT_OUT]] = True
-        mask = np.zeros(problem.records.size, np.bool_)
-        mask[part.sets] = True
+        item_mask = np.zeros(items, np.bool_)
+        item_mask[part.items[part.recoding == LEFT_OUT]] = True
+        set_mask = np.zeros(problem.records.size, np.bool_)
+        set_mask[part.sets] = True
         owner = np.repeat(np.arange(problem.records.size), np.diff(problem.starts))
-        gone += int(problem.records[owner[held[problem.items] & mask[owner]]].sum())
+        gone += int(problem.records[owner[item_mask[problem.items] & set_mask[owner]]].sum())
     loss, bound = sum(part.loss for part in parts), sum(part.bound for part in parts)
     unit = parts[0].taxonomy.unit if parts else 1
     everything = int(problem.occurrences.sum()) * unit
@@ -273,7 +276,7 @@ def _facts(
         "loss": loss / everything if everything else 0.0,
         "different items": items,
         "items generalized": int(generalized.sum()),
-        "items left out everywhere": int((~shown).sum()),
+        "items left out everywhere": int((~published_mask).sum()),
         "occurrences left out": gone,
         "parts": len(parts),
     }

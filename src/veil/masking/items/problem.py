@@ -1,4 +1,4 @@
-"""Sets of items that are to become k^m-anonymous: what a recoding of the items costs, and what it leaves too rare."""
+"""Sets of items that are to become k^m-anonymous: the cost of a recoding, and its rare combinations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 Integers = NDArray[np.int64]
 
 Recoding = NDArray[np.int64]
-"""The node that each item becomes, or `LEFT_OUT`: those that become a group are all the items of it, or left out."""
+"""The node that each item becomes, or `LEFT_OUT`: a group takes all items below it that are not left out."""
 
 _DENSE = 1 << 23
-"""Combinations that are counted in a plain table."""
+"""Combinations that are counted in an array."""
 
 _LISTED = 1 << 20
 """Rare combinations that are listed at a time."""
@@ -34,15 +34,15 @@ class Rare(NamedTuple):
     nodes: Integers
     sets: Integers
     number: int
-    """How many there are, also where not all are listed."""
+    """The number of all, also if not all are listed."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemProblem:
-    """Different sets, each with the number of records that hold it and with its part.
+    """Distinct sets, each with its number of records and its part.
 
-    Set r has the items `items[starts[r] : starts[r + 1]]`. Every combination of at most m nodes that a record of a part
-    publishes is to be published by at least k records of that part.
+    Set r has the items `items[starts[r] : starts[r + 1]]`. Every combination of at most m nodes that a record
+    of a part publishes is to be published by at least k records of that part.
     """
 
     taxonomy: ItemTaxonomy
@@ -55,59 +55,59 @@ class ItemProblem:
 
     @functools.cached_property
     def occurrences(self) -> Integers:
-        """In how many records each item occurs."""
+        """The number of records of each item."""
         counts = np.repeat(self.records, np.diff(self.starts))
-        found = np.zeros(self.taxonomy.items, np.int64)
-        np.add.at(found, self.items, counts)
-        return found
+        totals = np.zeros(self.taxonomy.items, np.int64)
+        np.add.at(totals, self.items, counts)
+        return totals
 
     def costs(self, recoding: Recoding) -> Integers:
-        """What each occurrence of an item costs."""
+        """Return the cost of each occurrence of an item."""
         tree = self.taxonomy
         return np.where(recoding == LEFT_OUT, tree.gone, tree.cost[recoding])
 
     def loss(self, recoding: Recoding) -> int:
-        """What a recoding costs, a whole number."""
+        """Return the cost of a recoding, an integer."""
         return int(self.occurrences @ self.costs(recoding))
 
     def share(self, loss: int) -> float:
-        """The normalized certainty penalty (NCP): 1 if every item became a group of the whole domain."""
+        """Return the normalized certainty penalty (NCP): 1 if every item is a group of the whole domain."""
         everything = int(self.occurrences.sum()) * self.taxonomy.unit
         return loss / everything if everything else 0.0
 
     def start(self) -> Recoding:
-        """The recoding that leaves everything as it is."""
+        """Return the recoding that changes nothing."""
         return np.arange(self.taxonomy.items)
 
-    # --- what is rare -----------------------------------------------------------------------------
+    # --- rare combinations ------------------------------------------------------------------------
 
     def rare(self, recoding: Recoding, size: int) -> Rare:
-        """Return the combinations of so many nodes that too few records of a part hold."""
-        return next(self._looked_up(recoding, [size]))
+        """Return the combinations of `size` nodes that too few records of a part hold."""
+        return next(self._find_rare(recoding, [size]))
 
     def first_rare(self, recoding: Recoding) -> Rare | None:
-        """Return the smallest combinations that are rare; None if the recoding is fine."""
-        found = self._looked_up(recoding, range(1, self.m + 1))
-        return next((each for each in found if each.number), None)
+        """Return the smallest rare combinations; None if there are none."""
+        by_size = self._find_rare(recoding, range(1, self.m + 1))
+        return next((each for each in by_size if each.number), None)
 
     def rare_with(self, recoding: Recoding, nodes: Sequence[int]) -> Rare | None:
         """Return the smallest rare combinations with one of some nodes; None if there are none."""
-        found = self._looked_up(recoding, range(1, self.m + 1), nodes)
-        return next((each for each in found if each.number), None)
+        by_size = self._find_rare(recoding, range(1, self.m + 1), nodes)
+        return next((each for each in by_size if each.number), None)
 
     def has_rare_with(self, recoding: Recoding, nodes: Sequence[int]) -> bool:
         """Whether a rare combination has one of some nodes, without listing any."""
-        found = self._looked_up(recoding, range(1, self.m + 1), nodes, most=0)
-        return any(each.number for each in found)
+        by_size = self._find_rare(recoding, range(1, self.m + 1), nodes, most=0)
+        return any(each.number for each in by_size)
 
-    def _looked_up(
+    def _find_rare(
         self,
         recoding: Recoding,
         sizes: Iterable[int],
         nodes: Sequence[int] | None = None,
         most: int = _LISTED,
     ) -> Iterator[Rare]:
-        """Yield what is rare, size by size: among all combinations, or those with one of some nodes."""
+        """Yield the rare combinations, size by size: among all, or those with one of some nodes."""
         tree, sets = self.taxonomy, None
         marked = np.ones(tree.nodes, np.bool_)
         order = np.arange(tree.nodes)
@@ -119,12 +119,12 @@ class ItemProblem:
             sets = self._sets_with(np.flatnonzero((recoding >= 0) & marked[recoding]))
             place, starts = rows_of(starts, sets)
             items, records, parts = items[place], records[sets], parts[sets]
-        made, lengths = np.empty(items.size, np.int64), np.zeros(records.size, np.int64)
-        publish(starts, items, recoding, order, made, lengths)
-        shown = np.zeros(tree.nodes, np.bool_)
-        shown[recoding[recoding >= 0]] = True
-        rank, width = np.cumsum(shown) - 1, max(1, int(shown.sum()))
-        first = shown & marked  # what a combination begins with: often few
+        published_nodes, lengths = np.empty(items.size, np.int64), np.zeros(records.size, np.int64)
+        publish(starts, items, recoding, order, published_nodes, lengths)
+        published_mask = np.zeros(tree.nodes, np.bool_)
+        published_mask[recoding[recoding >= 0]] = True
+        rank, width = np.cumsum(published_mask) - 1, max(1, int(published_mask.sum()))
+        first = published_mask & marked  # first nodes of combinations, often few
         first_rank, firsts = np.cumsum(first) - 1, max(1, int(first.sum()))
         number_of_parts = int(parts.max(initial=0)) + 1
         for size in sizes:
@@ -135,17 +135,17 @@ class ItemProblem:
                     f"out of {width} items"
                 )
             dense = space if space <= min(_DENSE, 16 * max(1 << 10, items.size)) else 0
-            found, held, number = count_rare(
-                starts, made, lengths, records, parts, first_rank, firsts, rank, width, dense, marked, size, self.k,
+            rare_nodes, rare_sets, number = count_rare(
+                starts, published_nodes, lengths, records, parts, first_rank, firsts, rank, width, dense, marked, size, self.k,
                 most,
             )  # fmt: skip
-            yield Rare(found, held if sets is None else sets[held], number)
+            yield Rare(rare_nodes, rare_sets if sets is None else sets[rare_sets], number)
 
-    # --- where items are --------------------------------------------------------------------------
+    # --- sets of items ----------------------------------------------------------------------------
 
     @functools.cached_property
     def _holders(self) -> tuple[Integers, Integers]:
-        """For each item the sets that have it, one item after the other, and where those of each item begin."""
+        """The sets of each item, one item after the other, and where those of each item begin."""
         sets = np.repeat(np.arange(self.records.size), np.diff(self.starts))
         order = np.argsort(self.items, kind="stable")
         begins = np.searchsorted(self.items[order], np.arange(self.taxonomy.items + 1))
@@ -163,14 +163,14 @@ class ItemProblem:
 def select(
     problem: ItemProblem, sets: Integers, grow: Callable[[Integers], ItemTaxonomy]
 ) -> tuple[ItemProblem, Integers]:
-    """Return the problem of some of the sets, with items numbered anew, and which item each of these was.
+    """Return the problem of some of the sets, with items renumbered, and the original number of each.
 
-    `grow` makes the taxonomy of those items.
+    `grow` builds the taxonomy of those items.
     """
     place, starts = rows_of(problem.starts, sets)
     items, codes = np.unique(problem.items[place], return_inverse=True)
     parts = np.unique(problem.parts[sets], return_inverse=True)[1]
-    made = ItemProblem(
+    subproblem = ItemProblem(
         grow(items),
         starts,
         codes.astype(np.int64),
@@ -179,11 +179,11 @@ def select(
         problem.k,
         problem.m,
     )
-    return made, items
+    return subproblem, items
 
 
 def rows_of(starts: Integers, rows: Integers) -> tuple[Integers, Integers]:
-    """Return the places of some rows, one after the other, and where each of them begins then."""
+    """Return the places of some rows, one after the other, and where each of them then begins."""
     lengths = starts[rows + 1] - starts[rows]
     begins = np.append(0, np.cumsum(lengths))
     return np.arange(begins[-1]) + np.repeat(starts[rows] - begins[:-1], lengths), begins

@@ -1,4 +1,4 @@
-"""Recoded sets as they are published: names of items and groups, in an order that follows from the names alone."""
+"""Recoded sets as they are published: names of items and groups, in the order of the names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from veil.errors import PlanError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.masking.items.baskets import Baskets
 from veil.masking.items.counting import publish
-from veil.masking.items.parts import ItemPart, becomes
+from veil.masking.items.parts import ItemPart, published_names
 from veil.masking.items.problem import ItemProblem, rows_of
 
 Integers = NDArray[np.int64]
@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PublishedSets:
-    """What each different set is published as: that of set s is `names.take(codes[starts[s] : starts[s + 1]])`.
+    """The published form of each distinct set: set s is `names.take(codes[starts[s] : starts[s + 1]])`.
 
     Set s is in part `part_of[s]`, whose items become `recodings[part_of[s]]`, by the number of the name.
     """
@@ -41,33 +41,33 @@ class PublishedSets:
         hierarchy: Hierarchy | None,
         column: str,
     ) -> PublishedSets:
-        """Name what the items of each part become, and list it set by set."""
+        """Name the recoded items of each part, and list them set by set."""
         places: dict[tuple[int, int], int] = {}
-        recodings = [becomes(part, len(baskets.items), places) for part in parts]
+        recodings = [published_names(part, len(baskets.items), places) for part in parts]
         names = _names(list(places), recodings, baskets.items, hierarchy, column)
         sortable = names.cast(pa.int8()) if pa.types.is_boolean(names.type) else names
         order = np.empty(len(names), np.int64)
         order[np.array(pc.array_sort_indices(sortable), dtype=np.int64)] = np.arange(len(names))
         lengths = np.zeros(problem.records.size, np.int64)
-        made = np.empty(problem.items.size, np.int64)
+        codes = np.empty(problem.items.size, np.int64)
         part_of = np.empty(problem.records.size, np.int64)
         for number_of_part, (part, recoding) in enumerate(zip(parts, recodings, strict=True)):
             part_of[part.sets] = number_of_part
             place, starts = rows_of(problem.starts, part.sets)
-            shown, number = np.empty(place.size, np.int64), np.zeros(part.sets.size, np.int64)
-            publish(starts, problem.items[place], recoding, order, shown, number)
-            made[place], lengths[part.sets] = shown, number
+            nodes, number = np.empty(place.size, np.int64), np.zeros(part.sets.size, np.int64)
+            publish(starts, problem.items[place], recoding, order, nodes, number)
+            codes[place], lengths[part.sets] = nodes, number
         starts = np.append(0, np.cumsum(lengths))
         place = np.arange(starts[-1]) + np.repeat(problem.starts[:-1] - starts[:-1], lengths)
         table = np.array(recodings, np.int64).reshape(len(parts), len(baskets.items))
-        return PublishedSets(names, starts, made[place], part_of, table)
+        return PublishedSets(names, starts, codes[place], part_of, table)
 
     def as_lists(self, sets: Integers, kind: pa.DataType) -> pa.ChunkedArray:
-        """Return the sets of some records as lists, in the kind of list that another type is."""
+        """Return the sets of some records as lists, large or not as another type."""
         lists = pa.LargeListArray.from_arrays(pa.array(self.starts), self.names.take(pa.array(self.codes)))
         large = pa.types.is_large_list(kind)
-        wanted = pa.large_list(self.names.type) if large else pa.list_(self.names.type)
-        return pa.chunked_array([lists.take(pa.array(sets)).cast(wanted)])
+        list_type = pa.large_list(self.names.type) if large else pa.list_(self.names.type)
+        return pa.chunked_array([lists.take(pa.array(sets)).cast(list_type)])
 
     def as_text(self, sets: Integers, separator: str, column: str) -> pa.ChunkedArray:
         """Return the sets of some records as text with a separator."""
@@ -79,16 +79,16 @@ class PublishedSets:
                     "instead of text"
                 )
         lists = pa.LargeListArray.from_arrays(pa.array(self.starts), self.names.take(pa.array(self.codes)))
-        spelled = pc.binary_join(lists, separator).cast(pa.string())
-        return pa.chunked_array([spelled.take(pa.array(sets))])
+        texts = pc.binary_join(lists, separator).cast(pa.string())
+        return pa.chunked_array([texts.take(pa.array(sets))])
 
     def as_rows(self, sets: Integers, owners: Integers, items: Integers) -> tuple[Integers, pa.Array]:
-        """Return one row for each item that people are left with: where it comes from, and its name.
+        """Return one row for each remaining item of a person: its origin, and its name.
 
-        The i-th person has the i-th of the sets. `owners` and `items` are the person and the item (-1 if it is missing) of
-        each row that came in. A person who has nothing left keeps the first of their rows, without an item.
+        The i-th person has the i-th of the sets. `owners` and `items` are the person and the item (-1 if
+        missing) of each input row. A person without an item keeps their first row, without an item.
         """
-        width = len(self.names) + 1  # the last one stands for nothing
+        width = len(self.names) + 1  # the last one is a missing item
         recoding = self.recodings[self.part_of[sets[owners]], items] if items.size else items
         there = (items >= 0) & (recoding >= 0)
         has_some = np.zeros(sets.size, np.bool_)
@@ -107,7 +107,7 @@ def _names(
     hierarchy: Hierarchy | None,
     column: str,
 ) -> pa.Array:
-    """Return what is at each place of the hierarchy, named by nothing but what is published there."""
+    """Return the name of each place of the hierarchy, derived from published values alone."""
     if hierarchy is None:
         return items.take(pa.array([code for _, code in places], pa.int64()))
     codes = hierarchy.encode(items, column)
@@ -118,5 +118,5 @@ def _names(
         for level in np.unique(level_of[recoding[there]]).tolist():
             mask = published.setdefault(level, np.zeros(hierarchy.size, np.bool_))
             mask[codes[there[level_of[recoding[there]] == level]]] = True
-    named = hierarchy.named_by(published)
-    return pa.array([named.labels[level][code] for level, code in places], pa.string())
+    renamed = hierarchy.named_by(published)
+    return pa.array([renamed.labels[level][code] for level, code in places], pa.string())

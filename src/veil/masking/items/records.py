@@ -21,9 +21,9 @@ Integers = NDArray[np.int64]
 
 
 class ItemRecords(NamedTuple):
-    """The people of a table: a row of each, their sets, and the class that an attacker knows them to be in.
+    """The people of a table: a row of each, their sets, and their classes, which an attacker knows.
 
-    `owners` tells whose each row is, where people have several.
+    `owners` is the owner of each row, if people have several.
     """
 
     rows: Integers
@@ -35,19 +35,19 @@ class ItemRecords(NamedTuple):
     def of_rows(
         table: pa.Table, column: str, within: tuple[str, ...], separator: str, method: object
     ) -> ItemRecords:
-        """One row is one person; of those that show nothing at all, there is nothing to protect or publish."""
+        """Read one person from each row; rows without any value are left out."""
         rows = np.arange(table.num_rows)
         if within:
             rows = np.flatnonzero(~Published(Rows.of(table), list(within)).suppressed)
-        kept = table if rows.size == table.num_rows else table.take(pa.array(rows))
-        baskets = Baskets.of_column(column_of(kept, column, method), column, separator)
-        return ItemRecords(rows, rows, baskets, groups(kept, within, method))
+        visible = table if rows.size == table.num_rows else table.take(pa.array(rows))
+        baskets = Baskets.of_column(column_of(visible, column, method), column, separator)
+        return ItemRecords(rows, rows, baskets, groups(visible, within, method))
 
     @staticmethod
     def of_people(
         table: pa.Table, person: str, column: str, within: tuple[str, ...], method: object
     ) -> ItemRecords:
-        """The rows of a person are their items."""
+        """Read the set of each person from their rows."""
         owners = number_people(column_of(table, person, method), person).astype(np.int64)
         rows = np.unique(owners, return_index=True)[1]
         for name in table.column_names:
@@ -63,7 +63,7 @@ class ItemRecords(NamedTuple):
 
 
 def problem_of(records: ItemRecords, k: int, m: int) -> tuple[ItemProblem, Integers]:
-    """Return the different sets of each class, and which of them each person has."""
+    """Return the distinct sets of each class, and the set of each person."""
     baskets = records.baskets
     width = baskets.starts.size - 1
     pairs, pair_of, counts = np.unique(
@@ -74,5 +74,5 @@ def problem_of(records: ItemRecords, k: int, m: int) -> tuple[ItemProblem, Integ
     starts = np.append(0, np.cumsum(lengths))
     place = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][sets] - starts[:-1], lengths)
     flat = ItemTaxonomy.flat(np.arange(len(baskets.items)))
-    made = ItemProblem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
-    return made, pair_of.astype(np.int64)
+    problem = ItemProblem(flat, starts, baskets.codes[place], counts.astype(np.int64), classes, k, m)
+    return problem, pair_of.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The tree above the items that occur: what an item may become, and what that costs."""
+"""The tree above the items that occur: the groups of an item, and their cost."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from veil.hierarchies.hierarchy import Hierarchy
 Integers = NDArray[np.int64]
 
 LEFT_OUT = -1
-"""What an item becomes that is not published."""
+"""Code of an item that is not published."""
 
 
 @dataclass(frozen=True, eq=False)
 class ItemTaxonomy:
-    """Items that occur are the nodes 0 to `items` - 1; groups of them follow, each behind the groups below it.
+    """Items that occur are the nodes 0 to `items` - 1; groups of them follow, each after the groups below it.
 
-    Of groups that hold the same of the items that occur, only the smallest is a node: to publish a wider one would
-    cost more and hide nothing.
+    Of groups with the same items that occur, only the smallest is a node: a wider one would cost more and
+    hide nothing.
 
     Attributes
     ----------
     parent
         The next wider group of each node; -1 if there is none.
     cost
-        What it costs to publish a node instead of an item: nothing for an item itself, and for a group the number
-        of values of the domain below it. By `unit`, this is the NCP of Terrovitis et al. (2008).
+        The cost of publishing a node instead of an item: 0 for an item itself, and for a group the number of
+        values of the domain below it. By `unit`, this is the NCP of Terrovitis et al. (2008).
     gone
-        What it costs to leave an item out.
+        The cost of leaving an item out.
     unit
-        What a group of the whole domain costs.
+        The cost of a group of the whole domain.
     places
         Level and code of each node in the hierarchy.
     """
@@ -62,13 +62,13 @@ class ItemTaxonomy:
         return np.array(rows[:-1], np.int64).reshape(-1, self.items).T.copy()
 
     def below(self, node: int) -> NDArray[np.bool_]:
-        """Which items belong to a node."""
-        found: NDArray[np.bool_] = (self.above == node).any(axis=1)
-        return found
+        """Return a mask of the items of a node."""
+        item_mask: NDArray[np.bool_] = (self.above == node).any(axis=1)
+        return item_mask
 
     @staticmethod
     def flat(items: Integers, left_out: Fraction = Fraction(1)) -> ItemTaxonomy:
-        """A taxonomy without groups: items, given by number, are published or left out."""
+        """Return a taxonomy without groups: items, given by number, are published or left out."""
         return ItemTaxonomy(
             items.size,
             np.full(items.size, -1, np.int64),
@@ -84,7 +84,7 @@ class ItemTaxonomy:
     ) -> ItemTaxonomy:
         """Return the taxonomy of some items of the domain of a hierarchy.
 
-        To leave an item out costs `left_out` times as much as to publish a group of the whole domain.
+        Leaving an item out costs `left_out` times as much as publishing a group of the whole domain.
 
         >>> hierarchy = Hierarchy.from_rows([["a1", "A"], ["a2", "A"], ["b1", "B"], ["b2", "B"]])
         >>> tree = ItemTaxonomy.of(hierarchy, pa.array(["a1", "a2", "b1"]), "items")
@@ -112,7 +112,7 @@ class ItemTaxonomy:
                 places.append((level, code))
             node_of = above
         unit = hierarchy.size * left_out.denominator
-        made = ItemTaxonomy(
+        taxonomy = ItemTaxonomy(
             len(codes),
             np.array(parent, np.int64),
             np.array(cost, np.int64) * left_out.denominator,
@@ -120,21 +120,21 @@ class ItemTaxonomy:
             unit,
             tuple(places),
         )
-        made._check_names(hierarchy, column)
-        return made
+        taxonomy._check_names(hierarchy, column)
+        return taxonomy
 
     def _check_names(self, hierarchy: Hierarchy, column: str) -> None:
-        """Refuse a label for two groups: nobody could tell which of them a published one means."""
-        seen: dict[str, int] = {}
+        """Refuse a label for two groups, which would be ambiguous."""
+        node_of: dict[str, int] = {}
         for node, (level, code) in enumerate(self.places):
             label = hierarchy.labels[level][code]
             if not label:
                 raise HierarchyError(
                     f"column {column!r}: the hierarchy has a group or an item without a name on level {level}. Name it"
                 )
-            if label in seen:
+            if label in node_of:
                 raise HierarchyError(
                     f"column {column!r}: the hierarchy has two groups or items called {label!r}, on level "
-                    f"{self.places[seen[label]][0]} and on level {level}. Give one of them another name"
+                    f"{self.places[node_of[label]][0]} and on level {level}. Give one of them another name"
                 )
-            seen[label] = node
+            node_of[label] = node

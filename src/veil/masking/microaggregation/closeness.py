@@ -1,8 +1,7 @@
-"""t-closeness through microaggregation: groups of similar records, joined until each tells little about anybody.
+"""t-closeness through microaggregation: groups of similar records, joined until each is close to the table.
 
-k-anonymity through microaggregation is what every method of `microaggregation` gives that groups records in all
-their columns together. Groups by the confidential attribute, which leave the quasi-identifiers alone, are in
-`confidential_groups`.
+Every method of `microaggregation` that groups records by all their columns together gives k-anonymity. Groups
+by the confidential attribute, which leave the quasi-identifiers unchanged, are in `confidential_groups`.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ Integers = NDArray[np.int64]
 class TClosenessThroughMicroaggregation(Multivariate):
     """Microaggregation whose groups are joined until a confidential attribute is t-close in each.
 
-    MDAV makes groups of k by the quasi-identifiers. As long as in some group the confidential attribute is
-    distributed too differently from the whole table, the worst of them is joined to the group with the nearest mean.
-    This ends at the latest with a single group, whose distribution is that of the table. Missing confidential values are
-    left out of both, and a group without any value is close. Soria-Comas, Domingo-Ferrer, Sánchez and Martínez
-    (2015), Algorithm 1. Whether a group is close enough is decided exactly.
+    MDAV makes groups of k by the quasi-identifiers. As long as the confidential attribute of some group is
+    too far from the table's distribution, the worst group is joined to the one with the nearest mean. This
+    ends at the latest with a single group, whose distribution is the table's. Missing confidential values are
+    left out of both, and a group without any value is close. Soria-Comas, Domingo-Ferrer, Sánchez and
+    Martínez (2015), Algorithm 1. Decisions are exact.
 
     >>> table = pa.table({"age": [20, 21, 30, 31], "income": [1, 2, 3, 4]})
     >>> method = TClosenessThroughMicroaggregation("age", 2, "income", 0.2)
@@ -74,15 +73,15 @@ class TClosenessThroughMicroaggregation(Multivariate):
             )
         column = column_of(table, self.confidential, self)
         different, codes = encode_values(column)
-        shown = ~shows_no_value(different, MARKER)[codes]
+        value_mask = ~shows_no_value(different, MARKER)[codes]
         values = np.full(table.num_rows, -1, np.int64)
-        values[shown] = np.unique(ranks(column)[0][shown], return_inverse=True)[1]
+        values[value_mask] = np.unique(ranks(column)[0][value_mask], return_inverse=True)[1]
         groups = maximum_distance_to_average_vector(records, self.k)
         return join_groups(records.coordinates(), groups, _Distances(values, self.t, self.closeness, self))
 
 
 class _Distances:
-    """Distances of the confidential values of groups from those of the table, as whole numbers; -1 is no value."""
+    """Distances of the confidential values of groups from those of the table, as integers; -1 is no value."""
 
     def __init__(self, values: Integers, t: float, closeness: str, method: object) -> None:
         self.values = values
@@ -90,7 +89,7 @@ class _Distances:
         self.records = int(self.totals.sum())
         self.ordered = closeness == "ordered"
         self.limit = decimal_fraction(t)
-        # The distance of a group is a whole number over this many times its size.
+        # The distance of a group is an integer over this many times its size.
         self.scale = self.records * (max(1, self.totals.size - 1) if self.ordered else 1)
         if values.size**2 * self.totals.size >= 2**62:
             raise InputError(
@@ -99,7 +98,7 @@ class _Distances:
             )
 
     def __call__(self, rows: Integers) -> float:
-        """Return the distance of some rows if it is too large, and else a number below 0."""
+        """Return the distance of some rows if it is too large, else a number below 0."""
         values = self.values[rows]
         values = values[values >= 0]
         work = _work(values, self.totals, self.records, self.ordered)
@@ -109,7 +108,7 @@ class _Distances:
 
 @kernel
 def _work(values: Integers, totals: Integers, records: int, ordered: bool) -> int:
-    """Sum of |records * count - size * total| over values: of running sums, or of what exceeds."""
+    """Return the sum of |records * count - size * total| over values: of running sums, or of excesses."""
     extra = -values.size * totals
     for value in values:
         extra[value] += records

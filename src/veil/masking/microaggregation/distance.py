@@ -1,4 +1,4 @@
-"""What methods that compare records by distance share: how differences are scaled, and hierarchies."""
+"""Common parameters of methods that compare records by distance: scales and hierarchies."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _ranges(bounds: dict[str, tuple[float, float]]) -> dict[str, tuple[float, fl
     return bounds
 
 
-def check_named(method: object, parameter: str, named: Iterable[str], columns: Sequence[str]) -> None:
-    """Refuse a parameter that names something else than the columns of a method."""
-    for name in named:
+def check_named(method: object, parameter: str, names: Iterable[str], columns: Sequence[str]) -> None:
+    """Refuse a parameter that names other columns than those of a method."""
+    for name in names:
         if name not in columns:
             raise PlanError(
                 f"{method}: `{parameter}` names {name!r}, which is not one of its "
@@ -38,9 +38,9 @@ def check_named(method: object, parameter: str, named: Iterable[str], columns: S
 class Measuring(Method):
     """A method that compares records by their distance.
 
-    The squared distance adds up over columns. Numbers and dates add their squared difference over their range or
-    standard deviation; categories add 1 if they differ or, with a hierarchy, the square of the level on which they
-    get the same label over its height.
+    The squared distance adds up over columns. Numbers and dates add their squared difference over their range
+    or standard deviation; categories add 1 if they differ or, with a hierarchy, the square of the level on
+    which they get the same label over its height.
     """
 
     distance: Annotated[
@@ -67,7 +67,7 @@ class Measuring(Method):
             )
 
     def records(self, table: pa.Table, columns: Sequence[str], allowed: Sequence[str] = ()) -> Coordinates:
-        """Read columns as records that can be compared; `bounds` and `hierarchies` may also name those `allowed`."""
+        """Read columns as records; `bounds` and `hierarchies` may also name those `allowed`."""
         check_named(self, "bounds", self.bounds, [*columns, *allowed])
         check_named(self, "hierarchies", self.hierarchies, [*columns, *allowed])
         return records_of(

@@ -1,11 +1,11 @@
-"""Genetic refinement: a population of partitions that starts from a given one and never loses its best.
+"""Genetic refinement: a population of partitions that starts from a given one and keeps its best.
 
-A partition is coded as the group of each record, as in Solanas et al., "Multivariate microaggregation based on
-genetic algorithms" (2006). A child takes the records on one side of a cut from one parent and those on the other
-side from the other. The cut runs across the first principal component, so that few groups are torn apart, and
-those left too small are shared out, while those of 2k or more are split. Then some records try the group of a near one: they move there where sizes
-allow it, or change places with it, and stay if that does not raise the sum of squares. A child that is better
-than the worst of the population takes its place.
+A partition is coded as the group of each record, as in Solanas et al., "Multivariate microaggregation based
+on genetic algorithms" (2006). A child takes the records on one side of a cut from one parent and the others
+from the other. The cut is across the first principal component, so that few groups are torn apart; groups
+left too small are shared out, those of 2k or more are split. Then some records try the group of a near one:
+they move there if sizes allow it, or change places with it, and stay if that does not raise the sum of
+squares. A child that is better than the worst of the population replaces it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ NEIGHBOURS = 10
 def genetic(
     points: Floats, groups: Groups, k: int, generations: int, population: int, randomness: Randomness
 ) -> Groups:
-    """Look for a partition with a smaller sum of squares within groups; groups keep at least k records.
+    """Search for a partition with a smaller sum of squares within groups, which keep at least k records.
 
     >>> points = np.array([[1.0], [2.0], [9.0], [10.0]])
     >>> start = np.array([0, 1, 0, 1])
-    >>> found = genetic(points, start, 2, generations=50, population=4, randomness=Randomness.for_testing(1))
-    >>> found[0] == found[1] != found[2] == found[3]
+    >>> groups = genetic(points, start, 2, generations=50, population=4, randomness=Randomness.for_testing(1))
+    >>> groups[0] == groups[1] != groups[2] == groups[3]
     np.True_
     """
     along = np.argsort(principal_component(points - points.mean(axis=0)), kind="stable")
@@ -41,7 +41,7 @@ def genetic(
     place[along] = np.arange(along.size)
     state = randomness.bits(1).copy()
     best = _evolve(points, groups, k, generations, population, place, _neighbours(points), state)
-    # Groups that were shared out leave gaps in the numbers.
+    # Number the groups without gaps.
     return np.unique(best, return_inverse=True)[1].astype(np.int64)
 
 
@@ -65,7 +65,7 @@ def _evolve(
     for one in range(population):
         people[one] = start
         _tally(points, people[one], sums, sizes)
-        if one:  # The first stays as it was given, so that the best is never worse.
+        if one:  # the first stays unchanged, so the best is never worse
             _mutate(points, people[one], sums, sizes, k, near, state)
         cost[one] = _squares_within(points, people[one], sums, sizes)
     for _ in range(generations * population):
@@ -77,7 +77,7 @@ def _evolve(
         _share_out(points, child, sums, sizes, k)
         _split(points, child, sums, sizes, k)
         _mutate(points, child, sums, sizes, k, near, state)
-        _tally(points, child, sums, sizes)  # afresh, without what rounding left behind
+        _tally(points, child, sums, sizes)  # anew, without rounding errors
         within = _squares_within(points, child, sums, sizes)
         worst = np.argmax(cost)
         if within < cost[worst]:
@@ -105,7 +105,7 @@ def _squares_within(points: Floats, groups: Groups, sums: Floats, sizes: Integer
 
 @kernel
 def _square(point: Floats, sums: Floats, size: int) -> float:
-    """Squared distance of a point from the mean of a group."""
+    """Return the squared distance of a point from the mean of a group."""
     total = 0.0
     for j in range(point.size):
         gap = point[j] - sums[j] / size
@@ -115,7 +115,7 @@ def _square(point: Floats, sums: Floats, size: int) -> float:
 
 @kernel
 def _share_out(points: Floats, groups: Groups, sums: Floats, sizes: Integers, k: int) -> None:
-    """Give the records of groups that are too small to the nearest group that is not."""
+    """Move the records of groups that are too small to the nearest large enough group."""
     if not ((sizes > 0) & (sizes < k)).any():
         return
     large = np.flatnonzero(sizes >= k)
@@ -126,30 +126,30 @@ def _share_out(points: Floats, groups: Groups, sums: Floats, sizes: Integers, k:
     for row in range(groups.size):
         old = groups[row]
         if sizes[old] < k:
-            best, found = np.inf, large[0]
+            best, closest = np.inf, large[0]
             for group in large:
                 square = _square(points[row], sums[group], sizes[group])
                 if square < best:
-                    best, found = square, group
-            groups[row] = found
+                    best, closest = square, group
+            groups[row] = closest
     _tally(points, groups, sums, sizes)
 
 
 @kernel
 def _split(points: Floats, groups: Groups, sums: Floats, sizes: Integers, k: int) -> None:
-    """Take out of each group of 2k or more its record farthest from the mean and the k - 1 nearest to that."""
+    """Move the record farthest from the mean and its k - 1 nearest out of each group of 2k or more."""
     unused = np.flatnonzero(sizes == 0)
-    made = 0
+    used = 0
     for group in np.flatnonzero(sizes >= 2 * k):
-        while sizes[group] >= 2 * k and made < unused.size:
+        while sizes[group] >= 2 * k and used < unused.size:
             rows = np.flatnonzero(groups == group)
             gaps = np.array([_square(points[row], sums[group], sizes[group]) for row in rows])
             center = rows[np.argmax(gaps)]
             gaps = np.array([_square(points[row], points[center], 1) for row in rows])
             gaps[rows == center] = -1.0
             for row in rows[np.argsort(gaps, kind="mergesort")[:k]]:
-                _move(points[row], row, groups, unused[made], sums, sizes)
-            made += 1
+                _move(points[row], row, groups, unused[used], sums, sizes)
+            used += 1
 
 
 @kernel
@@ -162,7 +162,7 @@ def _mutate(
     near: Integers,
     state: NDArray[np.uint64],
 ) -> None:
-    """Let a tenth of the records, at least ten times one, try the group of a near record."""
+    """Let a tenth of the records, but at least ten, try the group of a near record."""
     for _ in range(max(10, groups.size // 10)):
         row = _below(state, groups.size)
         other = near[row, _below(state, near.shape[1])]
@@ -178,7 +178,7 @@ def _mutate(
         change += _leaving(points[other], sums[guest], sizes[guest])
         _move(points[row], row, groups, guest, sums, sizes)
         _move(points[other], other, groups, home, sums, sizes)
-        # Both have arrived: what their arrival added is what their leaving would take away.
+        # After the exchange, an arrival has added what leaving would remove.
         change -= _leaving(points[row], sums[guest], sizes[guest])
         change -= _leaving(points[other], sums[home], sizes[home])
         if change > 0:
@@ -188,13 +188,13 @@ def _mutate(
 
 @kernel
 def _leaving(point: Floats, sums: Floats, size: int) -> float:
-    """What the sum of squares of a group gains, below 0, when one of its records leaves."""
+    """Return the change (below 0) of the sum of squares of a group if one of its records leaves."""
     return -size / (size - 1) * _square(point, sums, size) if size > 1 else 0.0
 
 
 @kernel
 def _joining(point: Floats, sums: Floats, size: int) -> float:
-    """What the sum of squares of a group gains when a record joins."""
+    """Return the change of the sum of squares of a group if a record joins."""
     return size / (size + 1) * _square(point, sums, size)
 
 
@@ -211,14 +211,14 @@ def _move(point: Floats, row: int, groups: Groups, to: int, sums: Floats, sizes:
 
 @kernel
 def _fitter(cost: Floats, state: NDArray[np.uint64]) -> int:
-    """The better of two partitions drawn at random."""
+    """Return the better of two partitions drawn at random."""
     one, other = _below(state, cost.size), _below(state, cost.size)
     return one if cost[one] <= cost[other] else other
 
 
 @kernel
 def _below(state: NDArray[np.uint64], limit: int) -> int:
-    """Draw a number below a limit (splitmix64); nobody's privacy depends on these draws."""
+    """Draw a number below a limit (splitmix64); privacy does not depend on these draws."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     mixed = state[0]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -229,17 +229,17 @@ def _below(state: NDArray[np.uint64], limit: int) -> int:
 
 @kernel
 def _neighbours(points: Floats) -> Integers:
-    """Near records of each record, itself left out unless it has no others."""
+    """Return near records of each record, without itself unless it has no others."""
     rows = points.shape[0]
     cells = np.ascontiguousarray(points.T)
     tree = build(cells, points.shape[1], np.empty(0), np.arange(rows))
-    wanted = min(NEIGHBOURS + 1, rows)
-    near = np.zeros((rows, max(1, wanted - 1)), np.int64)
-    found, squares = np.empty(wanted, np.int64), np.empty(wanted)
+    count = min(NEIGHBOURS + 1, rows)
+    near = np.zeros((rows, max(1, count - 1)), np.int64)
+    candidates, squares = np.empty(count, np.int64), np.empty(count)
     for row in range(rows):
-        nearest(tree, points[row].copy(), found, squares)
+        nearest(tree, points[row].copy(), candidates, squares)
         filled = 0
-        for other in found:
+        for other in candidates:
             if other != row and filled < near.shape[1]:
                 near[row, filled] = other
                 filled += 1

@@ -1,7 +1,7 @@
 """Maximum distance to average vector (MDAV), with groups of fixed and of variable size.
 
-Domingo-Ferrer and Torra (2005); Solanas and Martínez-Ballesté (2006). What costs time, finding the nearest and
-the farthest of the records that are left, is done in a tree that is built anew whenever half of it is gone.
+Domingo-Ferrer and Torra (2005); Solanas and Martínez-Ballesté (2006). The costly part, finding the nearest
+and the farthest remaining record, uses a tree that is rebuilt whenever half of it is gone.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Integers = NDArray[np.int64]
 
 
 def maximum_distance_to_average_vector(records: Coordinates, k: int) -> Groups:
-    """Group the record farthest from the average with its k - 1 nearest, then the one farthest from that; repeat.
+    """Group the record farthest from the average with its k - 1 nearest, then that farthest from it; repeat.
 
-    With 2k to 3k - 1 records left, one more group is made around the farthest from their average; what is left
-    then is the last group. The second record is looked for after the first group is taken out, which finds the
-    same one unless everything left is equally far.
+    With 2k to 3k - 1 records left, one more group is made around the farthest from their average; the rest is
+    the last. The second record is searched after the first group is removed, with the same result unless all
+    others are equally far.
 
     >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
     >>> maximum_distance_to_average_vector(records, 3).tolist()
@@ -35,52 +35,53 @@ def maximum_distance_to_average_vector(records: Coordinates, k: int) -> Groups:
 def _mdav(cells: Floats, numbers: int, weights: Floats, k: int) -> Groups:
     rows = cells.shape[1]
     groups = np.full(rows, -1, np.int64)
-    left, made = rows, 0
+    left, group = rows, 0
     total, error, counts, starts = _totals(cells, numbers)
     average = np.empty(cells.shape[0])
-    found = np.empty(k, np.int64)
+    near = np.empty(k, np.int64)
     squares = np.empty(k)
     tree = build(cells, numbers, weights, np.arange(rows))
     built = rows
     order, reach, reference = np.empty(0, np.int64), np.empty(0), np.empty(0)
-    looked_at = rows
+    examined = rows
     while left >= 2 * k:
         pair = 2 if left >= 3 * k else 1
         if left < built // 2 and built > LEAF:
             tree = build(cells, numbers, weights, np.flatnonzero(groups < 0))
             built = left
+        # Find the record farthest from the average of those left.
         _average(total, error, counts, starts, numbers, left, average)
-        if looked_at >= left:
+        if examined >= left:
             order, reach = _by_distance(cells, numbers, weights, average, np.flatnonzero(groups < 0))
-            reference, looked_at = average.copy(), 0
-        center, looks = _farthest_from(cells, numbers, weights, average, order, reach, reference, groups)
-        looked_at += looks
+            reference, examined = average.copy(), 0
+        center, steps = _farthest_from(cells, numbers, weights, average, order, reach, reference, groups)
+        examined += steps
         for turn in range(pair):
             if turn:
                 center = farthest(tree, cells[:, center].copy())
-            # The center is in its group even where k others coincide with it.
-            groups[center] = made
+            # The center is in its group even if k others coincide with it.
+            groups[center] = group
             remove(tree, center)
             _take_out(cells, center, numbers, total, error, counts, starts)
-            nearest(tree, cells[:, center].copy(), found[: k - 1], squares[: k - 1])
-            for row in found[: k - 1]:
-                groups[row] = made
+            nearest(tree, cells[:, center].copy(), near[: k - 1], squares[: k - 1])
+            for row in near[: k - 1]:
+                groups[row] = group
                 remove(tree, row)
                 _take_out(cells, row, numbers, total, error, counts, starts)
             left -= k
-            made += 1
+            group += 1
     for row in range(rows):
         if groups[row] < 0:
-            groups[row] = made
+            groups[row] = group
     return groups
 
 
 def variable_maximum_distance_to_average_vector(records: Coordinates, k: int, gamma: float) -> Groups:
-    """Group the record farthest from the average of all with its k - 1 nearest, and let the group grow to 2k - 1.
+    """Group the record farthest from the average with its k - 1 nearest; groups grow to at most 2k - 1.
 
-    The record without a group that is nearest to any of the group joins it if that distance is less than gamma
-    times its distance from the nearest other record without a group. What is left when fewer than k records are
-    goes to the group with the nearest average. The larger gamma, the larger the groups; 0 lets none grow.
+    The record without a group that is nearest to any of the group joins it if that distance is less than
+    gamma times its distance from the nearest other record without a group. The last records, fewer than k, go
+    to the groups with the nearest averages. A larger gamma gives larger groups; with 0 none grows.
 
     >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12, 13]]), 1, np.empty(0))
     >>> variable_maximum_distance_to_average_vector(records, 3, gamma=0.2).tolist()
@@ -96,38 +97,42 @@ def variable_maximum_distance_to_average_vector(records: Coordinates, k: int, ga
 
 
 def averages_of(records: Coordinates, groups: Groups) -> Floats:
-    """Return means of the numbers and most frequent codes of each group; rows without a group have number -1."""
-    kept = groups >= 0
-    sizes = np.bincount(groups[kept])
-    columns = [np.bincount(groups[kept], values[kept]) / sizes for values in records.cells[: records.numbers]]
-    for codes in records.cells[records.numbers :, kept].astype(np.int64):
+    """Return means of the numbers and most frequent codes of each group, without rows of group -1."""
+    group_mask = groups >= 0
+    sizes = np.bincount(groups[group_mask])
+    columns = [
+        np.bincount(groups[group_mask], values[group_mask]) / sizes
+        for values in records.cells[: records.numbers]
+    ]
+    for codes in records.cells[records.numbers :, group_mask].astype(np.int64):
         width = codes.max(initial=0) + 1
-        found, counts = np.unique(groups[kept] * width + codes, return_counts=True)
-        # Stable, so that of equally frequent codes the first stays first.
-        order = np.lexsort((-counts, found // width))
-        first = np.searchsorted(found // width, np.arange(sizes.size))
-        columns.append((found % width)[order][first].astype(np.float64))
+        pairs, counts = np.unique(groups[group_mask] * width + codes, return_counts=True)
+        # Stable, so that the first of equally frequent codes stays first.
+        order = np.lexsort((-counts, pairs // width))
+        first = np.searchsorted(pairs // width, np.arange(sizes.size))
+        columns.append((pairs % width)[order][first].astype(np.float64))
     return np.ascontiguousarray(columns, np.float64)
 
 
 @kernel
 def _nearest_average(cells: Floats, numbers: int, weights: Floats, row: int, averages: Floats) -> int:
-    best, found = np.inf, 0
+    best, closest = np.inf, 0
     for group in range(averages.shape[1]):
         distance = square(averages, numbers, weights, group, cells[:, row])
         if distance < best:
-            best, found = distance, group
-    return found
+            best, closest = distance, group
+    return closest
 
 
 @kernel
 def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float) -> Groups:
     rows = cells.shape[1]
     groups = np.full(rows, -1, np.int64)
-    left, made = rows, 0
+    left, group = rows, 0
     total, error, counts, starts = _totals(cells, numbers)
     average = np.empty(cells.shape[0])
     _average(total, error, counts, starts, numbers, rows, average)
+    # Order the records by their distance from the average.
     reach = np.empty(rows)
     for row in range(rows):
         reach[row] = square(cells, numbers, weights, row, average)
@@ -145,6 +150,7 @@ def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float
             built = left
         while groups[order[at]] >= 0:
             at += 1
+        # The farthest record without a group, with its k - 1 nearest.
         members[0] = order[at]
         remove(tree, members[0])
         nearest(tree, cells[:, members[0]].copy(), members[1:k], squares[1:k])
@@ -152,6 +158,7 @@ def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float
             remove(tree, members[i])
         size = k
         near[:] = -1
+        # Let the group grow.
         while size < 2 * k - 1 and tree.left[0] > 0 and gamma > 0:
             joining = -1
             for i in range(size):
@@ -173,15 +180,15 @@ def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float
                     near[i] = -1
             size += 1
         for i in range(size):
-            groups[members[i]] = made
+            groups[members[i]] = group
         left -= size
-        made += 1
+        group += 1
     return groups
 
 
 @kernel
 def square(cells: Floats, numbers: int, weights: Floats, row: int, point: Floats) -> float:
-    """Squared distance of a record from a point, summed in the order of the columns."""
+    """Return the squared distance of a record from a point, summed in the order of the columns."""
     total = 0.0
     for j in range(numbers):
         total += (cells[j, row] - point[j]) * (cells[j, row] - point[j])
@@ -194,7 +201,7 @@ def square(cells: Floats, numbers: int, weights: Floats, row: int, point: Floats
 def _by_distance(
     cells: Floats, numbers: int, weights: Floats, point: Floats, rows: Integers
 ) -> tuple[Integers, Floats]:
-    """Rows and their squared distances from a point, the farthest first, equally far ones as they come."""
+    """Return rows and their squared distances from a point, the farthest first, equally far ones in order."""
     reach = np.empty(rows.size)
     for i in range(rows.size):
         reach[i] = square(cells, numbers, weights, rows[i], point)
@@ -213,30 +220,30 @@ def _farthest_from(
     reference: Floats,
     groups: Groups,
 ) -> tuple[int, int]:
-    """Find the record without a group that is farthest from a point, and how many were looked at for it.
+    """Find the record without a group that is farthest from a point, and how many were examined for it.
 
-    The point lies close to the reference that the rows are ordered by. No record is farther from the point than
-    from the reference and from there to the point together, so the search ends early; the slack is far above
-    what rounding and underflow can do to these sums, and the distances that decide are those of a full scan.
+    The point is close to the reference that the rows are ordered by. No record is farther from the point than
+    from the reference plus the distance of the two, so the search ends early; the slack is far above rounding
+    and underflow, and the distances that decide are those of a full scan.
     """
     moved = np.sqrt(square(reference.reshape(-1, 1), numbers, weights, 0, point))
-    best, found = -1.0, -1
+    best, farthest_row = -1.0, -1
     for i in range(order.size):
-        if found >= 0 and (np.sqrt(reach[i]) + moved) * (1 + 1e-9) + 1e-150 < np.sqrt(best):
-            return found, i
+        if farthest_row >= 0 and (np.sqrt(reach[i]) + moved) * (1 + 1e-9) + 1e-150 < np.sqrt(best):
+            return farthest_row, i
         row = int(order[i])
         if groups[row] < 0:
             distance = square(cells, numbers, weights, row, point)
-            if distance > best or (distance == best and row < found):
-                best, found = distance, row
-            if moved == 0:  # then the rows stand in the very order that is asked for
-                return found, i + 1
-    return found, order.size
+            if distance > best or (distance == best and row < farthest_row):
+                best, farthest_row = distance, row
+            if moved == 0:  # the rows are already in this order
+                return farthest_row, i + 1
+    return farthest_row, order.size
 
 
 @kernel
 def _totals(cells: Floats, numbers: int) -> tuple[Floats, Floats, Integers, Integers]:
-    """Sums of the numbers, what rounding took from them, and counts of all codes, column by column."""
+    """Return sums of the numbers, their rounding errors, and counts of all codes, column by column."""
     columns, rows = cells.shape
     total, error = np.zeros(numbers), np.zeros(numbers)
     starts = np.zeros(columns - numbers + 1, np.int64)
@@ -253,7 +260,7 @@ def _totals(cells: Floats, numbers: int) -> tuple[Floats, Floats, Integers, Inte
 
 @kernel
 def _add(total: Floats, error: Floats, j: int, value: float) -> None:
-    """Add to a sum of twice the precision, so that taking records out leaves no trace of them."""
+    """Add to a sum of twice the precision, so that removed records leave no trace."""
     old = total[j]
     new = old + value
     part = new - old
@@ -276,7 +283,7 @@ def _take_out(
 def _average(
     total: Floats, error: Floats, counts: Integers, starts: Integers, numbers: int, left: int, out: Floats
 ) -> None:
-    """Means of the numbers and most frequent codes, of equally frequent ones the first."""
+    """Compute means of the numbers and most frequent codes; the first of equally frequent ones."""
     for j in range(numbers):
         out[j] = total[j] / left
     for j in range(numbers, out.size):

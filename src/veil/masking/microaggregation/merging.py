@@ -1,4 +1,4 @@
-"""Groups that lack something are joined to the nearest ones, until none lacks anything."""
+"""Merging of groups that lack something with the nearest ones, until none lacks anything."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Integers = NDArray[np.int64]
 
 
 def join_groups(points: Floats, groups: Groups, lack: Callable[[Integers], float]) -> Groups:
-    """Join the group that lacks most to the one with the nearest mean, again and again.
+    """Join the group that lacks most to the one with the nearest mean, repeatedly.
 
-    `lack` tells of the rows of a group how much is missing: a number below 0 if nothing is, as of all rows together.
+    `lack` returns how much the rows of a group lack: below 0 if nothing, as for all rows together.
 
     >>> ages = np.array([[20.0], [21.0], [40.0], [41.0]])
     >>> join_groups(ages, np.array([0, 0, 1, 2]), lambda rows: 2 - rows.size if rows.size < 2 else -1).tolist()
@@ -43,7 +43,7 @@ def join_groups(points: Floats, groups: Groups, lack: Callable[[Integers], float
 
 
 def hold_people(points: Floats, groups: Groups, people: NDArray[np.int32], k: int) -> Groups:
-    """Join groups until each holds k different people, given whose row each row is."""
+    """Join groups until each holds k different people, given the owner of each row."""
 
     def lack(rows: Integers) -> float:
         missing = k - np.unique(people[rows]).size

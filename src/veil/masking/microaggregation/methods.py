@@ -1,9 +1,9 @@
-"""Microaggregation: groups of at least k similar records, each shown as one.
+"""Microaggregation: groups of at least k similar records, each replaced by an aggregate.
 
-Every method makes a partition (`veil.masking.microaggregation`) and puts an aggregate of each group in place of its
-values (`veil.outcome.aggregates`). Records that are grouped in all their columns together become k-anonymous in
-these columns. Numbers, dates and times have to be there and finite; a missing category is a category. A column
-with a single value keeps nobody apart and stays as it is.
+Every method makes a partition (`veil.masking.microaggregation`) and replaces the values of each group by an
+aggregate (`veil.outcome.aggregates`). Records that are grouped by all their columns together become
+k-anonymous in these columns. Numbers, dates and times must be present and finite; a missing category is a
+category. A column with a single value has no effect and stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from veil.masking.microaggregation.mdav import (
     variable_maximum_distance_to_average_vector,
 )
 from veil.masking.microaggregation.merging import hold_people
-from veil.masking.microaggregation.records import Coordinates, check_size, quantities
+from veil.masking.microaggregation.records import Coordinates, check_size, group_facts, quantities
 from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import fixed_size, principal_component, shortest_path
 from veil.masking.microaggregation.ward import k_ward
@@ -38,7 +38,7 @@ from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantit
 
 
 def _aggregate(value: Any) -> Any:
-    # Here, as otherwise the message would list what is wrong with each form that is allowed.
+    # Checked here, as pydantic's message would list the errors of each allowed form.
     for each in value.values() if isinstance(value, Mapping) else [value]:
         if each not in get_args(Aggregate):
             choices = ", ".join(map(repr, get_args(Aggregate)))
@@ -48,7 +48,7 @@ def _aggregate(value: Any) -> Any:
 
 @declared
 class _Microaggregation(Method):
-    """What all microaggregations share: columns, k, and what is shown of a group."""
+    """Common part of all microaggregations: columns, k, and aggregates."""
 
     columns: Annotated[Columns, Field(description="columns to aggregate")]
     k: Annotated[int, Field(ge=1, description="least number of records in a group; 3 to 10 is usual")]
@@ -74,13 +74,13 @@ class _Microaggregation(Method):
         return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self._aggregated(table, None, randomness)
+        return self._mask(table, None, randomness)
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Group rows, and join groups to the nearest ones until each holds k people. Aggregates are made of rows."""
-        return self._aggregated(table, person, randomness)
+        """Group rows, and join groups to the nearest ones until each has k people; aggregate rows."""
+        return self._mask(table, person, randomness)
 
-    def _aggregated(self, table: pa.Table, person: str | None, randomness: Randomness) -> Outcome:
+    def _mask(self, table: pa.Table, person: str | None, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         people = None if person is None else number_people(table[person], person)
         check_size(self.k, table.num_rows if people is None else int(people.max()) + 1, self, people)
@@ -96,10 +96,10 @@ class _Microaggregation(Method):
         for names, groups in partitions.items():
             for name in names:
                 how, least = self._how(name), min(2, self.k)
-                made = aggregate_groups(
+                aggregates = aggregate_groups(
                     table[name], groups, how, name, keep_type=self.keep_type, least=least, people=people
                 )
-                masked = replace_column(masked, name, made.take(pa.array(groups)))
+                masked = replace_column(masked, name, aggregates.take(pa.array(groups)))
         return self.outcome(table, masked, facts=self._facts(table, partitions))
 
     @abstractmethod
@@ -108,7 +108,7 @@ class _Microaggregation(Method):
 
     @abstractmethod
     def _points(self, table: pa.Table, names: tuple[str, ...]) -> Floats:
-        """Return the records as points, by which groups are near each other."""
+        """Return the records as points, whose distances define which groups are near."""
 
     def _how(self, name: str) -> Aggregate:
         if isinstance(self.aggregate, dict):
@@ -116,12 +116,7 @@ class _Microaggregation(Method):
         return self.aggregate
 
     def _facts(self, table: pa.Table, partitions: Mapping[tuple[str, ...], Groups]) -> dict[str, Any]:
-        sizes = [np.bincount(groups) for groups in partitions.values()]
-        facts: dict[str, Any] = {
-            "groups": sum(each.size for each in sizes),
-            "smallest group": int(min(each.min() for each in sizes)),
-            "largest group": int(max(each.max() for each in sizes)),
-        }
+        facts: dict[str, Any] = {**group_facts(*partitions.values())}
         kinds = {name: column_of(table, name, self).type for name in self.columns}
         parts = {
             name: sums_of_squares(quantities(table, name, self)[:, None], groups)
@@ -129,7 +124,7 @@ class _Microaggregation(Method):
             for name in names
             if is_quantity(kinds[name])
         }
-        # Squared days and squared euros do not add up, and only the shares of dates have a meaning.
+        # Squares of different units do not add up, and only the shares of dates have a meaning.
         numbers = [part for name, part in parts.items() if is_number(kinds[name])]
         varied = [part for part in parts.values() if part.total]
         if any(part.total for part in numbers):
@@ -147,14 +142,14 @@ class UnivariateMicroaggregation(_Microaggregation):
     Orders:
 
     - "individual ranking": each column by itself. Keeps the most information, but only the values of single
-      columns become k-anonymous, not records, and who knows a value finds its neighbours.
-    - "single axis": by one column, `axis`, that stands for the others.
+      columns become k-anonymous, not records, and an attacker who knows a value finds its neighbours.
+    - "single axis": by one column, `axis`, that represents the others.
     - "principal component": along the line on which the standardized columns vary most.
     - "sum of z-scores": by the sum of the standardized columns.
 
-    With sizes "fixed" the groups have k records, and the last also what is left over. With "optimal" they have k
-    to 2k - 1 and the least sum of squares that the order allows, which for individual ranking is the least there
-    is (Hansen and Mukherjee 2003). Defays and Nanopoulos (1993), Mateo-Sanz and Domingo-Ferrer (1998).
+    With sizes "fixed" the groups have k records, and the last the remainder as well. With "optimal" they have
+    k to 2k - 1 and the least sum of squares that the order allows, which for individual ranking is the least
+    there is (Hansen and Mukherjee 2003). Defays and Nanopoulos (1993), Mateo-Sanz and Domingo-Ferrer (1998).
 
     >>> table = pa.table({"age": [20, 41, 24, 47, 46]})
     >>> UnivariateMicroaggregation("age", 2).mask(table, Randomness()).table["age"].to_pylist()
@@ -228,9 +223,9 @@ class Multivariate(Measuring, _Microaggregation):
 
 @declared(kind_of=Method)
 class MDAV(Multivariate):
-    """MDAV: groups of k around the records farthest from the average and from each other; the rest is the last.
+    """MDAV: groups of k around the records farthest from the average and each other; the rest is the last.
 
-    Domingo-Ferrer and Torra (2005). The whole partition is found in a shrinking k-d tree, and is the one that
+    Domingo-Ferrer and Torra (2005). The partition is found in a shrinking k-d tree, and is the one that
     comparing all distances gives; of records at the same distance the first is taken.
 
     >>> table = pa.table({"age": [20, 41, 24, 47], "sex": ["f", "m", "f", "m"]})
@@ -246,11 +241,11 @@ class MDAV(Multivariate):
 
 @declared(kind_of=Method)
 class VMDAV(Multivariate):
-    """V-MDAV: groups around the records farthest from the average of all that grow where the next one is near.
+    """V-MDAV: groups around the records farthest from the average of all that grow if the next one is near.
 
-    A record joins a group of less than 2k - 1 if its distance from the group is below gamma times its distance
-    from the nearest other record without a group. Fewer than k records left over go to the nearest groups.
-    Solanas and Martínez-Ballesté (2006), who take 0.2 for scattered and 1.1 for clustered data.
+    A record joins a group of less than 2k - 1 if its distance from the group is below gamma times its
+    distance from the nearest other record without a group. Fewer than k records left over go to the nearest
+    groups. Solanas and Martínez-Ballesté (2006), who take 0.2 for scattered and 1.1 for clustered data.
 
     >>> table = pa.table({"age": [20, 21, 22, 47, 48, 49, 50]})
     >>> method = VMDAV("age", 3, aggregate="interval")

@@ -1,9 +1,9 @@
-"""Records as points: how far apart two of them are, with numbers and categories side by side.
+"""Records as points: distances of records with numbers and categories.
 
-The squared distance of two records is a sum over their columns. A number adds its squared difference, scaled. A
-category adds 1 if both differ or, with a hierarchy, the square of the level on which they get the same label
-over the height. As labels that agree on a level agree on all above, that square is a weighted count of the
-levels on which they differ: every level becomes one column of codes, and nothing else has to know of hierarchies.
+The squared distance of two records is a sum over their columns. A number adds its squared difference, scaled.
+A category adds 1 if both differ or, with a hierarchy, the square of the level on which they get the same
+label over the height. As labels that agree on a level agree on all above, that square is a weighted count of
+the levels on which they differ: every level becomes one column of codes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from veil.errors import InputError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.tables.columns import Floats, column_of, encode_values, is_quantity, numbers, whole_numbers
+from veil.tables.columns import Floats, Groups, column_of, encode_values, is_quantity, numbers, whole_numbers
 
 Distance = Literal["range", "standard deviation", "raw"]
 
 _LARGEST = 1e150
-"""Beyond it squares of differences leave the range of floats."""
+"""Largest number whose squared differences are floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Coordinates:
         return int(self.cells.shape[1])
 
     def coordinates(self) -> Floats:
-        """Points of a Euclidean space, one row a record, that are exactly as far apart as the records.
+        """Return points of a Euclidean space, one row a record, with the distances of the records.
 
         Each code becomes a coordinate of its own, so that means and sums of squares have a meaning.
         """
@@ -69,10 +69,10 @@ def records_of(
     hierarchies: Mapping[str, Any] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Coordinates:
-    """Read columns of a table as records. Numbers and dates have to be there and finite; a missing category is one.
+    """Read columns of a table as records. Numbers and dates must be finite; a missing category is one.
 
-    A number is divided by the length of its range (`bounds`, or what occurs), by its standard deviation, or not
-    at all. A column with a single value keeps nobody apart, whatever it is divided by.
+    A number is divided by the length of its range (`bounds`, or that of the data), by its standard deviation,
+    or not at all. A column with a single value has no effect.
 
     >>> table = pa.table({"age": [20, 30, 40], "sex": ["f", "m", "f"]})
     >>> records_of(table, ["age", "sex"], "").cells.tolist()
@@ -105,7 +105,7 @@ def records_of(
 
 
 def quantities(table: pa.Table, name: str, method: object) -> Floats:
-    """Return a column of numbers, dates or times as finite floats, neither missing nor too large to be squared."""
+    """Return a column of numbers, dates or times as finite floats small enough to be squared."""
     column = column_of(table, name, method)
     if pa.types.is_temporal(column.type):
         table = pa.table({name: whole_numbers(column)})
@@ -120,13 +120,19 @@ def quantities(table: pa.Table, name: str, method: object) -> Floats:
 
 
 def check_size(k: int, number: int, method: object, people: object = None) -> None:
-    """Refuse groups larger than the table, which has so many records, or people if these are told apart."""
+    """Refuse groups larger than the table, in records, or in people if given."""
     if k > number:
         what = "records" if people is None else "people"
         raise PlanError(
             f"{method}: the table has {number} {what}, too few for a group of {k}. Choose a `k` of at most "
             f"{number}"
         )
+
+
+def group_facts(*partitions: Groups) -> dict[str, int]:
+    """Return the number of groups, and the sizes of the smallest and the largest one."""
+    sizes = np.concatenate([np.bincount(groups) for groups in partitions])
+    return {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
 
 
 def _check_bounds(
@@ -146,31 +152,31 @@ def _unit(values: Floats, distance: Distance, bounds: tuple[float, float] | None
     if distance == "raw":
         return 1.0
     if distance == "standard deviation":
-        found = float(values.std())
+        unit = float(values.std())
     elif bounds is not None:
-        found = bounds[1] - bounds[0]
+        unit = bounds[1] - bounds[0]
     else:
-        found = float(np.ptp(values)) if values.size else 0.0
-    return found if found > 0 else 1.0
+        unit = float(np.ptp(values)) if values.size else 0.0
+    return unit if unit > 0 else 1.0
 
 
 def _levels(column: pa.ChunkedArray, builder: Any, name: str) -> list[NDArray[np.int32]]:
-    """Codes of the labels on each level but the last, where all are alike or counted as alike."""
+    """Return codes of the labels on each level but the last, where all are or count as equal."""
     values, rows = encode_values(column)
-    made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
-    leaves = made.encode(values, name)[rows]
-    return [made.label_map(level)[leaves] for level in range(max(1, made.height))]
+    hierarchy: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
+    leaves = hierarchy.encode(values, name)[rows]
+    return [hierarchy.label_map(level)[leaves] for level in range(max(1, hierarchy.height))]
 
 
 def places_in_hierarchy(column: pa.ChunkedArray, builder: Any, name: str) -> NDArray[np.int64]:
-    """Place of each row's value on a walk through the leaves of a hierarchy, branch by branch; -1 where it is missing.
+    """Return the place of each row's value among the leaves of a hierarchy, branch by branch; -1 if missing.
 
-    Branches come in the order in which the hierarchy names them, so that the walk depends on nothing else.
+    Branches are in the order of the hierarchy, so the places depend on nothing else.
     """
     values, rows = encode_values(column)
-    made: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
-    leaves = made.encode(values, name)
-    levels = [made.label_map(level)[leaves] for level in range(made.height + 1)]
+    hierarchy: Hierarchy = builder.build(values, np.bincount(rows, minlength=len(values)), name)
+    leaves = hierarchy.encode(values, name)
+    levels = [hierarchy.label_map(level)[leaves] for level in range(hierarchy.height + 1)]
     place = np.empty(len(values), np.int64)
     place[np.lexsort(levels)] = np.arange(len(values))  # the last level decides first
     place[np.array(values.is_null(), np.bool_)] = -1

@@ -1,4 +1,4 @@
-"""Sums of squares: what a partition keeps apart and what it blurs."""
+"""Sums of squares within and among the groups of a partition."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class SumsOfSquares(NamedTuple):
     Attributes
     ----------
     within : float
-        SSE, of records from the mean of their group: what replacing records by means takes away.
+        SSE, of records from the mean of their group: the loss if means replace records.
     among : float
         SSA, of the means of groups from the mean of all, one for each record.
     total : float
-        SST, of records from the mean of all: both together.
+        SST, of records from the mean of all: the sum of both.
     """
 
     within: float
@@ -28,7 +28,7 @@ class SumsOfSquares(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """L = SSE / SST, from 0 (nothing lost) to 1; 0 where there is nothing to lose."""
+        """L = SSE / SST, from 0 (nothing lost) to 1; 0 if SST is 0."""
         return self.within / self.total if self.total else 0.0
 
 

@@ -1,12 +1,12 @@
-"""A k-d tree over records that shrinks as records are taken out: nearest and farthest without looking at all.
+"""A k-d tree over records that shrinks as records are removed, for nearest and farthest neighbours.
 
-The tree gives exactly what a scan of all records would. A box of records is passed over only if its bound says
-that none of them can be wanted, and bounds are computed with the operations of the distances, in the same order:
-as rounding is monotone, no computed distance lies on the wrong side of the computed bound of its box. Of
-records at equal distance the lowest row wins, so a box also knows its lowest row.
+The tree gives exactly the result of a scan of all records. A box of records is skipped only if its bound
+excludes all of them, and bounds are computed with the operations of the distances, in the same order: as
+rounding is monotone, no computed distance is on the wrong side of the computed bound of its box. Among
+records at equal distance the lowest row wins, so a box also has its lowest row.
 
-The tree is complete: node i has the children 2i + 1 and 2i + 2, and the records of a leaf stand together, column
-by column, so that distances to all of them are one vectorized loop.
+The tree is complete: node i has the children 2i + 1 and 2i + 2, and the records of a leaf are contiguous,
+column by column, so that distances to all of them are one vectorized loop.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LEAF = 32
-"""Most records of a leaf."""
+"""Most records in a leaf."""
 
-NOBODY = np.iinfo(np.int64).max
+NO_ROW = np.iinfo(np.int64).max
 
 
 class Tree(NamedTuple):
-    """Arrays of the tree; `left` counts the records below each node and `lowest` names the first of their rows."""
+    """Arrays of the tree; `left` counts the records below each node, `lowest` is the first of their rows."""
 
     cells: Floats  # (leaves, columns, places in a leaf)
     rows: Integers  # (leaves, places in a leaf)
@@ -44,7 +44,7 @@ class Tree(NamedTuple):
 
 @kernel
 def build(cells: Floats, numbers: int, weights: Floats, rows: Integers) -> Tree:
-    """Build the tree of some rows, in ascending order: halved again and again across the widest column."""
+    """Build the tree of some rows, in ascending order, by halving them across the widest column."""
     columns = cells.shape[0]
     depth = 0
     while rows.size > LEAF << depth:
@@ -56,12 +56,13 @@ def build(cells: Floats, numbers: int, weights: Floats, rows: Integers) -> Tree:
         np.empty(cells.shape[1], np.int64),
         np.empty(cells.shape[1], np.int64),
         np.zeros(2 * leaves - 1, np.int64),
-        np.full(2 * leaves - 1, NOBODY, np.int64),
+        np.full(2 * leaves - 1, NO_ROW, np.int64),
         np.empty((2 * leaves - 1, columns)),
         np.empty((2 * leaves - 1, columns)),
         numbers,
         weights,
     )
+    # Sort the rows of each part of each level by its widest column.
     order = rows.copy()
     for level in range(depth):
         for part in range(1 << level):
@@ -76,6 +77,7 @@ def build(cells: Floats, numbers: int, weights: Floats, rows: Integers) -> Tree:
                 if apart > width:
                     widest, width = j, apart
             order[start:end] = mine[np.argsort(cells[widest][mine], kind="mergesort")]
+    # Fill the leaves, and fit all boxes from the leaves to the root.
     for leaf in range(leaves):
         start, end = leaf * rows.size >> depth, (leaf + 1) * rows.size >> depth
         for place in range(end - start):
@@ -84,20 +86,20 @@ def build(cells: Floats, numbers: int, weights: Floats, rows: Integers) -> Tree:
             for j in range(columns):
                 tree.cells[leaf, j, place] = cells[j, row]
         tree.left[leaves - 1 + leaf] = end - start
-        _settle(tree, leaves - 1 + leaf)
+        _fit_box(tree, leaves - 1 + leaf)
     for node in range(leaves - 2, -1, -1):
         tree.left[node] = tree.left[2 * node + 1] + tree.left[2 * node + 2]
-        _settle(tree, node)
+        _fit_box(tree, node)
     return tree
 
 
 @kernel
-def _settle(tree: Tree, node: int) -> bool:
-    """Fit the box and the lowest row of a node to what is below it; tell whether they changed."""
+def _fit_box(tree: Tree, node: int) -> bool:
+    """Fit the box and the lowest row of a node to its records; return whether they changed."""
     columns = tree.low.shape[1]
     inner = tree.left.size // 2
     changed = False
-    lowest = NOBODY
+    lowest = NO_ROW
     if node >= inner:
         for place in range(tree.left[node]):
             lowest = min(lowest, tree.rows[node - inner, place])
@@ -124,7 +126,7 @@ def _settle(tree: Tree, node: int) -> bool:
 
 @kernel
 def remove(tree: Tree, row: int) -> None:
-    """Take a record out."""
+    """Remove a record."""
     leaf, place = tree.leaf[row], tree.place[row]
     node = tree.left.size // 2 + leaf
     last = tree.left[node] - 1
@@ -133,17 +135,17 @@ def remove(tree: Tree, row: int) -> None:
     for j in range(tree.cells.shape[1]):
         tree.cells[leaf, j, place] = tree.cells[leaf, j, last]
     tree.left[node] = last
-    changed = _settle(tree, node)
+    changed = _fit_box(tree, node)
     while node > 0:
         node = (node - 1) // 2
         tree.left[node] -= 1
         if changed:
-            changed = _settle(tree, node)
+            changed = _fit_box(tree, node)
 
 
 @kernel
 def _squares(tree: Tree, leaf: int, count: int, point: Floats, out: Floats) -> None:
-    """Squared distances of the records of a leaf from a point."""
+    """Compute the squared distances of the records of a leaf from a point."""
     for place in range(count):
         out[place] = 0.0
     for j in range(tree.numbers):
@@ -160,7 +162,7 @@ def _squares(tree: Tree, leaf: int, count: int, point: Floats, out: Floats) -> N
 
 @kernel
 def _nearest_bound(tree: Tree, node: int, point: Floats) -> float:
-    """A squared distance below which no record of the node lies."""
+    """Return a squared distance below which no record of the node is."""
     bound = 0.0
     for j in range(tree.numbers):
         gap = max(tree.low[node, j] - point[j], point[j] - tree.high[node, j], 0.0)
@@ -173,7 +175,7 @@ def _nearest_bound(tree: Tree, node: int, point: Floats) -> float:
 
 @kernel
 def _farthest_bound(tree: Tree, node: int, point: Floats) -> float:
-    """A squared distance beyond which no record of the node lies."""
+    """Return a squared distance beyond which no record of the node is."""
     bound = 0.0
     for j in range(tree.numbers):
         gap = max(tree.high[node, j] - point[j], point[j] - tree.low[node, j])
@@ -185,23 +187,23 @@ def _farthest_bound(tree: Tree, node: int, point: Floats) -> float:
 
 
 @kernel
-def nearest(tree: Tree, point: Floats, found: Integers, squares: Floats) -> int:
-    """Find as many nearest records as `found` has room for, in order; return how many there are."""
-    wanted = min(found.size, tree.left[0])
+def nearest(tree: Tree, point: Floats, rows: Integers, squares: Floats) -> int:
+    """Find the nearest records, as many as `rows` has room for, in order; return how many there are."""
+    number = min(rows.size, tree.left[0])
     inner = tree.left.size // 2
-    nodes = np.empty(128, np.int64)  # twice the depth of any tree that fits into memory
+    nodes = np.empty(128, np.int64)  # a stack of twice the depth of any tree that fits into memory
     bounds = np.empty(128)
     distances = np.empty(LEAF)
     nodes[0], bounds[0], waiting, count = 0, 0.0, 1, 0
-    while waiting and wanted:
+    while waiting and number:
         waiting -= 1
         node = nodes[waiting]
-        if count == wanted and (
+        if count == number and (
             bounds[waiting] > squares[count - 1]
-            or (bounds[waiting] == squares[count - 1] and tree.lowest[node] > found[count - 1])
+            or (bounds[waiting] == squares[count - 1] and tree.lowest[node] > rows[count - 1])
         ):
             continue
-        if node < inner:
+        if node < inner:  # visit the nearer child first
             near, far = 2 * node + 1, 2 * node + 2
             near_bound, far_bound = _nearest_bound(tree, near, point), _nearest_bound(tree, far, point)
             if near_bound > far_bound:
@@ -215,19 +217,18 @@ def nearest(tree: Tree, point: Floats, found: Integers, squares: Floats) -> int:
             continue
         _squares(tree, node - inner, tree.left[node], point, distances)
         for place in range(tree.left[node]):
+            # Insert the record into the sorted result.
             square, row = distances[place], tree.rows[node - inner, place]
-            if count == wanted and (
-                square > squares[count - 1] or (square == squares[count - 1] and row > found[count - 1])
+            if count == number and (
+                square > squares[count - 1] or (square == squares[count - 1] and row > rows[count - 1])
             ):
                 continue
-            at = count if count < wanted else count - 1
-            while at > 0 and (
-                square < squares[at - 1] or (square == squares[at - 1] and row < found[at - 1])
-            ):
-                squares[at], found[at] = squares[at - 1], found[at - 1]
+            at = count if count < number else count - 1
+            while at > 0 and (square < squares[at - 1] or (square == squares[at - 1] and row < rows[at - 1])):
+                squares[at], rows[at] = squares[at - 1], rows[at - 1]
                 at -= 1
-            squares[at], found[at] = square, row
-            count = min(count + 1, wanted)
+            squares[at], rows[at] = square, row
+            count = min(count + 1, number)
     return count
 
 
@@ -239,11 +240,11 @@ def farthest(tree: Tree, point: Floats) -> int:
     bounds = np.empty(128)
     distances = np.empty(LEAF)
     nodes[0], bounds[0], waiting = 0, np.inf, 1
-    best, found = -1.0, NOBODY
+    best, farthest_row = -1.0, NO_ROW
     while waiting:
         waiting -= 1
         node = nodes[waiting]
-        if bounds[waiting] < best or (bounds[waiting] == best and tree.lowest[node] > found):
+        if bounds[waiting] < best or (bounds[waiting] == best and tree.lowest[node] > farthest_row):
             continue
         if node < inner:
             far, near = 2 * node + 1, 2 * node + 2
@@ -260,6 +261,6 @@ def farthest(tree: Tree, point: Floats) -> int:
         _squares(tree, node - inner, tree.left[node], point, distances)
         for place in range(tree.left[node]):
             square, row = distances[place], tree.rows[node - inner, place]
-            if square > best or (square == best and row < found):
-                best, found = square, row
-    return found
+            if square > best or (square == best and row < farthest_row):
+                best, farthest_row = square, row
+    return farthest_row

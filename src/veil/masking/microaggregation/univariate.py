@@ -1,4 +1,4 @@
-"""Partitions along one line: records in some order, cut into runs."""
+"""Partitions of ordered records into runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Integers = NDArray[np.int64]
 
 
 def fixed_size(order: Integers, k: int) -> Groups:
-    """Cut rows in their order into runs of k; the last run also holds what is left over.
+    """Cut rows in their order into runs of k; the last run has the remainder as well.
 
     >>> fixed_size(np.array([4, 0, 1, 3, 2]), 2).tolist()
     [0, 1, 1, 1, 0]
@@ -22,7 +22,7 @@ def fixed_size(order: Integers, k: int) -> Groups:
 
 
 def from_both_ends(order: Integers, k: int) -> Groups:
-    """Cut runs of k from both ends of the rows in their order, in turns; what is left over stays in the middle.
+    """Cut runs of k from both ends of the ordered rows, in turns; the remainder stays in the middle.
 
     Soria-Comas (2013), Algorithm 7.1: while at least 3k rows are left the first and the last k, then, if at
     least 2k are, the first k.
@@ -43,9 +43,9 @@ def from_both_ends(order: Integers, k: int) -> Groups:
 def shortest_path(order: Integers, coordinates: Floats, k: int) -> Groups:
     """Cut rows in their order into runs of k to 2k - 1 with the least sum of squares, in O(kn).
 
-    For one column in its order no partition at all is better (Hansen and Mukherjee 2003): the groups of an
-    optimal one are runs, and a run of 2k or more is better off in two. For several columns it is the best that
-    keeps to the order (Domingo-Ferrer et al. 2006).
+    For one column in its order this is optimal among all partitions (Hansen and Mukherjee 2003): the groups
+    of an optimal one are runs, and a run of 2k or more is better off in two. For several columns it is
+    optimal among those that keep to the order (Domingo-Ferrer et al. 2006).
 
     >>> values = np.array([1.0, 2, 9, 10, 11])
     >>> shortest_path(np.arange(5), values[:, None], 2).tolist()
@@ -58,7 +58,7 @@ def shortest_path(order: Integers, coordinates: Floats, k: int) -> Groups:
 def principal_component(standardized: Floats) -> Floats:
     """Return the place of each record along the first principal component of its columns.
 
-    The direction is turned so that its largest part is positive, as the component itself has no direction.
+    The sign is chosen so that the largest part is positive.
 
     >>> principal_component(np.array([[-1.0, -2.0], [1.0, 2.0]])).round(3).tolist()
     [-2.236, 2.236]
@@ -70,14 +70,14 @@ def principal_component(standardized: Floats) -> Floats:
 
 @kernel
 def _shortest_path(points: Floats, k: int) -> Integers:
-    """Return where each run of the best cut ends."""
+    """Return the end of each run of the best cut."""
     rows, columns = points.shape
     best = np.full(rows + 1, np.inf)
     before = np.zeros(rows + 1, np.int64)
     best[0] = 0.0
     mean = np.empty(columns)
     for end in range(k, rows + 1):
-        # A run grows backwards, and its sum of squares with it (Welford), without any cancellation.
+        # Extend the run backwards, and its sum of squares by Welford's method, without cancellation.
         mean[:] = 0.0
         within = 0.0
         for start in range(end - 1, max(-1, end - 2 * k), -1):
@@ -97,7 +97,7 @@ def _shortest_path(points: Floats, k: int) -> Integers:
 
 
 def _at(order: Integers, groups: Integers) -> Groups:
-    """Give each row the number of its place in the order."""
-    found = np.empty(order.size, np.int64)
-    found[order] = groups
-    return found
+    """Return the group of each row, given those of the places in an order."""
+    group_of_row = np.empty(order.size, np.int64)
+    group_of_row[order] = groups
+    return group_of_row

@@ -1,6 +1,6 @@
-"""k-Ward: Ward's hierarchical clustering, kept from joining groups that are large enough, and applied recursively.
+"""k-Ward: Ward's hierarchical clustering, which joins no groups that are large enough, applied recursively.
 
-Domingo-Ferrer and Mateo-Sanz (2002). The cost of joining two groups is what it adds to the sum of squares within
+Domingo-Ferrer and Mateo-Sanz (2002). Joining two groups costs its increase of the sum of squares within
 groups: n m / (n + m) times the squared distance of their means.
 """
 
@@ -19,9 +19,9 @@ Integers = NDArray[np.int64]
 def k_ward(records: Coordinates, k: int) -> Groups:
     """Split the records by k-Ward, and again every group of 2k or more.
 
-    Each split starts with the two records farthest from each other, each with its k - 1 nearest, and every other
-    record alone; the cheapest two groups are joined, unless both have k records, until all have. Takes time in
-    proportion to the square of the number of records.
+    Each split starts with the two records farthest from each other, each with its k - 1 nearest, and every
+    other record alone; the cheapest two groups are joined, unless both have k records, until all have. Takes
+    quadratic time.
 
     >>> records = Coordinates(np.array([[1.0, 2, 3, 10, 11, 12]]), 1, np.empty(0))
     >>> k_ward(records, 3).tolist()
@@ -29,22 +29,22 @@ def k_ward(records: Coordinates, k: int) -> Groups:
     """
     points = records.coordinates()
     groups = np.zeros(records.rows, np.int64)
-    waiting, made = [np.arange(records.rows)], 0
+    waiting, count = [np.arange(records.rows)], 0
     while waiting:
         rows = waiting.pop()
         if rows.size < 2 * k:
-            groups[rows] = made
-            made += 1
+            groups[rows] = count
+            count += 1
             continue
         parts = _split(points[rows], k)
-        # Last in, first out: reversed, so that groups are numbered by their first rows.
+        # Reversed, as it is a stack: groups are numbered by their first rows.
         waiting += [rows[parts == part] for part in np.unique(parts)[::-1]]
     return groups
 
 
 @kernel
 def joining_cost(size: int, mean: Floats, other_size: int, other_mean: Floats) -> float:
-    """What joining two groups adds to the sum of squares within groups.
+    """Return the increase of the sum of squares within groups if two groups are joined.
 
     >>> float(joining_cost(1, np.array([2.0]), 2, np.array([14.0])))
     96.0
@@ -64,17 +64,17 @@ def _split(points: Floats, k: int) -> Groups:
     group = np.arange(rows)
     first, second = _farthest_pair(points)
     for center, other in ((first, second), (second, first)):
-        # Neither takes the other's center, nor what the other has taken.
+        # Neither gets the other's center or members.
         gaps = np.empty(rows)
         for row in range(rows):
             gaps[row] = np.inf if sizes[row] != 1 or row == other else _gap(points, row, center)
         gaps[center] = -1.0
-        taken = np.sort(np.argsort(gaps, kind="mergesort")[:k])
-        for row in taken[1:]:
-            sums[taken[0]] += sums[row]
+        members = np.sort(np.argsort(gaps, kind="mergesort")[:k])
+        for row in members[1:]:
+            sums[members[0]] += sums[row]
             sizes[row] = 0
-        sizes[taken[0]] = k
-        group[taken] = taken[0]
+        sizes[members[0]] = k
+        group[members] = members[0]
     return _join(sums, sizes, group, k)
 
 
@@ -140,7 +140,7 @@ def _join(sums: Floats, sizes: Integers, group: Groups, k: int) -> Groups:
 def _choose(
     at: int, alive: Integers, sizes: Integers, means: Floats, k: int, best: Floats, partner: Integers
 ) -> None:
-    """Find the cheapest partner of a group, of equally cheap ones the first."""
+    """Find the cheapest partner of a group; the first of equally cheap ones."""
     best[at], partner[at] = np.inf, -1
     for other in alive:
         if other != at and (sizes[other] < k or sizes[at] < k):

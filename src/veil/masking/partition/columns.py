@@ -1,8 +1,8 @@
-"""Quasi-identifiers as a partition sees them: ranks in an order, how wide a stretch of ranks is, what it is called.
+"""Quasi-identifiers in a partition: ranks in an order, the width of a range of ranks, and its label.
 
-A column without a hierarchy is a line: its values in their order, a missing value last. A column with one is a
-tree, with its values numbered so that the values below a node stand side by side. Either way a class is known by
-the lowest and the highest rank that occur in it, and a cut is one between neighbours.
+A column without a hierarchy is a line: its values in their order, a missing value last. A column with one is
+a tree, with its values numbered so that the values below a node are contiguous. Either way a class is known
+by its lowest and highest rank, and a cut is between neighbours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Style = Literal["intervals", "sets", "means"]
 
 
 class LineBuilder:
-    """Builds the hierarchy of a column without one, a single level with the values in order, and remembers them."""
+    """Builds the one-level hierarchy of a column without one, and keeps its values in order."""
 
     def __init__(self) -> None:
         self.values = pa.array([])
@@ -43,7 +43,7 @@ class LineBuilder:
 
 
 class Classes(NamedTuple):
-    """The classes of a partition: items from `order[begins[p]]` to `order[ends[p] - 1]`, side by side."""
+    """The classes of a partition: items from `order[begins[p]]` to `order[ends[p] - 1]`, contiguous."""
 
     ranks: NDArray[np.int32]
     weights: NDArray[np.int64]
@@ -51,15 +51,10 @@ class Classes(NamedTuple):
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
 
-    def members(self, column: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Ranks of a column that occur in each class, in order, and where those of each class start."""
-        starts, found = occurring(self.ranks, self.order, self.begins, self.ends, column, size)
-        return starts, found
-
 
 @dataclass(frozen=True)
 class Labels:
-    """What the cells of a column become: the label of each class, and the share of the domain that it covers."""
+    """The labels of a column: that of each class, and the share of the domain that it covers."""
 
     labels: pa.Array
     of_class: NDArray[np.int64]
@@ -67,7 +62,7 @@ class Labels:
 
 
 class OrderedColumn:
-    """A column without hierarchy. Numbers, dates and times are as far apart as they are; other values, by rank."""
+    """A column without hierarchy, with differences of numbers, dates and times, or of ranks."""
 
     levels = 0
 
@@ -87,14 +82,15 @@ class OrderedColumn:
         self.unit = float(self.spans[0, -1] - self.spans[0, 0])
 
     def describe(self, classes: Classes, column: int) -> Labels:
-        """Say what each class is called."""
-        starts, found = classes.members(column, self.size)
+        """Return the label of each class."""
+        ranks, _, order, begins, ends = classes
+        starts, members = occurring(ranks, order, begins, ends, column, self.size)
         if self.style == "sets":
-            return self._sets(starts, found)
+            return self._sets(starts, members)
         number = np.diff(starts)
-        low, last = found[starts[:-1]].astype(np.int64), found[starts[1:] - 1]
+        low, last = members[starts[:-1]].astype(np.int64), members[starts[1:] - 1]
         mixed = (last == self.missing) & (number > 1)
-        high = np.where(mixed, found[np.maximum(starts[1:] - 2, 0)], last)
+        high = np.where(mixed, members[np.maximum(starts[1:] - 2, 0)], last)
         shares = (high - low + 1 + mixed) / self.size
         if self.style == "means":
             return Labels(self._means(classes, column), np.arange(number.size), shares)
@@ -108,17 +104,17 @@ class OrderedColumn:
         text = self.texts[low] if low == high else f"[{self.texts[low]}, {self.texts[high]}]"
         return f"{{{text}, {MISSING_WORD}}}" if mixed else text
 
-    def _sets(self, starts: NDArray[np.int64], found: NDArray[np.int32]) -> Labels:
-        of_class, firsts = same_sets(starts, found)
+    def _sets(self, starts: NDArray[np.int64], members: NDArray[np.int32]) -> Labels:
+        of_class, firsts = same_sets(starts, members)
         labels = []
         for first in firsts.tolist():
-            texts = [self.texts[rank] for rank in found[starts[first] : starts[first + 1]].tolist()]
+            texts = [self.texts[rank] for rank in members[starts[first] : starts[first + 1]].tolist()]
             joined = ", ".join(MISSING_WORD if text is None else text for text in texts)
             labels.append(texts[0] if len(texts) == 1 else f"{{{joined}}}")
         return Labels(pa.array(labels, pa.string()), of_class, np.diff(starts) / self.size)
 
     def _means(self, classes: Classes, column: int) -> pa.Array:
-        """Mean of the values that are there; a class without any stays missing."""
+        """Return the mean of the values; a class without any stays missing."""
         ranks = classes.ranks[classes.order, column]
         weights = np.where(ranks == self.missing, 0, classes.weights[classes.order])
         total = np.add.reduceat(self.spans[0][ranks] * weights, classes.begins)
@@ -127,7 +123,7 @@ class OrderedColumn:
 
 
 class TreeColumn:
-    """A column with a hierarchy. Where that has several roots, `*` stands above them."""
+    """A column with a hierarchy; `*` is added above several roots."""
 
     def __init__(self, name: str, hierarchy: Hierarchy) -> None:
         self.name, self.hierarchy = name, hierarchy
@@ -141,7 +137,7 @@ class TreeColumn:
             shares.append(np.ones(1))
             rows.append(np.array([self.size]))
         self.levels = len(maps)
-        order = np.lexsort(maps)  # by the root first, so that values below a node stand side by side
+        order = np.lexsort(maps)  # by the root first, so that values below a node are contiguous
         self.rank_of = np.empty(self.size, np.int32)
         self.rank_of[order] = np.arange(self.size, dtype=np.int32)
         codes = np.stack([map_[order] for map_ in maps])
@@ -157,7 +153,7 @@ class TreeColumn:
         self.places = codes + offsets[:, None]
 
     def describe(self, classes: Classes, column: int) -> Labels:
-        """Say what each class is called: the lowest node above all its values."""
+        """Return the label of each class: the lowest node above all its values."""
         ranks = classes.ranks[classes.order, column]
         low = np.minimum.reduceat(ranks, classes.begins)
         high = np.maximum.reduceat(ranks, classes.begins)
@@ -172,8 +168,8 @@ Column = OrderedColumn | TreeColumn
 
 
 class Scheme(NamedTuple):
-    """All columns in flat arrays, for compiled code. What is said of rank r on a level of column j stands at
-    `starts[j] + level * sizes[j] + r`: the node above it, and how wide that is (for a line: the position of r).
+    """All columns in flat arrays, for kernels. The node above rank r on a level of column j, and its width
+    (for a line: the position of r), are at `starts[j] + level * sizes[j] + r`.
     """
 
     levels: NDArray[np.int64]
@@ -185,7 +181,7 @@ class Scheme(NamedTuple):
 
     @staticmethod
     def of(columns: list[Column]) -> Scheme:
-        """Lay out the columns one after the other."""
+        """Concatenate the columns."""
         lengths = [column.nodes.size for column in columns]
         return Scheme(
             np.array([column.levels for column in columns], np.int64),
@@ -198,7 +194,7 @@ class Scheme(NamedTuple):
 
 
 def without_surprises(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Turn not-a-number into a missing value and minus zero into zero; refuse infinity, and what has no text."""
+    """Turn not-a-number into null and minus zero into zero; refuse infinity, and types without text."""
     canonical_text(column.slice(0, 0), column=name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -217,11 +213,13 @@ def without_surprises(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _positions(values: pa.Array) -> NDArray[np.float64]:
-    """Where values stand on a line of numbers; a missing value stands with the last."""
+    """Return the positions of values on a line of numbers; a missing value is at the last."""
     kind = values.type
     if pa.types.is_date32(kind):
         values = values.cast(pa.int32())
     elif pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
         values = values.cast(pa.int64())
-    found = np.array(pc.cast(values.drop_null(), pa.float64(), safe=False))
-    return np.concatenate([found, np.repeat(found[-1:] if found.size else np.zeros(1), values.null_count)])
+    positions = np.array(pc.cast(values.drop_null(), pa.float64(), safe=False))
+    return np.concatenate(
+        [positions, np.repeat(positions[-1:] if positions.size else np.zeros(1), values.null_count)]
+    )

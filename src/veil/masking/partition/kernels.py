@@ -1,7 +1,7 @@
-"""Compiled work that all ways of partitioning share: laying out the parts of a cut, and counting what is in them.
+"""Kernels of all partitioning methods: arranging the parts of a cut, and counting their values.
 
-A partition is an order of the items (distinct rows, or rows) in which those of each class stand side by side.
-`part` tells, for each place of that order, which part of its class a proposed cut puts the item in. Work on
+A partition is an order of the items (distinct rows, or rows) in which those of each class are contiguous.
+`part` is, for each place of that order, the part of its class to which a proposed cut moves the item. Work on
 different classes touches different places, so threads need no locks.
 """
 
@@ -26,7 +26,7 @@ def arrange(
     part_ends: NDArray[np.int64],
     records: NDArray[np.int64],
 ) -> None:
-    """Lay out the items of each class part by part, in `arranged`; items of a part stay in order.
+    """Arrange the items of each class part by part, in `arranged`; items of a part stay in order.
 
     The parts of class p are numbered from `firsts[p]` on. They receive their places and their records.
     """
@@ -51,13 +51,10 @@ def arrange(
 
 
 @kernel
-def settle(
-    order: NDArray[np.int64],
-    arranged: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+def copy_order(
+    order: NDArray[np.int64], arranged: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> None:
-    """Take over the new order of some classes."""
+    """Copy the new order of some classes."""
     for p in range(begins.size):
         for place in range(begins[p], ends[p]):
             order[place] = arranged[place]
@@ -73,7 +70,7 @@ def histogram(
     counts: NDArray[np.int64],
     domain: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Count the values of a further attribute in each class, and store that value by value.
+    """Count the values of a further attribute in each class, and store the counts value by value.
 
     Item i has the value `values[e]` for `counts[e]` of its records, for the entries e from `starts[i]` on.
     """
@@ -86,6 +83,7 @@ def histogram(
     found_values = np.empty(room, np.int32)
     found_counts = np.empty(room, np.int64)
     out_starts = np.zeros(domain + 1, np.int64)
+    # Count class by class.
     filled = 0
     for p in range(begins.size):
         first = filled
@@ -102,6 +100,7 @@ def histogram(
                     found_counts[filled] = counts[e]
                     out_starts[value + 1] += 1
                     filled += 1
+    # Sort the entries by value.
     for value in range(domain):
         out_starts[value + 1] += out_starts[value]
     next_place = out_starts[:domain].copy()
@@ -119,7 +118,7 @@ def histogram(
 def by_item(
     starts: NDArray[np.int64], classes: NDArray[np.int32], counts: NDArray[np.int64], items: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Turn a histogram stored value by value into one stored item by item."""
+    """Convert a histogram stored value by value to one stored item by item."""
     out_starts = np.zeros(items + 1, np.int64)
     for e in range(classes.size):
         out_starts[classes[e] + 1] += 1
@@ -146,28 +145,28 @@ def occurring(
     column: int,
     size: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """List the ranks of a column that occur in each class, in order; also tell where those of each class start."""
-    seen = np.full(size, -1, np.int64)  # the newest class that each rank was met in
+    """List the ranks of a column in each class, in order; also return where those of each class start."""
+    newest = np.full(size, -1, np.int64)  # the newest class with each rank
     starts = np.zeros(begins.size + 1, np.int64)
-    found = np.empty(order.size, np.int32)
+    present = np.empty(order.size, np.int32)
     filled = 0
     for p in range(begins.size):
         for place in range(begins[p], ends[p]):
             rank = ranks[order[place], column]
-            if seen[rank] != p:
-                seen[rank] = p
-                found[filled] = rank
+            if newest[rank] != p:
+                newest[rank] = p
+                present[filled] = rank
                 filled += 1
-        found[starts[p] : filled].sort()
+        present[starts[p] : filled].sort()
         starts[p + 1] = filled
-    return starts, found[:filled]
+    return starts, present[:filled]
 
 
 @kernel
 def same_sets(
     starts: NDArray[np.int64], members: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number different sets in order of first appearance; also return the first class with each."""
+    """Number distinct sets in order of first appearance; also return the first class with each."""
     classes = starts.size - 1
     bits = 1
     while (1 << bits) < 2 * classes:
@@ -176,7 +175,7 @@ def same_sets(
     slots = np.full(1 << bits, -1, np.int64)
     numbers = np.empty(classes, np.int64)
     firsts = np.empty(classes, np.int64)
-    found = 0
+    count = 0
     for p in range(classes):
         mixed = np.uint64(0)
         for e in range(starts[p], starts[p + 1]):
@@ -194,11 +193,11 @@ def same_sets(
                 break
             slot = (slot + 1) & last
         if slots[slot] < 0:
-            slots[slot] = found
-            firsts[found] = p
-            found += 1
+            slots[slot] = count
+            firsts[count] = p
+            count += 1
         numbers[p] = slots[slot]
-    return numbers, firsts[:found]
+    return numbers, firsts[:count]
 
 
 @kernel
@@ -213,10 +212,10 @@ def by_node(
     tally: NDArray[np.int64],
     met: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Count the records of a class by node, for the nodes that the ranks of one column lie below.
+    """Count the records of a class by node, for the nodes above the ranks of one column.
 
-    Return how many nodes there are, and the records of the smallest. `met` lists them in order, and `tally` (all
-    zero before) holds one more than the place of each in that list: to be cleared by the caller.
+    Return how many nodes there are, and the records of the smallest. `met` lists them in order, and `tally`
+    (all zero before) holds one more than the place of each in that list: to be cleared by the caller.
     """
     number = 0
     for place in range(begin, end):

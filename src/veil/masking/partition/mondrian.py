@@ -1,4 +1,4 @@
-"""Mondrian: classes by cutting the table again and again, each part where it is widest."""
+"""Mondrian: classes by cutting the table recursively, each part where it is widest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
-from veil.masking.partition.kernels import arrange, settle
+from veil.masking.partition.kernels import arrange, copy_order
 from veil.masking.partition.mondrian_kernels import propose, survey
 from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.models.base import PrivacyModel
@@ -26,34 +26,34 @@ from veil.plan.parameters import Columns, Models
 from veil.tables.columns import count_codes
 
 WORTH_A_THREAD = 20_000
-"""Items from which on parts of the table are handed to threads."""
+"""Items from which on parts of the table are processed by threads."""
 
 _SHARES = 8
-"""Pieces of work for each thread, as they do not take equally long."""
+"""Pieces of work for each thread, as they take different times."""
 
 
 @declared(kind_of=Method)
 class Mondrian(Method):
     """Cut the table into classes, as long as every part fulfils every privacy model.
 
-    The table is one class at first. A class is cut in the column in which it is widest, compared with the whole
-    table: a column without a hierarchy at the median, one with a hierarchy into the children of the lowest node
-    above all values of the class. If a part would violate a model, the next widest column is tried; a class that
-    cannot be cut is final. So the same value may get different labels in different classes: intervals of numbers
-    and dates, sets of other values, nodes of hierarchies. LeFevre, DeWitt and Ramakrishnan (2006).
+    The table is one class at first. A class is cut in the column in which it is widest, compared with the
+    table: a column without a hierarchy at the median, one with a hierarchy into the children of the lowest
+    node above all values of the class. If a part would violate a model, the next widest column is tried; a
+    class that cannot be cut is final. So a value may get different labels in different classes: intervals of
+    numbers and dates, sets of other values, nodes of hierarchies. LeFevre, DeWitt and Ramakrishnan (2006).
 
-    - The median cut is before or behind the median value, where the smaller part is larger; behind it, if both
-      are alike. For k-anonymity this finds a cut wherever there is one. Other models may refuse it and would accept
-      another in the same column, which is not looked for.
+    - The median cut is before or after the median value, where the smaller part is larger; after it, if both
+      are alike. For k-anonymity this finds a cut if there is one. Other models may refuse it and would accept
+      another in the same column, which is not tried.
     - Equally wide columns are tried as they are named.
-    - With `relaxed`, records with the median value may go to either side, in the order of rows, so that both get
-      half. Labels then overlap, and classes with equal labels become one: no harm with models that are monotone
-      under generalization. With another, that one class may violate it; then there is an error, and no output.
-    - A missing value is a value of its own, behind the largest: `{[20, 30], NULL}` are numbers and missing ones.
+    - With `relaxed`, records with the median value may go to either side, in the order of rows, so that both
+      get half. Labels then overlap, and classes with equal labels become one: no harm with models that are
+      monotone under generalization. Another model may be violated then: an error, and no output.
+    - A missing value is a value of its own, after the largest: `{[20, 30], NULL}` are numbers and missing.
       Not-a-number is a missing value.
-    - Where people have several rows, parts are judged by the people in them, as `veil.anonymize` does.
-    - A model that judges all classes together, needs a population or looks at labels is refused.
-    - The mean of a class, if `numbers` asks for means, is that of the numbers which are there.
+    - If people have several rows, parts are judged by the people in them, as by `veil.anonymize`.
+    - A model that judges all classes together, needs a population or reads labels is refused.
+    - The mean of a class, if `numbers` asks for means, is that of the numbers that are not missing.
 
     A cut looks a few times at each record of its class, and a median halves it: n log n for n records.
 
@@ -93,29 +93,29 @@ class Mondrian(Method):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         """Partition the table and label its classes. Nothing here is random."""
-        return self._partitioned(table, None)
+        return self._mask(table, None)
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Partition the table into classes that hold enough people. Cuts count everybody once for each combination of cells."""
-        return self._partitioned(table, person)
+        """Partition the table into classes of enough people, who count once for each combination of cells."""
+        return self._mask(table, person)
 
-    def _partitioned(self, table: pa.Table, person: str | None) -> Outcome:
+    def _mask(self, table: pa.Table, person: str | None) -> Outcome:
         self.check_columns(table)
         work = Partitioning(
             table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed, person=person
         )
         classes = partition(work, relaxed=self.relaxed)
-        named = LabelledPartition.of(work.columns, classes)
-        class_of_row = named.class_of_item[work.item_of_row]
+        labelled = LabelledPartition.of(work.columns, classes)
+        class_of_row = labelled.class_of_item[work.item_of_row]
         cells, covered = {}, []
-        for column, each in zip(work.columns, named.labels, strict=True):
+        for column, each in zip(work.columns, labelled.labels, strict=True):
             cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
-            covered.append(float(each.shares @ named.records) / work.records)
-        return work.outcome(self, cells, covered, {"partitions": named.records.size})
+            covered.append(float(each.shares @ labelled.records) / work.records)
+        return work.outcome(self, cells, covered, {"partitions": labelled.records.size})
 
 
 class LabelledPartition(NamedTuple):
-    """The classes of a partition with their names: the class of each item, and of each class records and labels."""
+    """The classes of a partition: the class of each item, and the records and labels of each class."""
 
     class_of_item: NDArray[np.int64]
     records: NDArray[np.int64]
@@ -123,7 +123,7 @@ class LabelledPartition(NamedTuple):
 
     @staticmethod
     def of(columns: list[Column], classes: Classes) -> LabelledPartition:
-        """Number the classes and say what they are called."""
+        """Number and label the classes."""
         class_of_item = np.empty(classes.order.size, np.int64)
         lengths = classes.ends - classes.begins
         class_of_item[classes.order] = np.repeat(np.arange(lengths.size), lengths)
@@ -138,7 +138,7 @@ class LabelledPartition(NamedTuple):
 
 
 def _of_column(classes: Classes, class_of_item: NDArray[np.int64], column: int, size: int) -> Classes:
-    """Return what the classes hold of one column, in order: so no sum depends on the order of the items."""
+    """Return one column of the classes, sorted, so that no sum depends on the order of the items."""
     pairs, place = np.unique(class_of_item * size + classes.ranks[:, column], return_inverse=True)
     of_class, ranks = np.divmod(pairs, size)
     begins = np.searchsorted(of_class, np.arange(classes.begins.size))
@@ -177,12 +177,12 @@ def partition(work: Partitioning, *, relaxed: bool = False, threads: int | None 
 class _Cutting:
     """Classes are cut in rounds: one cut is proposed for each, and all parts of a round are judged at once.
 
-    The items of a class stand side by side in `order` and stay within their places when it is cut, so what is
-    done to one class neither waits for another nor shows in it.
+    The items of a class are contiguous in `order` and stay within their places when it is cut, so classes are
+    independent of each other.
     """
 
     def __init__(self, work: Partitioning, relaxed: bool) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.owner_counts, work.judge
         self.records = work.weights
         self.relaxed = relaxed
         self.scheme = Scheme.of(work.columns)
@@ -221,7 +221,7 @@ class _Cutting:
         return _Open(begins, ends, lows, highs, turns, tried)
 
     def _round(self, waiting: _Open, done: list[_Ranges]) -> _Open:
-        """Propose a cut of each class, and make those that are accepted. Return the classes still to be cut."""
+        """Propose a cut of each class, and make the accepted ones. Return the classes still to be cut."""
         parts = np.empty(waiting.begins.size, np.int64)
         propose(
             self.ranks, self.weights, self.order, *waiting, self.scheme, self.judge.smallest, self.relaxed,
@@ -242,9 +242,9 @@ class _Cutting:
         if self.judge.looks_at_values:
             fine = self.judge.accept(self.arranged, begins, ends, records)
             accepted = np.logical_and.reduceat(fine, firsts[:-1])
-        settle(self.order, self.arranged, waiting.begins[accepted], waiting.ends[accepted])
-        made = np.repeat(accepted, parts)
-        new = self._survey(begins[made], ends[made])
+        copy_order(self.order, self.arranged, waiting.begins[accepted], waiting.ends[accepted])
+        part_mask = np.repeat(accepted, parts)
+        new = self._survey(begins[part_mask], ends[part_mask])
         again = waiting.choose(~accepted)
         again.tried[:] += 1
         both: Iterable[Any] = zip(again, new, strict=True)
@@ -252,7 +252,7 @@ class _Cutting:
 
 
 def _pieces(waiting: _Open, number: int) -> Iterable[_Open]:
-    """Deal the classes out in pieces with about as many items each."""
+    """Split the classes into pieces with about as many items each."""
     reached = np.cumsum(waiting.ends - waiting.begins)
     piece = (reached - 1) * number // reached[-1]
     bounds = np.flatnonzero(np.diff(piece, prepend=-1, append=number))

@@ -1,4 +1,4 @@
-"""Compiled work of Mondrian: how wide a class is in each column, and where it can be cut."""
+"""Kernels of Mondrian: the width of a class in each column, and its possible cuts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from veil.masking.partition.columns import Scheme
 from veil.masking.partition.kernels import by_node
 
 _FEW = 64
-"""Stretches that are counted at least, when looking for a median."""
+"""Least number of ranges that are counted in search of a median."""
 
 
 @kernel
@@ -24,9 +24,9 @@ def survey(
     highs: NDArray[np.int32],
     turns: NDArray[np.int16],
 ) -> None:
-    """Find the lowest and highest rank of each class in each column, and in which order to try the columns.
+    """Find the lowest and highest rank of each class in each column, and the order in which to try columns.
 
-    The widest one is first, and of equally wide ones the one that is named first.
+    The widest one is first; of equally wide ones, the one that is named first.
     """
     columns = ranks.shape[1]
     widths = np.empty(columns)
@@ -53,7 +53,7 @@ def survey(
 
 @kernel
 def _width(scheme: Scheme, j: int, low: int, high: int) -> float:
-    """Share of the whole column that a stretch of ranks takes up."""
+    """Return the share of the whole column that a range of ranks covers."""
     start = scheme.starts[j]
     if scheme.levels[j]:
         width: float = scheme.spans[start + _level(scheme, j, low, high) * scheme.sizes[j] + low]
@@ -66,7 +66,7 @@ def _width(scheme: Scheme, j: int, low: int, high: int) -> float:
 
 @kernel
 def _level(scheme: Scheme, j: int, low: int, high: int) -> int:
-    """Level of the lowest node above two ranks."""
+    """Return the level of the lowest node above two ranks."""
     start, size = scheme.starts[j], scheme.sizes[j]
     level = 0
     while scheme.nodes[start + level * size + low] != scheme.nodes[start + level * size + high]:
@@ -93,9 +93,10 @@ def propose(
 ) -> None:
     """Find for each class the first column, from `tried` on, with a cut that leaves no part too small.
 
-    `tried` receives its turn, `parts` the number of parts (0: there is no such column), and `part` the part of
-    each item.
+    `tried` receives its turn, `parts` the number of parts (0: there is no such column), and `part` the part
+    of each item.
     """
+    # Memory for the largest class.
     longest = _FEW
     for p in range(begins.size):
         longest = max(longest, 2 * (ends[p] - begins[p]))
@@ -109,6 +110,7 @@ def propose(
             total += weights[order[place]]
         if total < 2 * smallest:
             continue
+        # Try column after column, the widest first.
         while tried[p] < turns.shape[1]:
             j = turns[p, tried[p]]
             low, high = lows[p, j], highs[p, j]
@@ -170,7 +172,7 @@ def _at_median(
 ) -> int:
     half = (total + 1) // 2
     median, below, upto = _median(ranks, weights, order, begin, end, j, low, high, half, buckets)
-    if relaxed:  # every item is one record, and those at the median go left until that has its half
+    if relaxed:  # every item is one record, and those at the median fill up the left half
         if total - half < smallest:
             return 0
         left = half - below
@@ -181,7 +183,7 @@ def _at_median(
                 part[place] = 0
                 left -= 1
         return 2
-    # Of the cuts before and behind the median, the one whose smaller side is larger.
+    # Choose the cut before or after the median whose smaller side is larger.
     cut = median if min(below, total - below) > min(upto, total - upto) else median + 1
     records = below if cut == median else upto
     if min(records, total - records) < smallest:
@@ -204,10 +206,10 @@ def _median(
     half: int,
     buckets: NDArray[np.int64],
 ) -> tuple[int, int, int]:
-    """Find the rank by which half the records are reached; also the records below it, and up to it.
+    """Find the rank at which half the records are reached; also the records below it, and up to it.
 
-    Counts stretches of ranks, at most two for each item, then looks into the one with the median: two or three
-    passes, whatever the number of values in the column.
+    Counts ranges of ranks, at most two for each item, then refines the one with the median: two or three
+    passes, for any number of values in the column.
     """
     room = max(_FEW, 2 * (end - begin))
     below = 0

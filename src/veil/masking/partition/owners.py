@@ -1,6 +1,6 @@
-"""Who is in the parts of a partition, where people may have several rows.
+"""The people in the parts of a partition, if they may have several rows.
 
-People do not add up: somebody with two items in a part is one person there. So parts are judged by who they are.
+Counts of people do not add up: a person with two items in a part counts once. So parts are sets of people.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OwnerItems:
-    """Which things (people, or people with one of their values) item i holds: those from `starts[i]` on, each once."""
+    """The things (people, or pairs of person and value) of item i, each once: from `starts[i]` on."""
 
     starts: Integers
     things: NDArray[np.int32]
 
     @staticmethod
     def of(things: NDArray[np.int32], item_of_row: Integers, items: int) -> OwnerItems:
-        """Read what items hold, given the thing and the item of each row."""
+        """Collect the things of each item, given the thing and the item of each row."""
         number = int(things.max()) + 1
         item, thing = np.divmod(np.unique(item_of_row * number + things), number)
         return OwnerItems(np.searchsorted(item, np.arange(items + 1)), thing.astype(np.int32))
@@ -33,23 +33,23 @@ class OwnerItems:
     def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> ClassMembers:
         """Count each thing once in each part."""
         thing, part = np.divmod(
-            np.unique(_listed(order, begins, ends, self.starts, self.things)), max(1, begins.size)
+            np.unique(_list_things(order, begins, ends, self.starts, self.things)), max(1, begins.size)
         )
         return ClassMembers(thing.astype(np.int32), part.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
-class HeldByItems:
-    """The people of each item, and for each further attribute which value of whom it holds."""
+class ItemOwners:
+    """The people of each item, and for each further attribute the values of people in it."""
 
     persons: Persons
     whom: OwnerItems
     shown: tuple[OwnerItems, ...]
 
     @staticmethod
-    def of(persons: Persons, item_of_row: Integers, items: int) -> HeldByItems:
-        """Read who is in which item."""
-        return HeldByItems(
+    def of(persons: Persons, item_of_row: Integers, items: int) -> ItemOwners:
+        """Collect the people of each item."""
+        return ItemOwners(
             persons,
             OwnerItems.of(persons.codes, item_of_row, items),
             tuple(OwnerItems.of(each, item_of_row, items) for each in persons.pairs),
@@ -57,11 +57,11 @@ class HeldByItems:
 
     @property
     def people(self) -> Integers:
-        """Number of people of each item."""
+        """The number of people of each item."""
         return np.diff(self.whom.starts)
 
     def in_parts(self, order: Integers, begins: Integers, ends: Integers) -> OwnersByClass:
-        """Return the people of parts, whose items stand in `order` from `begins[p]` to `ends[p]`."""
+        """Return the people of parts, whose items are in `order` from `begins[p]` to `ends[p]`."""
         entries = self.whom.in_parts(order, begins, ends)
         counts = np.bincount(entries.classes, minlength=begins.size).astype(np.int64)
         return OwnersByClass(
@@ -70,19 +70,19 @@ class HeldByItems:
 
 
 @kernel
-def _listed(
+def _list_things(
     order: Integers, begins: Integers, ends: Integers, starts: Integers, things: NDArray[np.int32]
 ) -> Integers:
-    """List the things of all parts, each as one number together with its part, as often as items hold it."""
+    """List the things of all parts, each as one number together with its part, once for each item."""
     room = 0
     for p in range(begins.size):
         for place in range(begins[p], ends[p]):
             room += starts[order[place] + 1] - starts[order[place]]
-    found = np.empty(room, np.int64)
+    pairs = np.empty(room, np.int64)
     filled = 0
     for p in range(begins.size):
         for place in range(begins[p], ends[p]):
             for e in range(starts[order[place]], starts[order[place] + 1]):
-                found[filled] = np.int64(things[e]) * begins.size + p
+                pairs[filled] = np.int64(things[e]) * begins.size + p
                 filled += 1
-    return found
+    return pairs

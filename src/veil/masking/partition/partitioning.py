@@ -1,8 +1,8 @@
-"""What ways of partitioning share: the table as items, the judgement on parts, and the outcome with its measures.
+"""Common part of partitioning methods: the table as items, the decision on parts, and the measured outcome.
 
-A partition puts every record into one class, and the records of a class get the same labels. Which partition, is
-up to the method; that every class fulfils every privacy model, is decided here, by the criteria that the search of
-the lattice uses too. At the end the models are checked again, on nothing but the cells of the output.
+A partition puts every record into one class, and the records of a class get the same labels. The method
+chooses the partition; that every class fulfils every privacy model is decided here, by the criteria of the
+lattice search. At the end the models are verified on the cells of the output alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from veil.masking.partition.columns import (
     without_surprises,
 )
 from veil.masking.partition.kernels import by_item, histogram
-from veil.masking.partition.owners import HeldByItems
+from veil.masking.partition.owners import ItemOwners
 from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, views_of
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -44,7 +44,7 @@ from veil.tables.rows import Rows
 
 
 class Entries(NamedTuple):
-    """Values of a further attribute, item by item: `values[e]` for `counts[e]` records, e from `starts[i]` on."""
+    """Values of a further attribute by item: `values[e]` for `counts[e]` records, e from `starts[i]` on."""
 
     starts: NDArray[np.int64]
     values: NDArray[np.int32]
@@ -53,7 +53,7 @@ class Entries(NamedTuple):
 
 
 class _Parts(ClassTable):
-    """Classes that have no place in the lattice: their labels are no values of hierarchies on some level."""
+    """Classes outside of the lattice: their labels are not on a common level of the hierarchies."""
 
     def __init__(self, records: NDArray[np.int64], histograms: Sequence[Histogram]) -> None:
         object.__setattr__(self, "measures", (records,))
@@ -76,14 +76,11 @@ class _Unlabelled(Exception):
 
 
 class PartCriterion:
-    """Decides for any classes whether every privacy model accepts them. It can be asked on several threads.
-
-    `smallest` is the size below which no class is accepted.
-    """
+    """Decides, thread-safe, whether every privacy model accepts classes; none below `smallest`."""
 
     def __init__(self, models: Sequence[PrivacyModel], sample: Sample, entries: tuple[Entries, ...]) -> None:
         self.smallest = 1
-        # A union of classes may break a model that its parts fulfil, where people have several values.
+        # A union of classes may break a model that its parts fulfil if people have several values.
         self.monotone = all(
             model.monotone_generalization and (sample.persons is None or not model.attribute_names)
             for model in models
@@ -91,9 +88,11 @@ class PartCriterion:
         self._entries = entries
         self._sample = sample
         self._criteria: list[tuple[PrivacyModel, ClassCriterion]] = []
-        for model, view, voters in [(each, *read) for each in models for read in views_of(each, sample)]:
-            self.smallest = max(self.smallest, model.minimal_class_size(voters))
-            criterion = model.bind(voters)
+        for model, view, owner_sample in [
+            (each, *pair) for each in models for pair in views_of(each, sample)
+        ]:
+            self.smallest = max(self.smallest, model.minimal_class_size(owner_sample))
+            criterion = model.bind(owner_sample)
             if isinstance(criterion, SampleCriterion):
                 raise PlanError(
                     f"{model} judges all classes together, but a partition is made class by class: use a "
@@ -102,17 +101,19 @@ class PartCriterion:
             if criterion is not None:
                 self._criteria.append((model, criterion))
                 if sample.persons is not None and view == "one value":
-                    self._criteria += [(model, OneValueEach(voters, name)) for name in model.attribute_names]
+                    self._criteria += [
+                        (model, OneValueEach(owner_sample, name)) for name in model.attribute_names
+                    ]
 
     def over(self, entries: tuple[Entries, ...]) -> PartCriterion:
-        """Return a judge of other items, by the same models and against the same whole table."""
-        made = copy.copy(self)
-        made._entries = entries
-        return made
+        """Return a criterion for other items, by the same models and against the same whole table."""
+        criterion = copy.copy(self)
+        criterion._entries = entries
+        return criterion
 
     @property
     def looks_at_values(self) -> bool:
-        """Whether size alone does not decide."""
+        """Whether the decision needs more than sizes."""
         return bool(self._criteria)
 
     def accept(
@@ -122,7 +123,7 @@ class PartCriterion:
         ends: NDArray[np.int64],
         records: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Tell of each class whether every model accepts it."""
+        """Return a mask of the classes that every model accepts."""
         table = self._table(order, begins, ends, records)
         rejected = (table.count < self.smallest).astype(np.uint8)
         for model, criterion in self._criteria:
@@ -160,11 +161,11 @@ class PartCriterion:
 
 
 class OwnerPartCriterion(PartCriterion):
-    """Decides in people: each counts once in a class, however many items of theirs it holds."""
+    """Decides in people: each counts once in a class, regardless of how many of their items it holds."""
 
-    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, held: HeldByItems) -> None:
+    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, item_owners: ItemOwners) -> None:
         super().__init__(models, sample, ())
-        self._held = held
+        self._item_owners = item_owners
 
     @property
     def looks_at_values(self) -> bool:
@@ -178,8 +179,8 @@ class OwnerPartCriterion(PartCriterion):
         ends: NDArray[np.int64],
         records: NDArray[np.int64],
     ) -> ClassTable:
-        people = self._held.in_parts(order, begins, ends)
-        return _Parts(people.counts, OwnerHistograms(people.pairs, people.counts, self._held.persons))
+        people = self._item_owners.in_parts(order, begins, ends)
+        return _Parts(people.counts, OwnerHistograms(people.pairs, people.counts, self._item_owners.persons))
 
 
 def _reject(
@@ -198,11 +199,11 @@ def _reject(
 
 
 class Partitioning:
-    """A table that is ready to be partitioned.
+    """A table prepared for partitioning.
 
-    Items are what classes are made of: different combinations of quasi-identifiers, with their number of records
-    as weight, or single records if `rows` says so. `weights` tells how many records each row of the table stands for,
-    if not one, and `person` is the column that tells people apart, if they may have several rows.
+    Items are distinct combinations of quasi-identifiers, with their number of records as weight, or single
+    records with `rows`. `weights` are the records of each row of the table, if not one, and `person` is the
+    column that identifies people, if they may have several rows.
     """
 
     def __init__(
@@ -246,25 +247,25 @@ class Partitioning:
                 Entries(*by_item(each.starts, each.classes, each.counts, len(sample.table)), each.domain)
                 for each in sample.table.histograms
             ]
-        self.held: HeldByItems | None = None
+        self.item_owners: ItemOwners | None = None
         self.judge = PartCriterion(models, sample, tuple(entries))
         if sample.persons is not None:
-            self.held = HeldByItems.of(sample.persons, self.item_of_row, self.weights.size)
-            self.judge = OwnerPartCriterion(models, sample, self.held)
+            self.item_owners = ItemOwners.of(sample.persons, self.item_of_row, self.weights.size)
+            self.judge = OwnerPartCriterion(models, sample, self.item_owners)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
 
     @property
-    def voters(self) -> NDArray[np.int64]:
-        """The people of each item: its records, where each is a person."""
-        return self.weights if self.held is None else self.held.people
+    def owner_counts(self) -> NDArray[np.int64]:
+        """The number of people of each item: its records, if each is a person."""
+        return self.weights if self.item_owners is None else self.item_owners.people
 
     def some(
         self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
     ) -> Partitioning:
-        """Return a part of the table, given by its items, to be partitioned as it would be within the whole."""
-        made = copy.copy(self)
-        made.ranks, made.weights, made.judge = ranks, weights, self.judge.over(entries)
-        return made
+        """Return a part of the table, given by its items, to be partitioned as within the whole."""
+        part = copy.copy(self)
+        part.ranks, part.weights, part.judge = ranks, weights, self.judge.over(entries)
+        return part
 
     def outcome(
         self,
@@ -273,14 +274,11 @@ class Partitioning:
         covered: Sequence[float],
         facts: Mapping[str, Any],
     ) -> Outcome:
-        """Put new cells in place, and measure what is left.
-
-        `covered` is the mean share of its domain that a cell of each quasi-identifier covers.
-        """
+        """Replace cells, and measure the quality; `covered` is the mean share of its domain in a cell."""
         masked = self.table
         for name, column in cells.items():
             masked = masked.set_column(masked.column_names.index(name), name, column)
-        # Nothing is suppressed here: a row whose every label is the root belongs to a class like all others.
+        # Nothing is suppressed here: a row whose every label is the root is in a class like all others.
         published = Published(Rows.of(masked), list(cells), suppressed="none")
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
@@ -291,7 +289,7 @@ SAME_LABELS = (
     "Classes that got the labels of another became one with it, which the model does not survive: use relaxed=False, "
     "intervals or sets instead of means, or hierarchies in which no label occurs on two levels"
 )
-"""What to do about a partition that breaks its models: cut into classes that fulfil them, it can break them in one way."""
+"""Advice if a partition breaks its models: as each class fulfils them, only merged ones can be the cause."""
 
 
 def _prepare_rows(
@@ -318,7 +316,7 @@ def _prepare_rows(
 
 
 def _codes(sample: Sample, j: int) -> NDArray[np.int32]:
-    """Codes of one quasi-identifier in the different rows."""
+    """Return the codes of one quasi-identifier in the distinct rows."""
     word, shift, mask = sample.encoding.layout[j].tolist()
     codes = np.empty(len(sample.table), np.int32)
     kernels.unpack(sample.table.keys[word], shift, mask, codes)

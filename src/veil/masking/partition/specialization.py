@@ -16,7 +16,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import PlanError, did_you_mean
 from veil.masking.partition.columns import TreeColumn
-from veil.masking.partition.kernels import arrange, settle
+from veil.masking.partition.kernels import arrange, copy_order
 from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
 from veil.models.base import PrivacyModel
@@ -28,21 +28,23 @@ from veil.tables.columns import encode_values
 
 @declared(kind_of=Method)
 class TopDownSpecialization(Method):
-    """Replace labels by their children in the hierarchy, the most useful first, while every model is fulfilled.
+    """Replace labels by their children in the hierarchy, the most useful first, while every model is
+    fulfilled.
 
     At first every column holds the roots of its hierarchy. One step replaces a label by its children, in all
-    records that hold it (subtree generalization: other labels of the column may stay on another level). Of all steps
-    after which every class fulfils every privacy model, the one with the highest score is taken, until there is
-    none; of equal scores, that of the column named first, and there of the label whose values stand first. The score
-    is gain / (1 + anonymity lost): the records by which the smallest class shrinks, and as gain
+    records that hold it (subtree generalization: other labels of the column may stay on another level). Among
+    steps after which every class fulfils every privacy model, that with the highest score is taken, until
+    there is none; of equal scores, that of the column named first, and there of the label whose values are
+    first. The score is gain / (1 + anonymity lost): the records by which the smallest class shrinks, and as
+    gain
 
     - without `target`, by how much the loss of the column falls (see `veil.quality.Loss`),
-    - with `target`, the information gain: the entropy of the target among the records with the label, less what it
-      is on average among those with each child.
+    - with `target`, the information gain: the entropy of the target among the records with the label, less
+      its mean among those with each child.
 
-    Fung, Wang and Yu (2005, 2007). Differences: a step without gain is made too, as it costs nothing; and any privacy
-    model that judges classes will do. One that is not monotone under generalization may refuse a step and accept it
-    later, so it is asked again.
+    Fung, Wang and Yu (2005, 2007). Differences: a step without gain is made too, as it costs nothing; and any
+    model that judges classes will do. One that is not monotone under generalization may refuse a step and
+    accept it later, so it is tried again.
 
     >>> from veil import hierarchies as h
     >>> from veil.models import KAnonymity
@@ -69,8 +71,7 @@ class TopDownSpecialization(Method):
             if hierarchy is None:
                 raise PlanError(
                     f"`quasi_identifiers` of TopDownSpecialization should give column {name!r} a hierarchy, "
-                    "for example "
-                    f'{{"{name}": h.auto()}}; without hierarchies, use Mondrian'
+                    f'for example {{"{name}": h.auto()}}; without hierarchies, use Mondrian'
                 )
         if self.target in self.quasi_identifiers:
             raise PlanError(f"column {self.target!r} cannot be both target and quasi-identifier")
@@ -85,14 +86,14 @@ class TopDownSpecialization(Method):
         return self.models
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        """Specialize as far as it goes. Nothing here is random."""
-        return self._specialized(table, None)
+        """Specialize as far as possible. Nothing here is random."""
+        return self._mask(table, None)
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Specialize as long as classes hold enough people. Scores count everybody once for each combination of cells."""
-        return self._specialized(table, person)
+        """Specialize while classes have enough people, who count once for each combination of cells."""
+        return self._mask(table, person)
 
-    def _specialized(self, table: pa.Table, person: str | None) -> Outcome:
+    def _mask(self, table: pa.Table, person: str | None) -> Outcome:
         self.check_columns(table)
         if self.target is not None and self.target not in table.column_names:
             hint = did_you_mean(self.target, table.column_names)
@@ -123,7 +124,7 @@ class _Step:
 
 
 class _Split(NamedTuple):
-    """What a step makes of the classes that hold its label."""
+    """The parts of the classes that hold the label of a step."""
 
     step: _Step
     classes: NDArray[np.int64]
@@ -133,14 +134,14 @@ class _Split(NamedTuple):
 
 
 class _Search:
-    """Classes stand side by side in `order`; a step splits those that hold its label and leaves all others alone.
+    """Greedy search: a step splits the classes that hold its label, which are contiguous in `order`.
 
-    `least[p, j]` is the smallest part of class p if its label in column j were replaced. What a step gains does not
-    depend on other columns, as it concerns all records with the label.
+    `least[p, j]` is the smallest part of class p if its label in column j were replaced. The gain of a step
+    does not depend on other columns, as it concerns all records with the label.
     """
 
     def __init__(self, work: Partitioning, target: NDArray[np.int32] | None) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.voters, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.owner_counts, work.judge
         self.columns = [column for column in work.columns if isinstance(column, TreeColumn)]
         self.starts = np.cumsum([0, *(column.size for column in self.columns)])
         self.levels = np.concatenate([np.full(column.size, column.levels - 1) for column in self.columns])
@@ -159,22 +160,22 @@ class _Search:
             self._add_steps(j, column.levels - 1, 0, column.size)
 
     def run(self) -> int:
-        """Specialize until no step is left. Return how many were made."""
-        made = 0
+        """Specialize until no step is left. Return the number of steps."""
+        count = 0
         while (split := self._best()) is not None:
             self._make(split)
-            made += 1
-        return made
+            count += 1
+        return count
 
     def _best(self) -> _Split | None:
-        """Find the best step that every model accepts. Forget steps that will never be accepted."""
+        """Find the best step that every model accepts. Drop steps that will never be accepted."""
         smallest = int(self.records.min())
         step_of = np.full(self.starts[-1], -1, np.int64)
         for number, step in enumerate(self.steps):
             step_of[self.starts[step.column] + step.first : self.starts[step.column] + step.last] = number
         least = np.full(len(self.steps), smallest, np.int64)
         least_of_steps(self.ranks, self.order, self.begins, self.least, self.starts, step_of, least)
-        # Parts only get smaller; and a monotone model that refuses parts refuses parts of those.
+        # Parts only get smaller, and a monotone model that refuses parts refuses their parts.
         possible = [
             (step, left)
             for step, left in zip(self.steps, least.tolist(), strict=True)
@@ -193,7 +194,7 @@ class _Search:
         return None
 
     def _split(self, step: _Step) -> _Split:
-        """Lay out the parts of all classes with the label of a step."""
+        """Arrange the parts of all classes with the label of a step."""
         ranks = self.ranks[self.order[self.begins], step.column]
         classes = np.flatnonzero((ranks >= step.first) & (ranks < step.last))
         old = self.begins[classes], self.ends[classes]
@@ -207,7 +208,7 @@ class _Search:
 
     def _make(self, split: _Split) -> None:
         step, classes, begins, ends, records = split
-        settle(self.order, self.arranged, self.begins[classes], self.ends[classes])
+        copy_order(self.order, self.arranged, self.begins[classes], self.ends[classes])
         self.levels[self.starts[step.column] + step.first : self.starts[step.column] + step.last] -= 1
         stay = np.ones(self.begins.size, np.bool_)
         stay[classes] = False
@@ -226,7 +227,7 @@ class _Search:
         return least
 
     def _add_steps(self, j: int, level: int, first: int, last: int) -> None:
-        """Add the steps of all labels on a level, within a stretch of ranks, that some record holds."""
+        """Add the steps of all labels on a level, within a range of ranks, that some record holds."""
         if level == 0:
             return
         for begin, end in _stretches(self.nodes[j][level], first, last):
@@ -234,7 +235,7 @@ class _Search:
                 self.steps.append(_Step(j, level, begin, end, self._gain(j, level, begin, end)))
 
     def _gain(self, j: int, level: int, first: int, last: int) -> float:
-        """Return what replacing a label by its children is worth."""
+        """Return the gain of replacing a label by its children."""
         column, table = self.columns[j], self.tables[j]
         children = _stretches(self.nodes[j][level - 1], first, last)
         counts = [table[begin:end].sum(axis=0) for begin, end in children]
@@ -253,7 +254,7 @@ class _Search:
 
 
 def _contingency(work: Partitioning, j: int, target: NDArray[np.int32] | None) -> NDArray[np.int64]:
-    """Count the records with each rank of a column (row) and each value of the target (one column without)."""
+    """Count the records with each rank of a column (row) and each value of the target, if any (column)."""
     ranks = work.ranks[work.item_of_row, j].astype(np.int64)
     width = 1 if target is None else int(target.max()) + 1
     keys = ranks if target is None else ranks * width + target
@@ -262,7 +263,7 @@ def _contingency(work: Partitioning, j: int, target: NDArray[np.int32] | None) -
 
 
 def _entropy(counts: NDArray[np.int64]) -> float:
-    """Entropy of a distribution, in bits.
+    """Return the entropy of a distribution, in bits.
 
     >>> _entropy(np.array([2, 1, 1]))
     1.5
@@ -272,7 +273,7 @@ def _entropy(counts: NDArray[np.int64]) -> float:
 
 
 def _stretches(nodes: NDArray[np.int32], first: int, last: int) -> list[tuple[int, int]]:
-    """Where each node begins and ends, within a stretch of ranks.
+    """Return where each node begins and ends, within a range of ranks.
 
     >>> _stretches(np.array([0, 0, 1, 2, 2], np.int32), 1, 5)
     [(1, 2), (2, 3), (3, 5)]

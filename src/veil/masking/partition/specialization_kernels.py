@@ -1,4 +1,4 @@
-"""Compiled work of top-down specialization: what replacing labels by their children makes of classes."""
+"""Kernels of top-down specialization: the parts of classes if labels are replaced by their children."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def divide(
     part: NDArray[np.int32],
     parts: NDArray[np.int64],
 ) -> None:
-    """Divide classes by the nodes that their ranks in one column lie below."""
+    """Divide classes by the nodes above their ranks in one column."""
     tally = np.zeros(nodes.size, np.int64)
     met = np.empty(nodes.size, np.int32)
     for p in range(begins.size):
@@ -44,7 +44,7 @@ def smallest_part(
     levels: NDArray[np.int64],
     least: NDArray[np.int64],
 ) -> None:
-    """Find the smallest part of each class when its label in one column is replaced by the children."""
+    """Find the smallest part of each class if its label in one column is replaced by the children."""
     tally = np.zeros(nodes.shape[1], np.int64)
     met = np.empty(nodes.shape[1], np.int32)
     for p in range(begins.size):
@@ -69,7 +69,7 @@ def least_of_steps(
     step_of: NDArray[np.int64],
     least: NDArray[np.int64],
 ) -> None:
-    """Lower `least` to the smallest part that each step makes of any class."""
+    """Lower `least` to the smallest part of any class after each step."""
     for p in range(begins.size):
         item = order[begins[p]]
         for j in range(ranks.shape[1]):

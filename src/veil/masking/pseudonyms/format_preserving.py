@@ -1,9 +1,9 @@
-"""Pseudonyms that look like what they replace: digits stay digits, letters letters, all else stays in place."""
+"""Format-preserving pseudonyms: digits stay digits, letters letters, and all other characters stay."""
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +14,14 @@ from veil.base.declare import declared
 from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import InputError
-from veil.masking.parameters import Columns
-from veil.masking.pseudonyms.methods import Pseudonyms
+from veil.masking.pseudonyms.methods import Context, Identifying, Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
 from veil.tables.text import canonical_text
 
 SMALLEST = 1_000_000
-"""Pseudonyms that a format has to allow (NIST SP 800-38G Revision 1): else all can be tried and counted."""
+"""Least number of pseudonyms of a format (NIST SP 800-38G Revision 1): fewer can be enumerated."""
 
 ROUNDS = 10
 """As in FF1."""
@@ -33,38 +32,33 @@ ALPHABETS = {
     "a": "abcdefghijklmnopqrstuvwxyz",
     "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 }
-"""What may stand at a position of a form. All other characters of a form stand for themselves."""
+"""The alphabet of each position of a form. All other characters of a form are literal."""
 
 
 @declared(kind_of=Method)
 class FormatPreservingPseudonyms(Pseudonyms):
     """Each value becomes another of the same form: AB-1234567 may become QX-9034418.
 
-    A secret permutation of all values of a form: an alternating Feistel network of ten rounds over its letters and
-    digits, the construction of FF1 (NIST SP 800-38G), with HMAC-SHA-256 as the round function, which needs no
-    library beyond Python's own. Each position has the alphabet of its character, so that both halves are numbers
-    below a product of alphabet sizes and no value falls outside the form. Different values stay different; the same
-    value has the same pseudonym with the same key and context. Integers stay integers of as many digits.
+    A secret permutation of all values of a form: an alternating Feistel network of ten rounds over its
+    letters and digits, the construction of FF1 (NIST SP 800-38G), with HMAC-SHA-256 as the round function.
+    Each position has the alphabet of its character, so that both halves are numbers below a product of
+    alphabet sizes and no value falls outside the form. Different values stay different; the same value has
+    the same pseudonym with the same key and context. Integers stay integers of as many digits.
 
-    What stays visible: the length, which characters are letters, capitals or digits, and all others. A form with
-    fewer than 1,000,000 members is refused, because with so few a pseudonym can be guessed: use `RandomPseudonyms`
-    there. A pseudonym may be the name or number of somebody else. Missing values stay missing.
+    Visible are the length, which characters are letters, capitals or digits, and all others. A form with
+    fewer than 1,000,000 members is refused, as its pseudonyms can be guessed: use `RandomPseudonyms` there. A
+    pseudonym may be the name or number of another person. Missing values stay missing.
 
     >>> method = FormatPreservingPseudonyms("id", key="9f2c71e05ad84b36c1f7a40d2e8b9563")
     >>> method.mask(pa.table({"id": ["AB-1234567"]}), Randomness()).table["id"].to_pylist()
     ['HF-1140370']
     """
 
-    columns: Annotated[Columns, Field(description="columns that name a person")]
+    columns: Identifying
     key_file: KeyFile = None
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
-    context: Annotated[
-        str,
-        Field(
-            description="what the pseudonyms are for; the same person has different ones in another context"
-        ),
-    ] = ""
+    context: Context = ""
     kind: Literal["FormatPreservingPseudonyms"] = Field(
         default="FormatPreservingPseudonyms", repr=False, kw_only=True
     )
@@ -90,35 +84,33 @@ class FormatPreservingPseudonyms(Pseudonyms):
             largest = (
                 2 ** (column.type.bit_width - pa.types.is_signed_integer(column.type)) - 1 if whole else 0
             )
-            made: list[Any] = []
+            pseudonyms: list[Any] = []
             for at, value in enumerate(canonical_text(values, column=name)):
                 if value is None:
-                    made.append(None)
+                    pseudonyms.append(None)
                     continue
                 form = form_of(value, leading=whole)
                 if form is None:
                     raise InputError(
                         f"{self}: column {name!r}, row {_first(codes, at)}: the value has a letter or digit "
-                        "other than "
-                        "a to z and 0 to 9, which would stay unchanged. Write it with these, or use "
-                        "KeyedPseudonyms or "
-                        "RandomPseudonyms"
+                        "other than a to z and 0 to 9, which would stay unchanged. Write it with these, or use "
+                        "KeyedPseudonyms or RandomPseudonyms"
                     )
                 if form not in permutations:
                     permutations[form] = Permutation(key, self.context, form)
                 size = permutations[form].size
                 if size < SMALLEST:
-                    # The form and not the value: messages end up in logs.
+                    # The form and not the value, as messages are logged.
                     raise InputError(
                         f"{self}: column {name!r}, row {_first(codes, at)}: a value with the format "
-                        f"{form!r} has only "
-                        f"{size:,} possible pseudonyms, and at least {SMALLEST:,} are needed. Use "
-                        "RandomPseudonyms or "
-                        "KeyedPseudonyms"
+                        f"{form!r} has only {size:,} possible pseudonyms, and at least {SMALLEST:,} are needed. Use "
+                        "RandomPseudonyms or KeyedPseudonyms"
                     )
                 smallest = min(smallest, size)
-                made.append(permutations[form].walk(value, largest if whole else None))
-            new = pa.array([int(each) if whole and each is not None else each for each in made], column.type)
+                pseudonyms.append(permutations[form].walk(value, largest if whole else None))
+            new = pa.array(
+                [int(each) if whole and each is not None else each for each in pseudonyms], column.type
+            )
             table = replace_column(table, name, new.take(pa.array(codes)))
         facts = {"forms": len(permutations), "pseudonyms of the smallest form": smallest}
         return self.outcome(before, table, facts=facts)
@@ -127,22 +119,22 @@ class FormatPreservingPseudonyms(Pseudonyms):
 def form_of(value: str, *, leading: bool = False) -> str | None:
     """Return the form of a value: 9 for a digit, a and A for letters; None if it has other letters or digits.
 
-    With `leading`, the first digit gets a 1: a number does not begin with a zero.
+    With `leading`, the first digit becomes 1: a number does not begin with a zero.
 
     >>> form_of("Ab-12"), form_of("-120", leading=True), form_of("é")
     ('Aa-99', '-199', None)
     """
-    made = ""
+    form = ""
     for each in value:
         if not each.isalnum():
-            made += each
+            form += each
         elif not each.isascii():
             return None
         elif each.isdigit():
-            made += "1" if leading and each != "0" and not made.strip("-") else "9"
+            form += "1" if leading and each != "0" and not form.strip("-") else "9"
         else:
-            made += "A" if each.isupper() else "a"
-    return made
+            form += "A" if each.isupper() else "a"
+    return form
 
 
 class Permutation:
@@ -166,37 +158,37 @@ class Permutation:
             side = number % 2
             shift = self._shift(number, halves[1 - side], side)
             halves[side] = (halves[side] + shift) % self.sizes[side]
-        made = list(value)
-        self._spell(halves[0], 0, self.middle, made)
-        self._spell(halves[1], self.middle, len(self.positions), made)
-        return "".join(made)
+        characters = list(value)
+        self._spell(halves[0], 0, self.middle, characters)
+        self._spell(halves[1], self.middle, len(self.positions), characters)
+        return "".join(characters)
 
     def walk(self, value: str, largest: int | None) -> str:
-        """Return the pseudonym of a value; of a number, one that is not above the largest.
+        """Return the pseudonym of a value; for a number, one that is at most the largest.
 
-        Going on from what is too large until it is not makes a permutation of the rest (cycle walking).
+        Applying the permutation until the result is in range permutes the range (cycle walking).
         """
-        made = self(value)
-        while largest is not None and abs(int(made)) > largest:
-            made = self(made)
-        return made
+        pseudonym = self(value)
+        while largest is not None and abs(int(pseudonym)) > largest:
+            pseudonym = self(pseudonym)
+        return pseudonym
 
     def _shift(self, number: int, other: int, side: int) -> int:
-        """Derive from one half what is added to the other: 128 bits more than it has, so that all are as likely."""
+        """Derive the summand of one half from the other: 128 bits longer, so that it is nearly uniform."""
         room = (self.sizes[1 - side].bit_length() + 7) // 8
         bits = self.sizes[side].bit_length() + 128
-        made = 0
+        result = 0
         for block in range(-(-bits // 256)):
             step = self._start.copy()
             step.update(bytes([number, block]) + other.to_bytes(room, "big"))
-            made = made << 256 | int.from_bytes(step.digest(), "big")
-        return made
+            result = result << 256 | int.from_bytes(step.digest(), "big")
+        return result
 
     def _number(self, value: str, start: int, end: int) -> int:
-        made = 0
+        number = 0
         for at in range(start, end):
-            made = made * len(self.alphabets[at]) + self.alphabets[at].index(value[self.positions[at]])
-        return made
+            number = number * len(self.alphabets[at]) + self.alphabets[at].index(value[self.positions[at]])
+        return number
 
     def _spell(self, number: int, start: int, end: int, into: list[str]) -> None:
         for at in reversed(range(start, end)):

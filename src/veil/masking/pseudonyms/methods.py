@@ -1,4 +1,4 @@
-"""Pseudonyms: names and numbers of people are replaced by others that mean nothing without a secret."""
+"""Pseudonyms: identifying values are replaced by others that cannot be linked without a secret."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from veil.outcome.outcome import Outcome
 from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.text import canonical_text
 
-_Identifying = Annotated[Columns, Field(description="columns that name a person")]
-_Context = Annotated[
+Identifying = Annotated[Columns, Field(description="columns that name a person")]
+Context = Annotated[
     str,
     Field(description="what the pseudonyms are for; the same person has different ones in another context"),
 ]
 
 
 class Pseudonyms(Method):
-    """Base of methods that replace each value of a column, the same everywhere by the same."""
+    """Base of methods that replace each value of a column consistently."""
 
     columns: tuple[str, ...]
 
@@ -41,7 +41,7 @@ class Pseudonyms(Method):
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """None: nobody knows pseudonyms."""
+        """None: attackers do not know pseudonyms."""
         return ()
 
 
@@ -49,20 +49,20 @@ class Pseudonyms(Method):
 class KeyedPseudonyms(Pseudonyms):
     """Each value becomes its HMAC-SHA-256 under a secret key, in hexadecimal digits.
 
-    The same value has the same pseudonym in every column, table and run with the same key and context, so that
-    tables can still be joined. Without the key nobody can compute the pseudonym of a name and look for it, as they
-    can with a plain hash. Whoever has the key can: keep it apart from the table. Missing values stay missing.
+    The same value has the same pseudonym in every column, table and run with the same key and context, so
+    that tables can still be joined. Without the key, pseudonyms cannot be computed from guessed names, as
+    plain hashes can. With it they can: keep it apart from the table. Missing values stay missing.
 
     >>> method = KeyedPseudonyms("name", key="9f2c71e05ad84b36c1f7a40d2e8b9563", length=8)
     >>> method.mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness()).table["name"].to_pylist()
     ['c8fedc2e', 'bb4d5ec6', 'c8fedc2e']
     """
 
-    columns: _Identifying
+    columns: Identifying
     key_file: KeyFile = None
     key_variable: KeyVariable = None
     key: Key = Field(default=None, repr=False)
-    context: _Context = ""
+    context: Context = ""
     length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits of a pseudonym")] = 32
     kind: Literal["KeyedPseudonyms"] = Field(default="KeyedPseudonyms", repr=False, kw_only=True)
 
@@ -76,61 +76,61 @@ class KeyedPseudonyms(Pseudonyms):
         start = start_hmac(key, self.context)
 
         def pseudonym(value: str) -> str:
-            made = start.copy()
-            made.update(value.encode())
-            return made.hexdigest()[: self.length]
+            digest = start.copy()
+            digest.update(value.encode())
+            return digest.hexdigest()[: self.length]
 
         return pseudonymize(table, self, pseudonym)
 
 
 @declared(kind_of=Method)
 class RandomPseudonyms(Pseudonyms):
-    """Each value becomes a random one, and a table that tells which is kept apart.
+    """Each value becomes a random one, and the table of both is kept apart.
 
-    The pseudonyms say nothing about the values. The table `pseudonyms` in `apart` (value and pseudonym) turns them
-    back: it is as secret as the values themselves. Throw it away, and nobody can. The same value has the same
-    pseudonym in all columns of one run. Missing values stay missing.
+    The pseudonyms reveal nothing about the values. The table `pseudonyms` in `apart` (value and pseudonym)
+    reverses them: it is as secret as the values themselves. Without it, reversal is impossible. The same
+    value has the same pseudonym in all columns of one run. Missing values stay missing.
 
     >>> made = RandomPseudonyms("name").mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness())
     >>> made.apart["pseudonyms"]["value"].to_pylist()
     ['Ada', 'Bob']
     """
 
-    columns: _Identifying
+    columns: Identifying
     length: Annotated[int, Field(ge=4, le=16, description="hexadecimal digits of a pseudonym")] = 16
     kind: Literal["RandomPseudonyms"] = Field(default="RandomPseudonyms", repr=False, kw_only=True)
 
     apart_is_secret: ClassVar[bool] = True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        known = list(dict.fromkeys(value for name in self.columns for value in _values(table, name, self)))
-        if 2 * len(known) > 16**self.length:
+        values = list(dict.fromkeys(value for name in self.columns for value in _values(table, name, self)))
+        if 2 * len(values) > 16**self.length:
             raise PlanError(
-                f"{self}: {len(known)} distinct values need longer pseudonyms. Raise `length` above "
+                f"{self}: {len(values)} distinct values need longer pseudonyms. Raise `length` above "
                 f"{self.length}"
             )
-        spelled = randomness.tokens(len(known), self.length)
-        pseudonym_of = dict(zip(known, spelled, strict=True))
-        made = pseudonymize(table, self, pseudonym_of.__getitem__)
+        pseudonyms = randomness.tokens(len(values), self.length)
+        pseudonym_of = dict(zip(values, pseudonyms, strict=True))
+        outcome = pseudonymize(table, self, pseudonym_of.__getitem__)
         mapping = pa.table(
-            {"value": pa.array(known, pa.string()), "pseudonym": pa.array(spelled, pa.string())}
+            {"value": pa.array(values, pa.string()), "pseudonym": pa.array(pseudonyms, pa.string())}
         )
-        return self.outcome(table, made.table, apart={"pseudonyms": mapping}, facts=made.facts)
+        return self.outcome(table, outcome.table, apart={"pseudonyms": mapping}, facts=outcome.facts)
 
 
 class GuessableWarning(UserWarning):
-    """Pseudonyms that anybody can compute from a guess."""
+    """Pseudonyms that can be computed from a guess."""
 
 
 @declared(kind_of=Method)
 class UnkeyedHash(Pseudonyms):
     """Each value becomes its SHA-256, or another digest that has to be matched. This does not protect it.
 
-    Names, insurance numbers and dates of birth are few: anybody hashes all of them and looks up the results. It is
-    here only for tables that have to match others made this way, and warns whenever it runs. Use `KeyedPseudonyms`.
+    Names, insurance numbers and dates of birth are few: an attacker can hash all of them. Only for tables
+    that have to match others made this way; it warns whenever it runs. Use `KeyedPseudonyms`.
     """
 
-    columns: _Identifying
+    columns: Identifying
     although_values_can_be_guessed: Annotated[
         bool, Field(description="has to be true: you know that the values can be found out")
     ]
@@ -156,28 +156,28 @@ class UnkeyedHash(Pseudonyms):
             "KeyedPseudonyms"
         )
         warnings.warn(warning, GuessableWarning, stacklevel=2)
-        made = pseudonymize(table, self, self._digest)
-        return dataclasses.replace(made, facts={**made.facts, "warning": warning})
+        outcome = pseudonymize(table, self, self._digest)
+        return dataclasses.replace(outcome, facts={**outcome.facts, "warning": warning})
 
     def _digest(self, value: str) -> str:
         return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()
 
 
 def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
-    """Replace the values of all columns; refuse pseudonyms that two values would share."""
-    made: dict[str, str] = {}
+    """Replace the values of all columns; refuse if two values would share a pseudonym."""
+    pseudonym_of: dict[str, str] = {}
     before = table
     for name in method.columns:
         values, codes = encode_values(column_of(table, name, method))
-        spelled = canonical_text(values, column=name)
-        for each in spelled:
-            if each is not None and each not in made:
-                made[each] = pseudonym(each)
-        new = pa.array([None if each is None else made[each] for each in spelled], pa.string())
+        texts = canonical_text(values, column=name)
+        for each in texts:
+            if each is not None and each not in pseudonym_of:
+                pseudonym_of[each] = pseudonym(each)
+        new = pa.array([None if each is None else pseudonym_of[each] for each in texts], pa.string())
         table = replace_column(table, name, new.take(pa.array(codes)))
-    if len(set(made.values())) < len(made):
+    if len(set(pseudonym_of.values())) < len(pseudonym_of):
         raise PlanError(f"{method}: two values would get the same pseudonym. Raise `length`")
-    return method.outcome(before, table, facts={"different values": len(made)})
+    return method.outcome(before, table, facts={"different values": len(pseudonym_of)})
 
 
 def _values(table: pa.Table, name: str, method: object) -> Iterable[str]:

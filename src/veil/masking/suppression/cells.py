@@ -1,7 +1,8 @@
-"""Which cells to leave out: two heuristics, one for each meaning of a missing cell (see `LocalSuppression`).
+"""Choice of cells to suppress: two heuristics, one for each meaning of a missing cell (see
+`LocalSuppression`).
 
-The least weight of cells is NP-hard to find (Meyerson and Williams, 2004). Both go through sets of columns from
-the cheapest on, and help all rows at once that a set can help.
+The least weight of cells is NP-hard to find (Meyerson and Williams, 2004). Both try sets of columns from the
+cheapest on, and help all rows at once that a set can help.
 """
 
 from __future__ import annotations
@@ -23,64 +24,64 @@ MOST_MASKS = 5000
 
 
 def sets_of_columns(codes: Codes, weights: NDArray[np.float64]) -> Iterator[Mask]:
-    """Yield sets of columns by ascending weight, of equal weight those with more values first."""
+    """Yield sets of columns by ascending weight; for equal weight, those with more values first."""
     values = codes.max(axis=0, initial=-1) + 1
     costs = [(float(weights[c]), -math.log(max(2, int(values[c])))) for c in range(weights.size)]
     order = sorted(range(weights.size), key=lambda c: (costs[c], -c))
     waiting: list[tuple[tuple[float, float], tuple[int, ...]]] = [(costs[order[0]], (0,))]
-    given = 0
-    while waiting and given < MOST_MASKS:
-        (weight, tie), chosen = heapq.heappop(waiting)
-        given += 1
-        yield _mask(weights.size, [order[each] for each in chosen])
-        last = chosen[-1]
+    count = 0
+    while waiting and count < MOST_MASKS:
+        (weight, tie), places = heapq.heappop(waiting)
+        count += 1
+        yield _mask(weights.size, [order[each] for each in places])
+        last = places[-1]
         if last + 1 < len(order):
             (more, more_tie), (less, less_tie) = costs[order[last + 1]], costs[order[last]]
-            heapq.heappush(waiting, ((weight + more, tie + more_tie), (*chosen, last + 1)))
+            heapq.heappush(waiting, ((weight + more, tie + more_tie), (*places, last + 1)))
             further = (weight + more - less, tie + more_tie - less_tie)
-            heapq.heappush(waiting, (further, (*chosen[:-1], last + 1)))
+            heapq.heappush(waiting, (further, (*places[:-1], last + 1)))
     for end in range(1, len(order) + 1):
         yield _mask(weights.size, order[:end])
 
 
-def _mask(size: int, chosen: list[int]) -> Mask:
-    made = np.zeros(size, np.bool_)
-    made[chosen] = True
-    return made
+def _mask(size: int, columns: list[int]) -> Mask:
+    mask = np.zeros(size, np.bool_)
+    mask[columns] = True
+    return mask
 
 
 def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
-    """Choose cells to leave out so that every row matches k rows, where missing cells match everything.
+    """Choose cells to suppress so that every row matches k rows, where missing cells match everything.
 
-    Missing cells only add matches, so rows can be helped one after the other. Sets of columns are tried from the
+    Missing cells only add matches, so rows can be helped one by one. Sets of columns are tried from the
     cheapest on: a row with too few matches that would agree with k rows without these columns loses its cells
-    there. All rows that agree with it in the other columns gain a match by that, and may not need help any more:
-    those with the fewest matches go first. In the end, cells whose turn came too early are shown again.
+    there. All rows that agree in the other columns gain a match, and may not need help any more: those with
+    the fewest matches go first. In the end, cells that were suppressed too early are restored.
     """
     hidden = np.zeros(codes.shape, np.bool_)
     crowd, of_whole, of_partial = matches(codes)
-    found = np.empty(len(codes), np.int64)
-    found[crowd.partial] = of_partial
+    match_counts = np.empty(len(codes), np.int64)
+    match_counts[crowd.partial] = of_partial
     is_whole = crowd.of_row >= 0
-    found[is_whole] = of_whole[crowd.of_row[is_whole]]
-    # Only rows without gaps count on each other: then rows that differ did not match before.
+    match_counts[is_whole] = of_whole[crowd.of_row[is_whole]]
+    # Only rows without missing cells gain matches from each other: if they differ, they did not match before.
     alike = crowd.of_row
-    needy = np.flatnonzero(found < k)
+    needy = np.flatnonzero(match_counts < k)
     if not needy.size:
         return hidden
     for mask in sets_of_columns(codes, weights):
         numbers = keys(codes, ~mask)
-        wanted, group = np.unique(numbers[needy], return_inverse=True)
-        place = np.minimum(np.searchsorted(wanted, numbers), wanted.size - 1)
-        sizes = np.bincount(place[wanted[place] == numbers], minlength=wanted.size)
+        needy_numbers, group = np.unique(numbers[needy], return_inverse=True)
+        place = np.minimum(np.searchsorted(needy_numbers, numbers), needy_numbers.size - 1)
+        sizes = np.bincount(place[needy_numbers[place] == numbers], minlength=needy_numbers.size)
         helped = sizes[group] >= k
         if not helped.any():
             continue
         rows = needy[helped]
-        rows = rows[np.lexsort((alike[rows], found[rows], group[helped]))]
+        rows = rows[np.lexsort((alike[rows], match_counts[rows], group[helped]))]
         ends = np.unique(numbers[rows], return_inverse=True)[1]
-        chosen = _choose_rows(ends, found[rows], alike[rows], k)
-        hidden[rows[chosen]] = mask & (codes[rows[chosen]] >= 0)
+        row_mask = _choose_rows(ends, match_counts[rows], alike[rows], k)
+        hidden[rows[row_mask]] = mask & (codes[rows[row_mask]] >= 0)
         needy = needy[~helped]
         if not needy.size:
             break
@@ -89,9 +90,9 @@ def few_cells(codes: Codes, k: int, weights: NDArray[np.float64]) -> Mask:
 
 
 @kernel
-def _choose_rows(group: Counts, found: Counts, alike: Counts, k: int) -> Mask:
+def _choose_rows(group: Counts, match_counts: Counts, alike: Counts, k: int) -> Mask:
     """Go through the rows of each group, fewest matches first, and choose those that still have too few."""
-    chosen = np.zeros(group.size, np.bool_)
+    row_mask = np.zeros(group.size, np.bool_)
     in_group = 0
     in_class = 0
     for i in range(group.size):
@@ -101,26 +102,26 @@ def _choose_rows(group: Counts, found: Counts, alike: Counts, k: int) -> Mask:
         elif alike[i] != alike[i - 1]:
             in_class = 0
         if alike[i] < 0:
-            chosen[i] = True
-        elif found[i] + in_group - in_class < k:
-            chosen[i] = True
+            row_mask[i] = True
+        elif match_counts[i] + in_group - in_class < k:
+            row_mask[i] = True
             in_group += 1
             in_class += 1
-    return chosen
+    return row_mask
 
 
 def _show_again(codes: Codes, hidden: Mask, k: int, weights: NDArray[np.float64]) -> None:
-    """Show cells again that nobody needs left out, the most important first, until none is left.
+    """Restore cells that need not be suppressed, the most important first.
 
-    Showing a cell only takes matches away, so that a cell that cannot be shown now cannot be shown later: one
-    visit is enough.
+    Restoring a cell only removes matches, so a cell that cannot be restored now cannot be later: one pass is
+    enough.
     """
     now = np.where(hidden, np.int32(-1), codes)
     crowd, of_whole, of_partial = matches(now)
-    shown = np.ascontiguousarray(now[crowd.partial])
+    visible = np.ascontiguousarray(now[crowd.partial])
     before = np.ascontiguousarray(codes[crowd.partial])
-    values, bits, fields = pack_rows(before, shown >= 0)
-    kinds = patterns(shown)
+    values, bits, fields = pack_rows(before, visible >= 0)
+    kinds = patterns(visible)
     order_of_columns = np.argsort(-weights, kind="stable")
     costs = {
         kind: sum(w for c, w in enumerate(weights) if kind >> c & 1) for kind in np.unique(kinds).tolist()
@@ -128,12 +129,12 @@ def _show_again(codes: Codes, hidden: Mask, k: int, weights: NDArray[np.float64]
     for kind in sorted(costs, key=lambda kind: -costs[kind]):
         here = np.flatnonzero(kinds == kind)
         here = here[hidden[crowd.partial[here]].any(axis=1)]
-        order, start, end = crowd.ranges(shown[here], kind)
+        order, start, end = crowd.ranges(visible[here], kind)
         _restore(
-            here, start, end, order, crowd.whole, crowd.sizes, of_whole, shown, before, of_partial,
+            here, start, end, order, crowd.whole, crowd.sizes, of_whole, visible, before, of_partial,
             values, bits, fields, order_of_columns, k,
         )  # fmt: skip
-    hidden[crowd.partial] = (shown < 0) & (before >= 0)
+    hidden[crowd.partial] = (visible < 0) & (before >= 0)
 
 
 @kernel
@@ -145,7 +146,7 @@ def _restore(
     whole: Codes,
     sizes: Counts,
     of_whole: Counts,
-    shown: Codes,
+    visible: Codes,
     before: Codes,
     of_partial: Counts,
     values: Words,
@@ -154,51 +155,54 @@ def _restore(
     columns: Counts,
     k: int,
 ) -> None:
-    """Show cells of partial rows again where everybody keeps k matches.
+    """Restore cells of partial rows as long as every row keeps k matches.
 
-    The whole rows that match row `here[i]` stand in `order` from `start[i]` to `end[i]`.
+    The whole rows that match row `here[i]` are in `order` from `start[i]` to `end[i]`.
     """
+    # Collect the rows that match row a.
     room = 0
     for i in range(here.size):
         room = max(room, end[i] - start[i])
     near_whole = np.empty(room, np.int64)
-    near_partial = np.empty(len(shown), np.int64)
+    near_partial = np.empty(len(visible), np.int64)
     for i in range(here.size):
         a = here[i]
         wholes = end[i] - start[i]
         near_whole[:wholes] = order[start[i] : end[i]]
         partials = 0
-        for b in range(len(shown)):
+        for b in range(len(visible)):
             if b != a and match(values, bits, a, b):
                 near_partial[partials] = b
                 partials += 1
         for c in columns:
-            if shown[a, c] >= 0 or before[a, c] < 0:
+            if visible[a, c] >= 0 or before[a, c] < 0:
                 continue
+            # Count the matches that restoring the cell removes.
             value = before[a, c]
-            lost = 0
+            removed = 0
             possible = True
             for j in range(wholes):
                 w = near_whole[j]
                 if whole[w, c] != value:
-                    lost += sizes[w]
+                    removed += sizes[w]
                     if of_whole[w] <= k:
                         possible = False
                         break
-            if not possible or of_partial[a] - lost < k:
+            if not possible or of_partial[a] - removed < k:
                 continue
             for j in range(partials):
                 b = near_partial[j]
-                if shown[b, c] >= 0 and shown[b, c] != value:
-                    lost += 1
+                if visible[b, c] >= 0 and visible[b, c] != value:
+                    removed += 1
                     if of_partial[b] <= k:
                         possible = False
                         break
-            if not possible or of_partial[a] - lost < k:
+            if not possible or of_partial[a] - removed < k:
                 continue
-            shown[a, c] = value
+            # Restore it, and update the matches.
+            visible[a, c] = value
             bits[a] |= fields[c]
-            of_partial[a] -= lost
+            of_partial[a] -= removed
             left = 0
             for j in range(wholes):
                 w = near_whole[j]
@@ -211,7 +215,7 @@ def _restore(
             left = 0
             for j in range(partials):
                 b = near_partial[j]
-                if shown[b, c] >= 0 and shown[b, c] != value:
+                if visible[b, c] >= 0 and visible[b, c] != value:
                     of_partial[b] -= 1
                 else:
                     near_partial[left] = b
@@ -220,11 +224,11 @@ def _restore(
 
 
 def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts | None = None) -> Mask:
-    """Choose cells to leave out so that every row shows the same as k - 1 others, or as rows of k - 1 other people.
+    """Choose cells to suppress so that every row equals k - 1 others, or rows of k - 1 other people.
 
-    Rows in groups that are too small look for each other: sets of columns are tried from the cheapest on, and
-    rows that are k or more without these columns lose their cells there. Fewer than k may be left in the end;
-    they lose all cells, together with as many others as they need.
+    Rows in too small groups are merged: sets of columns are tried from the cheapest on, and rows that are k
+    or more without these columns lose their cells there. Fewer than k may be left in the end; they lose all
+    cells, together with as many others as they need.
     """
     hidden = np.zeros(codes.shape, np.bool_)
     everything = np.ones(codes.shape[1], np.bool_)
@@ -242,25 +246,25 @@ def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], people: Coun
 
 
 def sizes_of(numbers: Counts, people: Counts | None) -> Counts:
-    """Count for each row the rows that have its number, or the people whose they are.
+    """Count for each row the rows with its number, or their people.
 
     >>> sizes_of(np.array([7, 7, 8]), None).tolist(), sizes_of(np.array([7, 7, 8]), np.array([0, 0, 0])).tolist()
     ([2, 2, 1], [1, 1, 1])
     """
     group = np.unique(numbers, return_inverse=True)[1]
     if people is None:
-        made: Counts = np.bincount(group)[group]
+        sizes: Counts = np.bincount(group)[group]
     else:
         width = int(people.max(initial=0)) + 1
-        made = np.bincount(np.unique(group * width + people) // width)[group]
-    return made
+        sizes = np.bincount(np.unique(group * width + people) // width)[group]
+    return sizes
 
 
 def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], people: Counts) -> Counts:
-    """Return the rows that are left and others to lose all cells with them, where that costs least.
+    """Return the rows that are left and others to lose all cells with them, at least cost.
 
-    From groups with more than k people, those beyond k can go, each with all rows there; if these are too few, a whole
-    group goes, the cheapest.
+    From groups with more than k people, those beyond k can go, each with all rows there; if these are too
+    few, a whole group goes, the cheapest.
     """
     blank: Mask = np.logical_and.reduce(codes < 0, axis=1)
     blank[left] = False
@@ -283,7 +287,7 @@ def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], p
     spare = spare[np.lexsort((first[spare], costs[spare]))]
     _, cheapest = np.unique(people[rest[first[spare]]], return_index=True)
     if cheapest.size >= missing:
-        chosen = spare[np.sort(cheapest)[:missing]]
-        return np.concatenate([left, rest[np.isin(unit, chosen)]])
+        units = spare[np.sort(cheapest)[:missing]]
+        return np.concatenate([left, rest[np.isin(unit, units)]])
     least = int(np.argmin(np.bincount(group, weights=cost)))
     return np.concatenate([left, rest[group == least]])

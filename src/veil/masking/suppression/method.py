@@ -1,4 +1,4 @@
-"""Local suppression: single cells are left out, as few and as unimportant ones as possible."""
+"""Local suppression: single cells are suppressed, as few and as unimportant ones as possible."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from veil.tables.columns import column_of, encode_values, replace_column
 class LocalSuppression(Method):
     """Cells are left out until every record looks like at least k - 1 others.
 
-    Which records look alike is a matter of what a missing cell means, and so is what is promised:
+    Which records look alike, and what is promised, depends on the meaning of a missing cell:
 
     * "matches_everything": a record matches another if both agree wherever neither has a missing cell. Every
-      record matches at least k. This is what sdcMicro and μ-Argus mean by k-anonymity after local suppression, and it
-      takes the fewest cells. It is weaker than k-anonymity: an attacker who knows the left-out value of a person
-      can rule out matching records that show another one.
-    * "own_value": a missing cell is like other missing cells only. Every record shows the same as at least k - 1
-      others. This is k-anonymity, and holds whatever an attacker knows of these columns.
+      record matches at least k. This is k-anonymity after local suppression as in sdcMicro and μ-Argus, and
+      takes the fewest cells. It is weaker than k-anonymity: an attacker who knows the left-out value of a
+      person can rule out matching records that show another one.
+    * "own_value": a missing cell is like other missing cells only. Every record shows the same as at least
+      k - 1 others. This is k-anonymity against any knowledge of these columns.
 
-    Cells that are missing from the start count like those that are left out. `importance` weighs the columns: the
-    sum of the weights of all cells left out is kept small (by a heuristic; the least possible is NP-hard to find).
-    Of columns that are equally important, one with more different values goes first, then one named later. With
-    "matches_everything", no single cell could be shown again.
+    Cells that are missing from the start count like those that are left out. `importance` weighs the columns:
+    the sum of the weights of all cells left out is kept small (by a heuristic; the least possible is NP-hard
+    to find). Among equally important columns, one with more different values goes first, then one named
+    later. With "matches_everything", no single cell could be shown again.
 
-    A column that tells what another one does, such as the region of a postal code, is linked to it: where the cell of
-    one is left out, so is that of the other. It is not looked at otherwise, so that it should be no quasi-identifier.
+    A column that implies another one, such as the region of a postal code, is linked to it: where the cell of
+    one is left out, so is that of the other. It is ignored otherwise, so it should not be a quasi-identifier.
 
     >>> people = pa.table({"sex": ["f", "m", "m", "f", "f"], "school": ["high", "high", "high", "low", "low"]})
     >>> LocalSuppression(["sex", "school"], 2).mask(people, Randomness()).table["school"].to_pylist()
@@ -101,13 +101,13 @@ class LocalSuppression(Method):
         return True
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self._left_out(table, None)
+        return self._suppress_cells(table, None)
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
         """Leave cells out until every record looks like records of at least k - 1 other people."""
-        return self._left_out(table, person)
+        return self._suppress_cells(table, person)
 
-    def _left_out(self, table: pa.Table, person: str | None) -> Outcome:
+    def _suppress_cells(self, table: pa.Table, person: str | None) -> Outcome:
         before = table
         people = None if person is None else number_people(table[person], person).astype(np.int64)
         number, what = (table.num_rows, "records") if people is None else (int(people.max()) + 1, "people")
@@ -124,8 +124,8 @@ class LocalSuppression(Method):
         of = {name: at for at, name in enumerate(self.columns)}
         for name, at in {**of, **{name: of[to] for name, to in self.linked.items()}}.items():
             column = column_of(table, name, self)
-            shown = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
-            table = replace_column(table, name, column.take(shown))
+            origins = pa.array(np.where(hidden[:, at], -1, np.arange(len(column))), mask=hidden[:, at])
+            table = replace_column(table, name, column.take(origins))
         facts = {
             "cells left out": int(hidden.sum()),
             "share of the cells": float(hidden.mean()),
@@ -135,9 +135,9 @@ class LocalSuppression(Method):
 
 
 def _codes(table: pa.Table, columns: tuple[str, ...], method: object) -> Codes:
-    made = np.empty((table.num_rows, len(columns)), np.int32)
+    result = np.empty((table.num_rows, len(columns)), np.int32)
     for at, name in enumerate(columns):
         values, codes = encode_values(column_of(table, name, method))
         valid = np.array(values.is_valid(), dtype=np.bool_)
-        made[:, at] = np.where(valid, np.cumsum(valid) - 1, -1)[codes]
-    return made
+        result[:, at] = np.where(valid, np.cumsum(valid) - 1, -1)[codes]
+    return result

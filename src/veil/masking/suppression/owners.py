@@ -1,6 +1,6 @@
-"""Which cells to leave out where people have several rows and a missing cell matches everything.
+"""Choice of cells to suppress if people have several rows and a missing cell matches everything.
 
-A row is to match rows of k different people. Rows of one person that show the same are one here.
+A row is to match rows of k different people. Equal rows of one person are one row here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from veil.published.matching import Codes, Counts, keys
 
 
 def few_cells_in_people(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts) -> Mask:
-    """Choose cells to leave out so that every row matches rows of k people, its own person among them.
+    """Choose cells to suppress so that every row matches rows of k people, its own person among them.
 
-    Sets of columns are tried from the cheapest on: a row with too few matches that would agree with rows of k people
-    without these columns loses its cells there. In the end, cells that nobody needs left out are shown again.
+    Sets of columns are tried from the cheapest on: a row with too few matches that would match k people
+    without these columns loses its cells there. In the end, needlessly suppressed cells are restored.
     """
     rows, place = np.unique(np.column_stack([codes, people]), axis=0, return_inverse=True)
     codes, people = np.ascontiguousarray(rows[:, :-1], np.int32), rows[:, -1].astype(np.int64)
@@ -31,12 +31,12 @@ def few_cells_in_people(codes: Codes, k: int, weights: NDArray[np.float64], peop
         helped = sizes_of(keys(codes, ~mask), people)[needy] >= k
         hidden[needy[helped]] = mask & (codes[needy[helped]] >= 0)
         needy = needy[~helped]
-    shown = np.where(hidden, np.int32(-1), codes)
+    visible = np.where(hidden, np.int32(-1), codes)
     by_cost = np.argsort(-(hidden @ weights), kind="stable")
     columns = np.argsort(-weights, kind="stable")
-    _show_again(codes, shown, people, order, starts, by_cost, columns, _count_people(shown, people), k)
-    made: Mask = ((shown < 0) & (codes >= 0))[place.ravel()]
-    return made
+    _restore_cells(codes, visible, people, order, starts, by_cost, columns, _count_people(visible, people), k)
+    suppressed: Mask = ((visible < 0) & (codes >= 0))[place.ravel()]
+    return suppressed
 
 
 @kernel
@@ -49,69 +49,71 @@ def _agree(one: Codes, a: int, other: Codes, b: int) -> bool:
 
 @kernel
 def _count_people(codes: Codes, people: Counts) -> Counts:
-    """Count for each row the people who have a row that it matches."""
+    """Count for each row the people with a row that it matches."""
     met = np.full(people.max() + 1, -1, np.int64)
-    found = np.zeros(len(codes), np.int64)
+    match_counts = np.zeros(len(codes), np.int64)
     for a in range(len(codes)):
         for b in range(len(codes)):
             if met[people[b]] != a and _agree(codes, a, codes, b):
                 met[people[b]] = a
-                found[a] += 1
-    return found
+                match_counts[a] += 1
+    return match_counts
 
 
 @kernel
-def _show_again(
+def _restore_cells(
     codes: Codes,
-    shown: Codes,
+    visible: Codes,
     people: Counts,
     by_person: Counts,
     starts: Counts,
     order: Counts,
     columns: Counts,
-    found: Counts,
+    match_counts: Counts,
     k: int,
 ) -> None:
-    """Show cells again where everybody keeps matches of k people; `found` are those that each row has now.
+    """Restore cells as long as every row keeps matches of k people; `match_counts` are those of each row now.
 
-    The rows of person p stand in `by_person` from `starts[p]` on.
+    The rows of person p are in `by_person` from `starts[p]` on.
     """
     met = np.full(starts.size - 1, -1, np.int64)
-    lost = np.empty(len(codes), np.int64)
+    losing_rows = np.empty(len(codes), np.int64)
     visit = 0
     for a in order:
         for c in columns:
-            if shown[a, c] >= 0 or codes[a, c] < 0:
+            if visible[a, c] >= 0 or codes[a, c] < 0:
                 continue
+            # Show the cell, count the people of matching rows, and collect the rows that lose this person.
             visit += 1
-            shown[a, c] = codes[a, c]
-            left = losers = 0
+            visible[a, c] = codes[a, c]
+            left = loser_count = 0
             for b in range(len(codes)):
-                if not _agree(shown, a, shown, b):
-                    shown[a, c] = -1
-                    matched = _agree(shown, a, shown, b)
-                    shown[a, c] = codes[a, c]
-                    if matched and not _has_match(shown, b, people[a], by_person, starts):
-                        lost[losers] = b
-                        losers += 1
+                if not _agree(visible, a, visible, b):
+                    visible[a, c] = -1
+                    matched = _agree(visible, a, visible, b)
+                    visible[a, c] = codes[a, c]
+                    if matched and not _has_match(visible, b, people[a], by_person, starts):
+                        losing_rows[loser_count] = b
+                        loser_count += 1
                 elif met[people[b]] != visit:
                     met[people[b]] = visit
                     left += 1
+            # Keep it if all rows still match k people.
             possible = left >= k
-            for i in range(losers):
-                possible = possible and found[lost[i]] > k
+            for i in range(loser_count):
+                possible = possible and match_counts[losing_rows[i]] > k
             if not possible:
-                shown[a, c] = -1
+                visible[a, c] = -1
                 continue
-            found[a] = left
-            for i in range(losers):
-                found[lost[i]] -= 1
+            match_counts[a] = left
+            for i in range(loser_count):
+                match_counts[losing_rows[i]] -= 1
 
 
 @kernel
-def _has_match(shown: Codes, row: int, person: int, by_person: Counts, starts: Counts) -> bool:
+def _has_match(visible: Codes, row: int, person: int, by_person: Counts, starts: Counts) -> bool:
     """Whether a row matches any row of a person."""
     at = starts[person]
-    while at < starts[person + 1] and not _agree(shown, row, shown, by_person[at]):
+    while at < starts[person + 1] and not _agree(visible, row, visible, by_person[at]):
         at += 1
     return bool(at < starts[person + 1])

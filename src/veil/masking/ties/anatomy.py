@@ -1,11 +1,11 @@
-"""Anatomy: quasi-identifiers and confidential values in two tables, tied together by groups only.
+"""Anatomy: quasi-identifiers and confidential values in two tables, linked by groups only.
 
-Both tables are true to the last cell. The first shows everything but the confidential columns, and the number of
-each record's group; the second shows which confidential values there are in each group, sorted, so that their
-order tells nothing. Xiao and Tao (2006).
+No cell is changed. The first table has everything but the confidential columns, and the group of each record;
+the second has the confidential values of each group, sorted, so that their order reveals nothing. Xiao and
+Tao (2006).
 
-Like l-diversity in general, this does not protect against somebody who knows the values of others in a group, and
-the first table tells everybody who is in the data.
+Like l-diversity in general, this does not protect against an attacker who knows the values of others in a
+group, and the first table reveals who is in the data.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
+from veil.masking.microaggregation.records import group_facts
 from veil.masking.parameters import Columns, Names
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
@@ -29,25 +30,26 @@ from veil.tables.columns import Groups, encode_values, groups, ranks
 Integers = NDArray[np.int64]
 
 GROUP = "group"
-"""Name of the column that ties both tables together, unless another is asked for."""
+"""Default name of the column that links both tables."""
 
 ROWS_ARE_FOUND = (
     "what is known of them is published as it is, so that their rows are found together, and what all of these may hold is "
     "less than what each may"
 )
-"""Why confidential values that are hidden row by row are not hidden for somebody with several rows."""
+"""Why values that are hidden row by row are not hidden for people with several rows."""
 
 
 @declared(kind_of=Method)
 class Anatomy(Method):
-    """Release two tables, in whose groups every confidential value is one of at least l, none more frequent than 1/l.
+    """Release two tables, in whose groups every confidential value is one of at least l, none above a share
+    of 1/l.
 
-    All records of a group that have a value have different ones, at least l of them; a missing one is none, and such records
-    are dealt out to all groups. That can be done whenever no value makes up more than 1/l of the records with a value, and
-    which records get together is left to chance. Several confidential columns count as one: their values stay
-    together. Xiao and Tao (2006), who choose the groups in another way.
+    All records of a group that have a value have different ones, at least l of them; records without a value
+    are spread over all groups. That is possible if no value makes up more than 1/l of the records with a
+    value, and which records get together is left to chance. Several confidential columns count as one: their
+    values stay together. Xiao and Tao (2006), who choose the groups in another way.
 
-    With `by`, the groups are instead the records that agree in some columns, whatever values they hold.
+    With `by`, the groups are instead the records that agree in some columns, regardless of their values.
 
     The second table is `apart["confidential"]` of the outcome.
 
@@ -95,7 +97,7 @@ class Anatomy(Method):
 
     @property
     def counts_records(self) -> bool:
-        """A value is one of l; nothing is promised of groups that are given."""
+        """A value is one of l; groups that are given promise nothing."""
         return self.l is not None
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
@@ -109,12 +111,12 @@ class Anatomy(Method):
         return in_two_tables(table, self.columns, diverse, self, randomness, name=self.group)
 
     def _blank(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Tell which records have no confidential value at all."""
-        found = np.ones(table.num_rows, np.bool_)
+        """Return a mask of the records without any confidential value."""
+        mask = np.ones(table.num_rows, np.bool_)
         for name in self.columns:
             values, codes = encode_values(table[name])
-            found &= shows_no_value(values, MARKER)[codes]
-        return found
+            mask &= shows_no_value(values, MARKER)[codes]
+        return mask
 
 
 def in_two_tables(
@@ -126,9 +128,9 @@ def in_two_tables(
     *,
     name: str = GROUP,
 ) -> Outcome:
-    """Split a table by its groups: everything else with the group of each row, and confidential values by group.
+    """Split a table by its groups: the other columns with groups, and confidential values by group.
 
-    Groups are numbered from 1 at random, so that their numbers tell nothing more, not which rows came first.
+    Groups are numbered from 1 at random, so that their numbers do not reveal the order of rows.
     """
     if name in table.column_names:
         raise PlanError(
@@ -139,18 +141,12 @@ def in_two_tables(
             f"{method}: all columns are confidential, so the first table would be empty: name fewer"
         )
     places = np.unique(numbers, return_inverse=True)[1]
-    shown = randomness.permutation(int(places.max()) + 1)[places] + 1
-    first = table.drop_columns(list(columns)).append_column(name, pa.array(shown))
-    order = np.lexsort((*(_places(table, column) for column in reversed(columns)), shown))
+    group_numbers = randomness.permutation(int(places.max()) + 1)[places] + 1
+    first = table.drop_columns(list(columns)).append_column(name, pa.array(group_numbers))
+    order = np.lexsort((*(_places(table, column) for column in reversed(columns)), group_numbers))
     content = table.select(list(columns)).take(pa.array(order))
-    second = pa.table([pa.chunked_array([shown[order]]), *content.columns], names=[name, *columns])
-    sizes = np.bincount(shown)[1:]
-    facts = {
-        "groups": int(sizes.size),
-        "smallest group": int(sizes.min()),
-        "largest group": int(sizes.max()),
-    }
-    return method.outcome(table, first, apart={"confidential": second}, facts=facts)
+    second = pa.table([pa.chunked_array([group_numbers[order]]), *content.columns], names=[name, *columns])
+    return method.outcome(table, first, apart={"confidential": second}, facts=group_facts(places))
 
 
 def _places(table: pa.Table, name: str) -> Integers:
@@ -164,31 +160,27 @@ def _places(table: pa.Table, name: str) -> Integers:
 
 
 def diverse_groups(
-    values: Integers,
-    l: int,
-    randomness: Randomness,
-    method: object,
-    blank: NDArray[np.bool_] | None = None,
+    values: Integers, l: int, randomness: Randomness, method: object, blank: NDArray[np.bool_] | None = None
 ) -> Groups:
     """Group records at random so that no value, given by number, makes up more than 1/l of any group.
 
-    Records that are `blank` have none. They are dealt out as well, and count for nothing.
+    `blank` records have no value. They are dealt out as well, and do not count.
 
-    Records are shuffled, sorted by value and dealt, like cards, to as many groups as have l records each. No value
-    has more records than there are groups, so none gets two of a kind. Which of the records with a value go to
-    which of its groups is pure chance; in the order of rows, neighbours in the deal would betray each other.
+    Records are shuffled, sorted by value and dealt, like cards, to as many groups as have l records each. No
+    value has more records than there are groups, so none gets two of a kind. Which records with a value go to
+    which group is random; in the order of rows, neighbours in the deal would betray each other.
 
     >>> groups = diverse_groups(np.array([0, 0, 1, 2, 0, 1]), 2, Randomness(), "")
     >>> np.bincount(groups).tolist(), len({groups[0], groups[1], groups[4]})
     ([2, 2, 2], 3)
     """
     if blank is not None and blank.any():
-        made = np.zeros(values.size, np.int64)
+        result = np.zeros(values.size, np.int64)
         if not blank.all():
-            made[~blank] = diverse_groups(values[~blank], l, randomness, method)
+            result[~blank] = diverse_groups(values[~blank], l, randomness, method)
         shuffled = randomness.permutation(int(np.count_nonzero(blank)))
-        made[blank] = shuffled % (int(made.max()) + 1)
-        return made
+        result[blank] = shuffled % (int(result.max()) + 1)
+        return result
     counts = np.bincount(values)
     if counts.max(initial=1) * l > values.size:
         worst = int(np.argmax(values == np.argmax(counts)))

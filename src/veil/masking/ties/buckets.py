@@ -1,11 +1,12 @@
-"""How many records of each bucket go to each group, so that no group differs from the whole by more than a factor t.
+"""Counts of the records of each bucket in each group, such that no group differs from the whole by more than
+t.
 
-The values of a confidential attribute, in their order, make t + 1 buckets of equal size. Every group takes more
-than its share of one bucket and less of all others, within a factor t either way. Soria-Comas (2013), section 7.2.
+The values of a confidential attribute, in their order, make t + 1 buckets of equal size. Every group takes
+more than its share of one bucket and less of all others, within a factor t. Soria-Comas (2013), section 7.2.
 
-Two things differ from print. Bucket limits are rounded a half up, where the text has a ceiling that would make the
-last bucket too small. And where the numbers of records do not divide evenly, the counts as printed need more records
-of some buckets than there are; they are then changed, as little as a shortest path allows, until they fit.
+Two differences from the text: bucket limits are rounded half up, as the printed ceiling would make the last
+bucket too small. And if the numbers of records do not divide evenly, the printed counts need more records of
+some buckets than there are; they are changed, as little as a shortest path allows, until they fit.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def group_sizes(records: int, groups: int) -> Integers:
 
 
 def counts_as_published(records: int, t: int, times: int) -> Integers:
-    """Return records of each bucket in each group, as printed; `times` groups emphasize each bucket, in turns.
+    """Return the printed counts of each bucket in each group; `times` groups emphasize each bucket, in turns.
 
     >>> counts_as_published(12, 2, 1).tolist()
     [[2, 1, 1], [1, 2, 1], [1, 1, 2]]
@@ -56,9 +57,9 @@ def counts_as_published(records: int, t: int, times: int) -> Integers:
 def fitting_counts(records: int, t: int, times: int) -> Integers:
     """Return counts that use up every bucket and keep every share within a factor t of the whole.
 
-    They are those as published wherever these fit. If there are none at all, a `NoSolutionError` says so: a unit of
-    excess is passed on from bucket to bucket through any group with room for it, and where that ends the groups
-    cannot take less of what is short.
+    They are the published ones if these fit. If there are none, a `NoSolutionError` is raised: a unit of
+    excess is passed on from bucket to bucket through any group with room for it, and where that ends the
+    groups cannot take less of what is short.
 
     >>> fitting_counts(50, 2, 3).sum(axis=0).tolist(), bucket_sizes(50, 2).tolist()
     ([17, 16, 17], [17, 16, 17])
@@ -69,7 +70,7 @@ def fitting_counts(records: int, t: int, times: int) -> Integers:
     counts = np.clip(counts_as_published(records, t, times), low, high)
     for group in range(sizes.size):
         while (missing := int(sizes[group] - counts[group].sum())) != 0:
-            # Where the most of the supply is left, or where it is most overdrawn.
+            # From the bucket with the most supply left, or the most overdrawn one.
             room = counts[group] < high[group] if missing > 0 else counts[group] > low[group]
             left = (supply - counts.sum(axis=0)) * np.sign(missing)
             if not room.any():
@@ -88,7 +89,7 @@ def fitting_counts(records: int, t: int, times: int) -> Integers:
 def _path(
     counts: Integers, low: Integers, high: Integers, left: Integers
 ) -> list[tuple[int, int, int]] | None:
-    """Find the shortest way to hand one record on from an overdrawn bucket to one with records left."""
+    """Find the shortest way to pass one record on from an overdrawn bucket to one with records left."""
     start = int(np.argmin(left))
     come_from: dict[int, tuple[int, int, int]] = {}
     waiting = deque([start])

@@ -1,7 +1,7 @@
-"""Groups by the confidential attribute: quasi-identifiers stay as they are, and so do the values of each group.
+"""Groups by the confidential attribute: quasi-identifiers and the values of each group stay unchanged.
 
-What is broken is the tie between them. Either both are published as two tables (see `anatomy`), or the values
-change places within groups that nobody gets to see (see `probabilistic`). Soria-Comas (2013), chapter 7.
+Only the link between them is broken. Either both are published as two tables (see `anatomy`), or the values
+change places within groups that are not published (see `probabilistic`). Soria-Comas (2013), chapter 7.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import GROUP, ROWS_ARE_FOUND, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
-from veil.masking.ties.probabilistic import draw_swaps, moves_among
+from veil.masking.ties.probabilistic import moves_among, swap_together
 from veil.models import ratio_distance
 from veil.outcome.aggregates import Aggregate, aggregate_groups, ordered_places
 from veil.outcome.method import Method
@@ -49,10 +49,10 @@ GroupName = Annotated[
 class ConfidentialAttributePartitioning(Measuring):
     """Groups of k records with similar confidential values.
 
-    One confidential column is sorted and cut into groups from both ends (Soria-Comas 2013, Algorithm 7.1, called
-    optimal there, which holds among groups of a fixed size cut this way only); several are grouped by MDAV. Whoever
-    finds a person's group knows the value of the person about as well as the group is narrow: choose a large k, such
-    as a tenth of the records.
+    One confidential column is sorted and cut into groups from both ends (Soria-Comas 2013, Algorithm 7.1,
+    called optimal there, which holds among groups of a fixed size cut this way only); several are grouped by
+    MDAV. An attacker who finds a person's group learns the value as precisely as the group is narrow: choose
+    a large k, such as a tenth of the records.
 
     >>> table = pa.table({"age": [30, 41, 52, 63], "income": [10, 90, 11, 80]})
     >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(table, Randomness.for_testing(1))
@@ -90,7 +90,7 @@ class ConfidentialAttributePartitioning(Measuring):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What the draw promises where groups are not published."""
+        """The promise of the draw if groups are not published."""
         return (
             () if self.release == "two tables" else tuple(moves_among(self.k, name) for name in self.columns)
         )
@@ -108,29 +108,30 @@ class ConfidentialAttributePartitioning(Measuring):
 
 @declared(kind_of=Method)
 class BucketizedTCloseness(Measuring):
-    """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the whole.
+    """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the
+    whole.
 
-    Each bucket holds as many neighbouring values as the others and is shown as an interval. Nominal attributes take the
-    order of a hierarchy, from branch to branch, and their buckets are shown as sets. Every group takes more
-    than its share of one bucket and less of the others, within a factor t (Soria-Comas 2013, section 7.2). Where
-    the printed numbers do not add up, they are repaired, and the distance is checked again on what is published:
-    the largest ratio, either way, between the share of a bucket in a group and in the table. Records are drawn into
-    groups at random.
+    Each bucket holds as many neighbouring values as the others and is shown as an interval. Nominal
+    attributes take the order of a hierarchy, branch by branch, and their buckets are shown as sets. Every
+    group takes more than its share of one bucket and less of the others, within a factor t (Soria-Comas 2013,
+    section 7.2). If the printed numbers do not add up, they are repaired, and the distance is checked again
+    on the published tables: the largest ratio, either way, between the share of a bucket in a group and in
+    the table. Records are drawn into groups at random.
 
-    With `quasi_identifiers`, groups are made of records that are similar in these (MDAV), before anybody looks at the
-    confidential attribute. If one of them is not within a factor t then, there is no release. Filling groups with the
-    nearest records of each bucket, as printed, would always give one, but whoever is near and not in the group is not
-    in the bucket that was wanted: of twelve people in groups of four somebody's bucket becomes certain in a fifth of all
-    cases.
+    With `quasi_identifiers`, groups are made of records that are similar in these (MDAV), independently of
+    the confidential attribute. If one is not within a factor t then, there is no release. Filling groups with
+    the nearest records of each bucket, as printed, would always give one, but excludes people near a group
+    from the bucket it needed: of twelve people in groups of four, one's bucket becomes certain in a fifth of
+    all cases.
 
-    Somebody who knows no more than the distribution of the attribute learns at most a factor t about a person, as
-    with ln(t)-differential privacy. Proof: to them all ways to spread the buckets over people are equally likely. How
-    likely a release is depends on how many records of each bucket each group has, and on nothing else: drawn groups
-    are equally likely among those with these numbers, and similar ones are released if the numbers are within a factor
-    t. So all ways that have the published numbers are equally likely after the release, too, and a member of a group
-    is in a bucket with the share that the bucket has there. This is not differential privacy: who knows all values of a
-    group but one learns that one. And who tries several parameters and publishes what works tells that the others did
-    not, about which nothing is promised.
+    An attacker who knows only the distribution of the attribute learns at most a factor t about a person, as
+    with ln(t)-differential privacy. Proof: to them all ways to spread the buckets over people are equally
+    likely. The likelihood of a release depends only on how many records of each bucket each group has: drawn
+    groups are equally likely among those with these numbers, and similar ones are released if the numbers are
+    within a factor t. So all ways that have the published numbers are equally likely after the release, too,
+    and a member of a group is in a bucket with the share that the bucket has there. This is not differential
+    privacy: who knows all values of a group but one learns that one. And trying several parameters until one
+    works reveals that the others failed, about which nothing is promised.
 
     >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
     >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
@@ -170,7 +171,7 @@ class BucketizedTCloseness(Measuring):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What the draw promises where groups are not published."""
+        """The promise of the draw if groups are not published."""
         if self.release == "two tables":
             return ()
         ratio = f"ratio distance of {self.confidential!r} at most {self.t} ({ratio_distance.LABEL})"
@@ -183,15 +184,15 @@ class BucketizedTCloseness(Measuring):
         order = _sort_rows(table, self.confidential, randomness, self, self.hierarchies)
         buckets[order] = np.repeat(np.arange(self.t + 1), bucket_sizes(table.num_rows, self.t))
         groups = self._groups(table, buckets, times, randomness)
-        shown: Aggregate = "set" if self.confidential in self.hierarchies else "interval"
-        labels = aggregate_groups(table[self.confidential], buckets, shown, self.confidential)
+        aggregate: Aggregate = "set" if self.confidential in self.hierarchies else "interval"
+        labels = aggregate_groups(table[self.confidential], buckets, aggregate, self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
-        made = _release_groups(coarse, names, groups, self.release, self.group, randomness, self)
-        return self.outcome(table, made.table, apart=made.apart, facts=made.facts)
+        release = _release_groups(coarse, names, groups, self.release, self.group, randomness, self)
+        return self.outcome(table, release.table, apart=release.apart, facts=release.facts)
 
     def _times(self, records: int) -> int:
-        """How many groups emphasize each bucket."""
+        """Return how many groups emphasize each bucket."""
         if self.k <= self.t:
             raise PlanError(
                 f"{self}: `k` should be at least t + 1 = {self.t + 1}, one record for each bucket"
@@ -207,19 +208,17 @@ class BucketizedTCloseness(Measuring):
         return times
 
     def _groups(self, table: pa.Table, buckets: Integers, times: int, randomness: Randomness) -> Groups:
-        """Draw groups that have their number of records of each bucket, or make them without a look at buckets."""
+        """Draw groups with the required counts of each bucket, or group by quasi-identifiers alone."""
         if self.quasi_identifiers:
             records = self.records(table, self.quasi_identifiers, [self.confidential])
             groups = maximum_distance_to_average_vector(records, self.k)
             ratio = largest_ratio(pa.chunked_array([buckets]), groups)
             if ratio is None or ratio > self.t:
-                found = "a group without a bucket" if ratio is None else f"a ratio of {ratio}"
+                problem = "a group without a bucket" if ratio is None else f"a ratio of {ratio}"
                 raise NoSolutionError(
                     f"{self}: groups that are similar in {', '.join(map(repr, self.quasi_identifiers))} "
-                    "differ too much in "
-                    f"{self.confidential!r}: {found}, but at most {self.t} is allowed. Choose a larger `k` "
-                    "or `t`, or leave "
-                    "`quasi_identifiers` out, so that groups are formed at random"
+                    f"differ too much in {self.confidential!r}: {problem}, but at most {self.t} is allowed. Choose a "
+                    "larger `k` or `t`, or leave `quasi_identifiers` out, so that groups are formed at random"
                 )
             return groups
         counts = fitting_counts(table.num_rows, self.t, times)
@@ -232,7 +231,7 @@ class BucketizedTCloseness(Measuring):
 
 
 def largest_ratio(values: pa.ChunkedArray, groups: Groups) -> Fraction | None:
-    """Return the largest ratio between shares of a value in a group and in the table; None if it is infinite.
+    """Return the largest ratio between shares of a value in a group and in the table; None if infinite.
 
     Soria-Comas (2013), definition 15 and proposition 10.
 
@@ -252,7 +251,7 @@ def _sort_rows(
     method: object,
     hierarchies: Mapping[str, Any] | None = None,
 ) -> Integers:
-    """Rows in the order of a column. Chance decides among equal values, as the order of rows is public."""
+    """Return rows in the order of a column; equal values in random order, as the order of rows is public."""
     if name in (hierarchies or {}):
         places = places_in_hierarchy(table[name], (hierarchies or {})[name], name)
     else:
@@ -277,10 +276,4 @@ def _release_groups(
 ) -> Outcome:
     if release == "two tables":
         return in_two_tables(table, columns, groups, method, randomness, name=name)
-    order = pa.array(draw_swaps(groups, randomness))
-    masked = table
-    for column in columns:  # all in the same order: the values of a record stay together
-        masked = replace_column(masked, column, table[column].take(order))
-    sizes = np.bincount(groups)
-    facts = {"groups": int(sizes.size), "smallest group": int(sizes.min()), "largest group": int(sizes.max())}
-    return method.outcome(table, masked, facts=facts)
+    return swap_together(table, columns, groups, method, randomness)

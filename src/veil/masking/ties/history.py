@@ -1,7 +1,7 @@
-"""The history of releases over time: which signature everybody has had, by ids that mean nothing elsewhere.
+"""The history of releases over time: the signature of each person, by ids that are used nowhere else.
 
-It is kept like a budget: locked while a release is made, and replaced as a whole. It belongs to the data holder, and never
-into the folder of a release.
+It is kept like a budget: locked while a release is made, and replaced as a whole. It stays with the data
+holder, never in the folder of a release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FORMAT = "veil-signatures-1"
 
 
 class _Content(BaseModel):
-    """What the file holds. A history that is half understood would give people other signatures than they have had."""
+    """The content of the file, validated strictly: a misread history would change signatures."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -48,11 +48,11 @@ class _Content(BaseModel):
         return self
 
 
-def _first(error: ValidationError) -> str:
-    """Say what is wrong first, without what the file holds there."""
-    found = error.errors(include_input=False)[0]
-    place = found["loc"][0] if found["loc"] else None
-    what = str(found["msg"]).removeprefix("Value error, ")
+def _first_problem(error: ValidationError) -> str:
+    """Return the first problem, without the content of the file."""
+    problem = error.errors(include_input=False)[0]
+    place = problem["loc"][0] if problem["loc"] else None
+    what = str(problem["msg"]).removeprefix("Value error, ")
     return what if place is None else f"`{place}`: {what}"
 
 
@@ -81,34 +81,33 @@ class History:
         if not isinstance(content, dict) or content.get("format") != _FORMAT:
             raise InputError(f"{path}: is not a history of releases. Choose another file")
         try:
-            found = _Content.model_validate(content)
+            record = _Content.model_validate(content)
         except ValidationError as error:
             raise InputError(
-                f"{path}: is damaged as a history of releases: {_first(error)}. Restore it from a backup: "
+                f"{path}: is damaged as a history of releases: {_first_problem(error)}. Restore it from a backup: "
                 "people must keep their signatures"
             ) from None
-        if (found.attribute, found.m) != (attribute, m):
+        if (record.attribute, record.m) != (attribute, m):
             raise PlanError(
-                f"{path}: this history is of {found.attribute!r} with m = {found.m}, not of {attribute!r} "
-                "with "
-                f"m = {m}. Signatures cannot be changed: continue with the same parameters, or start "
+                f"{path}: this history is of {record.attribute!r} with m = {record.m}, not of {attribute!r} "
+                f"with m = {m}. Signatures cannot be changed: continue with the same parameters, or start "
                 "another history for other people"
             )
-        sets = [frozenset(each) for each in found.sets]
-        people = {name: sets[at] for name, at in found.people.items()}
-        return cls(path, bytes.fromhex(found.key), attribute, m, found.releases, people)
+        sets = [frozenset(each) for each in record.sets]
+        people = {name: sets[at] for name, at in record.people.items()}
+        return cls(path, bytes.fromhex(record.key), attribute, m, record.releases, people)
 
     def name(self, person: str) -> str:
-        """Return the id of a person, which only this history has."""
+        """Return the id of a person in this history."""
         return hmac.new(self.key, person.encode(), hashlib.sha256).hexdigest()[:32]
 
-    def known(self, people: Iterable[str]) -> dict[int, frozenset[str]]:
-        """Return the signatures of those who have one, by their place."""
-        found = ((at, self.signatures.get(self.name(person))) for at, person in enumerate(people))
-        return {at: signature for at, signature in found if signature is not None}
+    def signatures_of(self, people: Iterable[str]) -> dict[int, frozenset[str]]:
+        """Return the signatures of people who have one, by their place."""
+        signatures = ((at, self.signatures.get(self.name(person))) for at, person in enumerate(people))
+        return {at: signature for at, signature in signatures if signature is not None}
 
     def add(self, signatures: Mapping[str, frozenset[str]]) -> None:
-        """Remember the signatures of a release, on the disk before anything is handed out."""
+        """Save the signatures of a release, before anything is released."""
         for person, signature in signatures.items():
             self.signatures[self.name(person)] = signature
         self.releases += 1

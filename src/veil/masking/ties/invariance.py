@@ -1,7 +1,7 @@
-"""m-invariance: releases of a table that changes, where nobody is found out by comparing them.
+"""m-invariance: releases of a table that changes over time, which protect people even if they are compared.
 
-Xiao and Tao (2007). Two tables are released, tied by groups as in Anatomy: one with generalized quasi-identifiers, one with
-the sensitive values of each group, and how many of them are counterfeit.
+Xiao and Tao (2007). Two tables are released, linked by groups as in Anatomy: one with generalized
+quasi-identifiers, one with the sensitive values of each group, and how many of them are counterfeit.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ GROUP = "group"
 
 @declared(kind_of=Method)
 class MInvariance(Method):
-    """Every group has at least m records with different sensitive values, and a person's group the same values in every release.
+    """Groups have at least m records with different sensitive values; a person's group has the same in every
+    release.
 
-    Where somebody has left and nobody new has the value, a counterfeit record fills up; the table `counterfeits` tells how
-    many a group has, not which. The sensitive values of each group are the table `confidential`, sorted. Both are to be
-    released with the first one, in which quasi-identifiers become intervals, or sets of values, of their group.
+    Counterfeit records replace values of people who have left, if no new person has them; the table
+    `counterfeits` has their number by group. The sensitive values of each group are the table `confidential`,
+    sorted. Both are released with the first one, whose quasi-identifiers become intervals or sets of their
+    group.
 
-    The history holds everybody's set of values. It is written before anything is handed out: who was in a release that
-    nobody got keeps the set all the same, which does no harm. Feasible if no value makes up more than 1/m of the new
-    records. Against somebody who knows the values of others in a group it does not help. Xiao and Tao (2007).
+    The history holds the values of each person's group. It is written before anything is released: people in
+    a release that was not delivered keep theirs, which does no harm. Feasible if no value makes up more than
+    1/m of the new records. Does not protect from attackers who know others of a group. Xiao and Tao (2007).
     """
 
     attribute: Annotated[str, Field(description="sensitive column")]
@@ -86,7 +88,7 @@ class MInvariance(Method):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What only the history shows, which stays with the data holder."""
+        """The promise that only the history shows, which stays with the data holder."""
         return ("everybody's group has the values of earlier releases",)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
@@ -104,31 +106,26 @@ class MInvariance(Method):
             )
         if (
             getattr(self.person, "spelling", None) != "as written"
-        ):  # somebody may be spelled otherwise in the next release
+        ):  # the next release may spell names otherwise
             people = [fold_text(each) for each in people]
         values = _texts(table, self.attribute, self)
         path = Path(self.history)
         with take_turn(path, "Nothing was released"):
             history = History.read(path, self.attribute, self.m)
             order = np.lexsort([_place(table, name) for name in reversed(self.quasi_identifiers)])
-            before = history.known([people[row] for row in order])
+            before = history.signatures_of([people[row] for row in order])
             self._check_values(order, values, before)
             groups = invariant_groups([values[row] for row in order], before, self.m)
-            made = self._publish(table, values, order, groups, randomness)
+            tables = self._publish(table, order, groups, randomness)
             history.add({people[order[each]]: group.signature for group in groups for each in group.members})
-        first, second, third, counterfeits = made
+        first, second, third, counterfeits = tables
         facts = {
             "groups": len(groups),
             "counterfeits": counterfeits,
             "release": history.releases,
             "people who were in earlier releases": len(before),
         }
-        return self.outcome(
-            table,
-            first,
-            apart={"confidential": second, "counterfeits": third},
-            facts=facts,
-        )
+        return self.outcome(table, first, apart={"confidential": second, "counterfeits": third}, facts=facts)
 
     def _check_values(
         self, order: NDArray[np.int64], values: Sequence[str], before: dict[int, frozenset[str]]
@@ -144,52 +141,38 @@ class MInvariance(Method):
     def _publish(
         self,
         table: pa.Table,
-        values: Sequence[str],
         order: NDArray[np.int64],
         groups: Sequence[SignatureGroup],
         randomness: Randomness,
     ) -> tuple[pa.Table, pa.Table, pa.Table, int]:
-        """Return the three tables, and how many counterfeits there are. Groups are numbered at random."""
-        numbers = randomness.permutation(len(groups)) + 1
-        number = np.empty(table.num_rows, np.int64)
-        for group, shown in zip(groups, numbers.tolist(), strict=True):
-            number[order[list(group.members)]] = shown
+        """Return the three tables, and the number of counterfeits. Groups are numbered at random."""
+        numbers = (randomness.permutation(len(groups)) + 1).tolist()
+        numbered = sorted(zip(numbers, groups, strict=True))
+        group_of_row = np.empty(table.num_rows, np.int64)
+        for number, group in numbered:
+            group_of_row[order[list(group.members)]] = number
         first = table.drop_columns([self.person, self.attribute])
         for name in self.quasi_identifiers:
-            first = replace_column(first, name, _labels(table[name], number))
-        first = first.append_column(GROUP, pa.array(number))
-        shown_values = sorted(
-            (shown, value)
-            for group, shown in zip(groups, numbers.tolist(), strict=True)
-            for value in group.signature
-        )
-        second = pa.table(
-            {GROUP: [each[0] for each in shown_values], self.attribute: [each[1] for each in shown_values]}
-        )
-        filled = sorted(
-            (shown, len(group.counterfeits))
-            for group, shown in zip(groups, numbers.tolist(), strict=True)
-            if group.counterfeits
-        )
-        third = pa.table(
-            {
-                GROUP: pa.array([each[0] for each in filled], pa.int64()),
-                "counterfeits": pa.array([each[1] for each in filled], pa.int64()),
-            }
-        )
-        return first, second, third, sum(each[1] for each in filled)
+            first = replace_column(first, name, _labels(table[name], group_of_row))
+        first = first.append_column(GROUP, pa.array(group_of_row))
+        pairs = [(number, value) for number, group in numbered for value in sorted(group.signature)]
+        second = pa.table({GROUP: [each[0] for each in pairs], self.attribute: [each[1] for each in pairs]})
+        counts = [(number, len(group.counterfeits)) for number, group in numbered if group.counterfeits]
+        columns = {GROUP: [each[0] for each in counts], "counterfeits": [each[1] for each in counts]}
+        third = pa.table({name: pa.array(numbers, pa.int64()) for name, numbers in columns.items()})
+        return first, second, third, sum(columns["counterfeits"])
 
 
 def _texts(table: pa.Table, name: str, method: object) -> list[str]:
     column = column_of(table, name, method)
-    found = canonical_text(column, column=name)
+    texts = canonical_text(column, column=name)
     values, codes = encode_values(column)
     missing = np.flatnonzero(shows_no_value(values, MARKER)[codes])
     if missing.size:
         raise InputError(
             f"column {name!r}, row {missing[0] + 1}: the value is missing. Fill it in, or leave the record out"
         )
-    return [str(each) for each in found]
+    return [str(each) for each in texts]
 
 
 def _place(table: pa.Table, name: str) -> NDArray[np.int64]:
@@ -198,15 +181,15 @@ def _place(table: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def _labels(column: pa.ChunkedArray, numbers: NDArray[np.int64]) -> pa.Array:
-    """Return what each group has in common: an interval of numbers, or a set of values; a single value as it is."""
+    """Return the label of each row's group: a value, an interval of numbers, or a set of values."""
     texts = canonical_text(column)
     numeric = is_number(column.type)
-    held: dict[int, list[Any]] = {}
+    rows_by_group: dict[int, list[Any]] = {}
     plain = column.to_pylist()
     for row, number in enumerate(numbers.tolist()):
-        held.setdefault(number, []).append((plain[row], texts[row]))
+        rows_by_group.setdefault(number, []).append((plain[row], texts[row]))
     label: dict[int, str | None] = {}
-    for number, members in held.items():
+    for number, members in rows_by_group.items():
         different = sorted({text for _, text in members if text is not None})
         missing = any(text is None for _, text in members)
         if len(different) + missing <= 1:

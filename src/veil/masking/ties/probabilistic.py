@@ -1,12 +1,12 @@
-"""Probabilistic k-anonymity: values change places within groups, so that no link is surer than 1/k.
+"""Probabilistic k-anonymity: values change places within groups, so that no link has a probability above 1/k.
 
-Nobody's record is replaced by another's: each confidential column is put in a new order within groups of at least
-k records, all orders of a group equally likely. Whoever knows everything but that column then finds the value of
-a person only among those of the group, each with the same probability. Soria-Comas (2013), chapter 3; Soria-Comas
-and Domingo-Ferrer (2012).
+Each confidential column is permuted within groups of at least k records, all permutations of a group equally
+likely. An attacker who knows everything but that column then finds the value of a person only among those of
+the group, each with the same probability. Soria-Comas (2013), chapter 3; Soria-Comas and Domingo-Ferrer
+(2012).
 
-All orders have to be possible, those that leave a value in place as well: if every value had to move, one of
-three would be found with probability 1/2.
+All permutations have to be possible, also those that leave a value in place: if every value had to move, one
+of three would be found with probability 1/2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size, quantities
+from veil.masking.microaggregation.records import check_size, group_facts, quantities
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
@@ -37,11 +37,11 @@ from veil.outcome.outcome import Outcome
 from veil.tables.columns import Groups, replace_column
 
 LARGEST_AUDIT = 16
-"""People whose linkage can be audited: the audit looks at every set of them."""
+"""Most people whose linkage can be audited: the audit considers every subset of them."""
 
 
 def _sizes(value: Any) -> Any:
-    # Here, as otherwise the message would list what is wrong with each form that is allowed.
+    # Checked here, as pydantic's message would list the errors of each allowed form.
     for each in value.values() if isinstance(value, dict) else [value]:
         if not isinstance(each, int) or isinstance(each, bool) or each < 1:
             raise ValueError(f"`k` should be a whole number from 1 on, or one by column, not {each!r}")
@@ -50,7 +50,7 @@ def _sizes(value: Any) -> Any:
 
 @declared
 class _Swapping(Method):
-    """What both ways of swapping share."""
+    """Parameters and draw of both kinds of swapping."""
 
     columns: Annotated[Columns, Field(description="confidential columns, whose values change places")]
     k: Annotated[
@@ -75,7 +75,7 @@ class _Swapping(Method):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What the draw promises: groups are not published."""
+        """The promise of the draw, as groups are not published."""
         sizes = self.k if isinstance(self.k, dict) else dict.fromkeys(self.columns, self.k)
         return tuple(moves_among(k, name) for name, k in sizes.items())
 
@@ -92,13 +92,7 @@ class _Swapping(Method):
         for name, groups in zip(self.columns, partitions, strict=True):
             order = draw_swaps(groups, randomness)
             masked = replace_column(masked, name, table[name].take(pa.array(order)))
-        sizes = [np.bincount(groups) for groups in partitions]
-        facts = {
-            "groups": sum(each.size for each in sizes),
-            "smallest group": int(min(each.min() for each in sizes)),
-            "largest group": int(max(each.max() for each in sizes)),
-        }
-        return self.outcome(table, masked, facts=facts)
+        return self.outcome(table, masked, facts=group_facts(*partitions))
 
     def _size(self, name: str) -> int:
         if not isinstance(self.k, dict):
@@ -118,9 +112,9 @@ class _Swapping(Method):
 class IndividualRankingSwapping(_Swapping):
     """IR-SWAP: values of a confidential column change places with values next to them.
 
-    The column is sorted and cut from both ends into groups of k. What is released differs little from the input,
-    and so does what is known of a person: a value is hidden only among its neighbours. Choose a k much larger than
-    for k-anonymity. Columns have to be numbers, dates or times.
+    The column is sorted and cut from both ends into groups of k. The release differs little from the input,
+    and so an attacker still learns a person's value approximately: it is hidden only among its neighbours.
+    Choose a k much larger than for k-anonymity. Columns have to be numbers, dates or times.
 
     >>> table = pa.table({"age": [30, 41, 52], "income": [900, 100, 5000]})
     >>> masked = IndividualRankingSwapping("income", 3).mask(table, Randomness()).table
@@ -138,10 +132,10 @@ class IndividualRankingSwapping(_Swapping):
 
 @declared(kind_of=Method)
 class MDAVSwapping(Measuring, _Swapping):
-    """MDAV-SWAP: values of a confidential column change places among records that are alike in everything else.
+    """MDAV-SWAP: values of a confidential column change places among records that are otherwise alike.
 
-    For each confidential column, MDAV groups the records by all other columns, so that a value moves to a record
-    that it might have come from.
+    For each confidential column, MDAV groups the records by all other columns, so that a value moves to a
+    record that it might have come from.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000]})
     >>> masked = MDAVSwapping("income", 2).mask(table, Randomness()).table
@@ -167,7 +161,7 @@ class MDAVSwapping(Measuring, _Swapping):
 
 
 def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
-    """Draw for each row the row of its group whose value it gets; every order of a group is equally likely."""
+    """Draw for each row the row of its group whose value it gets, all permutations being equally likely."""
     shuffled = randomness.permutation(groups.size)
     # All rows in a random order, sorted by group: each group by itself is in a random order.
     source = shuffled[np.argsort(groups[shuffled], kind="stable")]
@@ -176,65 +170,75 @@ def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
     return order
 
 
+def swap_together(
+    table: pa.Table, columns: Sequence[str], groups: Groups, method: Method, randomness: Randomness
+) -> Outcome:
+    """Exchange the values of columns within groups, by one permutation: those of a record stay together."""
+    order, masked = pa.array(draw_swaps(groups, randomness)), table
+    for name in columns:
+        masked = replace_column(masked, name, table[name].take(order))
+    return method.outcome(table, masked, facts=group_facts(groups))
+
+
 def moves_among(k: int, name: str) -> str:
-    """Say what swapping within groups of k promises of a column."""
+    """Describe the promise of swapping a column within groups of k."""
     return f"probabilistic {k}-anonymity of {name!r}: values change places among at least {k} records"
 
 
-# --- how sure a link can be -----------------------------------------------------------------------
+# --- audit of linkage -----------------------------------------------------------------------------
 
 
 def linkage_probabilities(likelihoods: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Return how likely each released record comes from each person, given that no two come from the same one.
+    """Return how likely each released record comes from each person, if no two come from the same one.
 
-    `likelihoods[i][j]` is the probability that the method makes released record j of the record of person i. The
-    answer is exact: the weight of all assignments of released records to people in which i has j, over the weight
-    of all; an assignment weighs the product of its likelihoods (Soria-Comas 2013, examples 1 to 3). It is found by
-    going through all sets of people, so there may be only a few.
+    `likelihoods[i][j]` is the probability that the method makes released record j of the record of person i.
+    The result is exact: the weight of all assignments of released records to people in which i has j, over
+    the weight of all; an assignment weighs the product of its likelihoods (Soria-Comas 2013, examples 1 to
+    3). All sets of people are considered, so there may be only a few.
 
     >>> linkage_probabilities([[0.9, 0.1], [0.1, 0.9]])[0]
     [Fraction(81, 82), Fraction(1, 82)]
     """
-    people, released = len(likelihoods), len(likelihoods[0]) if likelihoods else 0
-    if not 0 < people <= LARGEST_AUDIT or not 0 < released <= people:
+    people, record_count = len(likelihoods), len(likelihoods[0]) if likelihoods else 0
+    if not 0 < people <= LARGEST_AUDIT or not 0 < record_count <= people:
         raise ParameterError(
             f"`likelihoods` should have 1 to {LARGEST_AUDIT} rows, one a person, and no more columns than rows, not "
-            f"{people} rows and {released} columns"
+            f"{people} rows and {record_count} columns"
         )
     table = [[decimal_fraction(each) for each in row] for row in likelihoods]
-    if any(len(row) != released or min(row) < 0 for row in table):
+    if any(len(row) != record_count or min(row) < 0 for row in table):
         raise ParameterError("`likelihoods` should be rows of equal length with numbers from 0 on")
-    # Every assignment takes one entry of each column, so that columns may be multiplied to whole numbers.
-    scales = [math.lcm(*(row[j].denominator for row in table)) for j in range(released)]
+    # Every assignment takes one entry of each column, so columns may be scaled to integers.
+    scales = [math.lcm(*(row[j].denominator for row in table)) for j in range(record_count)]
     weights = [[int(each * scale) for each, scale in zip(row, scales, strict=True)] for row in table]
-    # Of a set of people that have the first records, as many as it has: ways to get there, and ways on from there.
+    # For each set of people that has the first records: the weight of ways to it, and of ways on from it.
     ways_to, ways_on = [0] * (1 << people), [0] * (1 << people)
     ways_to[0] = 1
-    for chosen, i, j in _steps(people, released):
-        ways_to[chosen | 1 << i] += ways_to[chosen] * weights[i][j]
-    for chosen in range(1 << people):
-        ways_on[chosen] = int(chosen.bit_count() == released)
-    for chosen, i, j in reversed(list(_steps(people, released))):
-        ways_on[chosen] += weights[i][j] * ways_on[chosen | 1 << i]
+    for subset, i, j in _steps(people, record_count):
+        ways_to[subset | 1 << i] += ways_to[subset] * weights[i][j]
+    for subset in range(1 << people):
+        ways_on[subset] = int(subset.bit_count() == record_count)
+    for subset, i, j in reversed(list(_steps(people, record_count))):
+        ways_on[subset] += weights[i][j] * ways_on[subset | 1 << i]
     if not ways_on[0]:
         raise ParameterError("`likelihoods` should allow at least one assignment of all records to people")
-    links = [[0] * released for _ in range(people)]
-    for chosen, i, j in _steps(people, released):
-        links[i][j] += ways_to[chosen] * weights[i][j] * ways_on[chosen | 1 << i]
+    links = [[0] * record_count for _ in range(people)]
+    for subset, i, j in _steps(people, record_count):
+        links[i][j] += ways_to[subset] * weights[i][j] * ways_on[subset | 1 << i]
     return [[Fraction(link, ways_on[0]) for link in row] for row in links]
 
 
-def _steps(people: int, released: int) -> Iterator[tuple[int, int, int]]:
-    """Each set of people, as bits, with a further person and the record that is theirs, smaller sets first."""
-    for chosen in range(1 << people):
-        j = chosen.bit_count()
-        for i in range(people) if j < released else ():
-            if not chosen >> i & 1:
-                yield chosen, i, j
+def _steps(people: int, record_count: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each set of people, as bits, with a further person and their record, smaller sets first."""
+    for subset in range(1 << people):
+        j = subset.bit_count()
+        for i in range(people) if j < record_count else ():
+            if not subset >> i & 1:
+                yield subset, i, j
 
 
 def swapping_likelihoods(groups: Groups) -> list[list[Fraction]]:
-    """Return how likely swapping within groups moves the values of each record to each other.
+    """Return the probability that swapping within groups moves the values of each record to each other.
 
     >>> max(map(max, linkage_probabilities(swapping_likelihoods(np.array([0, 1, 0, 1, 1])))))
     Fraction(1, 2)

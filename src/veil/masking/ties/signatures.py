@@ -1,7 +1,7 @@
-"""Groups for m-invariance: a person keeps the set of values that their group has, release after release.
+"""Groups for m-invariance: a person keeps the set of values of their group, release after release.
 
-Xiao and Tao (2007) divide, balance, assign and split; so does this. Records are given in an order in which neighbours are
-alike, and values by number.
+Divide, balance, assign and split, as in Xiao and Tao (2007). Records are given in an order in which
+neighbours are alike.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Signature = frozenset[str]
 
 
 class SignatureGroup(NamedTuple):
-    """Records that are published together, and counterfeit values that fill up their signature."""
+    """Records that are published together, and counterfeit values that complete their signature."""
 
     members: tuple[int, ...]
     counterfeits: tuple[str, ...]
@@ -26,7 +26,7 @@ class SignatureGroup(NamedTuple):
 def invariant_groups(
     values: Sequence[str], signatures: Mapping[int, Signature], m: int
 ) -> list[SignatureGroup]:
-    """Group records so that all values of a group are different and at least m, and everybody keeps their signature.
+    """Group records with at least m values, all different, so that people keep their signatures.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ def invariant_groups(
         else:
             buckets.setdefault(signature, {}).setdefault(value, []).append(record)
     _check_new(new, m)
-    made: list[SignatureGroup] = []
-    for signature, held in buckets.items():
-        made += _balanced(signature, held, new, m)
-    return made + _fresh(new, m)
+    groups: list[SignatureGroup] = []
+    for signature, bucket in buckets.items():
+        groups += _balanced(signature, bucket, new, m)
+    return groups + _fresh(new, m)
 
 
 def _check_new(new: Mapping[str, deque[int]], m: int) -> None:
@@ -66,17 +66,17 @@ def _check_new(new: Mapping[str, deque[int]], m: int) -> None:
 
 
 def _balanced(
-    signature: Signature, held: dict[str, list[int]], new: dict[str, deque[int]], m: int
+    signature: Signature, bucket: dict[str, list[int]], new: dict[str, deque[int]], m: int
 ) -> list[SignatureGroup]:
-    """Fill a signature up so that each of its values occurs as often as the most frequent one."""
-    size = max(map(len, held.values()))
+    """Complete a signature so that each of its values occurs as often as the most frequent one."""
+    size = max(map(len, bucket.values()))
     ordered = sorted(signature, key=lambda value: (-len(new.get(value, ())), value))
     for value in ordered:
-        members = held.setdefault(value, [])
+        members = bucket.setdefault(value, [])
         while len(members) < size and _can_spare(value, new, m):
             members.append(new[value].popleft())
     groups = []
-    columns = {value: sorted(held[value]) for value in signature}
+    columns = {value: sorted(bucket[value]) for value in signature}
     for at in range(size):
         together = tuple(sorted(column[at] for column in columns.values() if at < len(column)))
         missing = tuple(sorted(value for value, column in columns.items() if at >= len(column)))
@@ -85,7 +85,7 @@ def _balanced(
 
 
 def _can_spare(value: str, new: Mapping[str, deque[int]], m: int) -> bool:
-    """Whether what is left of the new records can still be grouped if one with this value goes."""
+    """Whether the remaining new records can still be grouped without one that has this value."""
     if not new.get(value):
         return False
     left = sum(map(len, new.values())) - 1
@@ -93,27 +93,27 @@ def _can_spare(value: str, new: Mapping[str, deque[int]], m: int) -> bool:
 
 
 def _fresh(new: dict[str, deque[int]], m: int) -> list[SignatureGroup]:
-    """Group new records, m different values at a time, the first record that is left with those next to it.
+    """Group new records, m different values at a time, the first remaining record with those next to it.
 
-    No value has more than n/m of the n records that are left; this stays so. Values with more than n/m − 1 have to go into
-    the next group. With n = qm + s, s < m, these are the values with q records, as no other whole number lies above
-    n/m − 1 and not above n/m. There are at most m + s/q of them, so that a group of g ≤ m + s values leaves n − g ≥ m (q − 1)
-    records, and no value more than q − 1 times.
+    No value has more than n/m of the n remaining records; this stays so. Values with more than n/m − 1 have
+    to go into the next group. With n = qm + s, s < m, these are the values with q records, as no other
+    integer is above n/m − 1 and not above n/m. There are at most m + s/q of them, so a group of g ≤ m + s
+    values leaves n − g ≥ m (q − 1) records, and no value more than q − 1 times.
     """
-    made = []
+    groups = []
     while left := sum(map(len, new.values())):
-        chosen = [value for value, records in new.items() if m * len(records) > left - m]
-        # Of the others, those whose next record comes first.
+        values = [value for value, records in new.items() if m * len(records) > left - m]
+        # Fill up with the values whose next record comes first.
         rest = sorted(
-            (records[0], value) for value, records in new.items() if records and value not in chosen
+            (records[0], value) for value, records in new.items() if records and value not in values
         )
-        chosen += [value for _, value in rest[: max(0, m - len(chosen))]]
-        made.append(
-            SignatureGroup(tuple(sorted(new[value].popleft() for value in chosen)), (), frozenset(chosen))
+        values += [value for _, value in rest[: max(0, m - len(values))]]
+        groups.append(
+            SignatureGroup(tuple(sorted(new[value].popleft() for value in values)), (), frozenset(values))
         )
-    return made
+    return groups
 
 
 def count_values(group: SignatureGroup, values: Sequence[str]) -> Counter[str]:
-    """Count the values that a group shows, with its counterfeits."""
+    """Count the values of a group, with its counterfeits."""
     return Counter([*(values[each] for each in group.members), *group.counterfeits])

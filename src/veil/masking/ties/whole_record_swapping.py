@@ -1,10 +1,9 @@
-"""Swapping against those who know no confidential value: whole confidential records change places."""
+"""Swapping against attackers who know no confidential value: whole confidential records change places."""
 
 from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
@@ -16,22 +15,21 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.microaggregation.records import check_size
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
-from veil.masking.ties.probabilistic import draw_swaps
+from veil.masking.ties.probabilistic import swap_together
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import replace_column
 
 
 @declared(kind_of=Method)
 class WholeRecordSwapping(Measuring):
-    """Confidential values change places together, as one record, among people who are alike in what is known of them.
+    """Confidential values change places together, as one record, among people with similar quasi-identifiers.
 
-    MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves whatever
-    is confidential from one person to another. Whoever knows quasi-identifiers alone finds the confidential record of a
-    person only among those of the group, each with the same probability: 1/k at most. All relations among confidential
-    columns stay as they are, and so do those among the others. Who knows a confidential value of a person finds the rest
-    of the record with it: against such intruders, use `MDAVSwapping`, which moves each column
-    by itself and loses what these have to do with each other. Soria-Comas (2013), section 3.3.
+    MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves
+    the confidential records between people. An attacker who knows quasi-identifiers alone finds the
+    confidential record of a person only among those of the group, each with the same probability: 1/k at
+    most. All relations among confidential columns stay, and so do those among the others. A known
+    confidential value reveals the rest of the record: against such intruders, use `MDAVSwapping`, which moves
+    each column by itself and loses their relations. Soria-Comas (2013), section 3.3.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000], "tax": [9, 1, 50, 70]})
     >>> masked = WholeRecordSwapping(["income", "tax"], 2, ["age"]).mask(table, Randomness()).table
@@ -63,33 +61,23 @@ class WholeRecordSwapping(Measuring):
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """What the draw promises: groups are not published."""
+        """The promise of the draw, as groups are not published."""
         promise = f"probabilistic {self.k}-anonymity against those who know no confidential value"
         return (f"{promise}: confidential records change places among at least {self.k}",)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         self.check_columns(table)
         check_size(self.k, table.num_rows, self)
-        groups = maximum_distance_to_average_vector(self.records(table, self._known(table)), self.k)
-        order = pa.array(draw_swaps(groups, randomness))
-        masked = table
-        for name in self.columns:
-            masked = replace_column(masked, name, table[name].take(order))
-        sizes = np.bincount(groups)
-        facts = {
-            "groups": int(sizes.size),
-            "smallest group": int(sizes.min()),
-            "largest group": int(sizes.max()),
-        }
-        return self.outcome(table, masked, facts=facts)
+        groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
+        return swap_together(table, self.columns, groups, self, randomness)
 
-    def _known(self, table: pa.Table) -> list[str]:
-        given = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers
-        known = [name for name in given if name not in self.columns]
-        if self.quasi_identifiers is not None and len(known) < len(given):
+    def _compared(self, table: pa.Table) -> list[str]:
+        names = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers
+        compared = [name for name in names if name not in self.columns]
+        if self.quasi_identifiers is not None and len(compared) < len(names):
             raise PlanError(f"{self}: a column cannot be both confidential and a quasi-identifier")
-        if not known:
+        if not compared:
             raise PlanError(
                 f"{self}: no column is left to compare records by: name fewer confidential columns"
             )
-        return known
+        return compared

@@ -1,8 +1,8 @@
-"""Top and bottom coding: the tail of a column, where people stand out, becomes one value."""
+"""Top and bottom coding: the tail of a column, in which people stand out, becomes one value."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +16,19 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
-from veil.tables.columns import column_of, encode_values, is_number, is_ordered, is_text, replace_column
+from veil.tables.columns import column_of, encode_values, is_number, is_text, replace_column
 from veil.tables.text import canonical_text, sorted_places
 
 _LEAST = 3
-"""Records whose mean or median may be told: of two, each learns the other's value, and of one, everybody does."""
+"""Least number of records whose mean or median may be released: of two, each learns the other's value."""
 
 _Value = int | Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 class _Coding(Method):
-    """What top and bottom coding share; `sign` turns one into the other."""
+    """Common part of top and bottom coding, which differ in `sign`."""
 
     sign: ClassVar[int]
     column: str
@@ -41,8 +42,8 @@ class _Coding(Method):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def check(self) -> None:
-        """Refuse parameters that contradict each other."""
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         name = type(self).__name__
         if (self.threshold is None) == (self.quantile is None):
             raise ValueError(f"{name} needs `threshold` or `quantile`, one of the two")
@@ -51,41 +52,42 @@ class _Coding(Method):
         if self.order and self.threshold is not None and str(self.threshold) not in self.order:
             hint = did_you_mean(str(self.threshold), self.order)
             raise ValueError(f"`threshold` of {name} is {self.threshold!r}, which is not in `order`.{hint}")
+        return self
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes = encode_values(column_of(table, self.column, self))
         counts = np.bincount(codes, minlength=len(values))
         missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
         order = self.order
-        if not order and is_ordered(table[self.column].type):
+        if not order and has_ordered_categories(table[self.column].type):
             categories = table[self.column].unify_dictionaries().chunk(0).dictionary
             order = tuple(str(each) for each in canonical_text(categories, column=self.column))
         place = self._places(values, order)
         threshold = self._threshold(values, place, counts, missing)
         coded = self._at_or_beyond(values, place, threshold, order) & ~missing
         new = self._replacement(values, counts, coded, threshold)
-        made = _replace_coded(values, coded, new, self.column)
+        new_values = _replace_coded(values, coded, new, self.column)
         facts = {
             "threshold": threshold.as_py(),
             "value instead": new.as_py(),
             "cells": int(counts[coded].sum()),
         }
         return self.outcome(
-            table, replace_column(table, self.column, made.take(pa.array(codes))), facts=facts
+            table, replace_column(table, self.column, new_values.take(pa.array(codes))), facts=facts
         )
 
     def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
         """Return the place of each value in the order of the column."""
         if order:
-            known = {each: at for at, each in enumerate(order)}
-            spelled = canonical_text(values, column=self.column)
-            for each in spelled:
-                if each is not None and each not in known:
+            place_of = {each: at for at, each in enumerate(order)}
+            texts = canonical_text(values, column=self.column)
+            for each in texts:
+                if each is not None and each not in place_of:
                     raise PlanError(
                         f"{self}: column {self.column!r} holds {each!r}, which is not in `order`. Add it where it "
                         "belongs"
                     )
-            return np.array([-1 if each is None else known[each] for each in spelled])
+            return np.array([-1 if each is None else place_of[each] for each in texts])
         if is_text(values.type) or pa.types.is_boolean(values.type):
             raise PlanError(
                 f"{self}: column {self.column!r} holds values of type {values.type}, whose order is not known. List "
@@ -111,12 +113,11 @@ class _Coding(Method):
         if order.size == 1:
             raise InputError(
                 f"{self}: column {self.column!r} has the same value in every row, so it has no tail. Give "
-                "`threshold`, or "
-                "leave it out"
+                "`threshold`, or leave it out"
             )
         total = np.cumsum(counts[order])
         at = int(np.searchsorted(total, max(1, least_count(self.quantile, int(total[-1])))))
-        # The outermost value, which may be one person's, never stands for itself.
+        # The outermost value, which may be one person's, is never the threshold.
         return values[int(order[min(at, order.size - 2) if self.sign > 0 else max(at, 1)])]
 
     def _as_value(self, kind: pa.DataType, threshold: Any) -> Any:
@@ -142,12 +143,12 @@ class _Coding(Method):
         self, values: pa.Array, place: NDArray[np.int64], threshold: Any, order: tuple[str, ...]
     ) -> NDArray[np.bool_]:
         if order:
-            spelled = canonical_text(pa.array([threshold.as_py()], threshold.type))[0]
-            if spelled not in order:
+            text = canonical_text(pa.array([threshold.as_py()], threshold.type))[0]
+            if text not in order:
                 raise PlanError(
-                    f"{self}: column {self.column!r} has no category {spelled!r}.{did_you_mean(str(spelled), order)}"
+                    f"{self}: column {self.column!r} has no category {text!r}.{did_you_mean(str(text), order)}"
                 )
-            limit = order.index(str(spelled))
+            limit = order.index(str(text))
             return place >= limit if self.sign > 0 else place <= limit
         compare = pc.greater_equal if self.sign > 0 else pc.less_equal
         return np.array(pc.fill_null(compare(widened(values), widened(threshold)), False), dtype=np.bool_)
@@ -193,9 +194,10 @@ _Order = Annotated[
 class TopCoding(_Coding):
     """Values at or above a threshold become one value.
 
-    The threshold is given, or is a quantile: the smallest value at or below which that share of the values lies, but
-    never the greatest one of the column, which may be that of a single person. Mean and median of fewer than three
-    records would tell their values: the threshold stands for these. A text as `value` makes the column text, mean and median make it decimal. Missing values stay missing.
+    The threshold is given, or is a quantile: the smallest value at or below which that share of the values
+    lies, but never the greatest of the column, which may be one person's. Mean and median of fewer than three
+    records would reveal their values: they become the threshold. Text as `value` makes the column text, mean
+    and median make it decimal. Missing values stay.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})
     >>> TopCoding("age", 21, value="21+").mask(ages, Randomness()).table["age"].to_pylist()
@@ -211,11 +213,6 @@ class TopCoding(_Coding):
     kind: Literal["TopCoding"] = Field(default="TopCoding", repr=False, kw_only=True)
 
     sign: ClassVar[int] = 1
-
-    @model_validator(mode="after")
-    def _check_limit(self) -> TopCoding:
-        self.check()
-        return self
 
 
 @declared(kind_of=Method)
@@ -237,11 +234,6 @@ class BottomCoding(_Coding):
 
     sign: ClassVar[int] = -1
 
-    @model_validator(mode="after")
-    def _check_limit(self) -> BottomCoding:
-        self.check()
-        return self
-
 
 def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: str) -> pa.Array:
     """Return the values with the coded ones replaced, in a type that holds both."""
@@ -254,6 +246,6 @@ def _replace_coded(values: pa.Array, coded: NDArray[np.bool_], new: Any, name: s
         return pc.if_else(pa.array(coded), one, other).cast(kind)
     if values.type == new.type:
         return pc.if_else(pa.array(coded), new, values)
-    spelled = pa.array(canonical_text(values, column=name), pa.string())
+    texts = pa.array(canonical_text(values, column=name), pa.string())
     text = canonical_text(pa.array([new.as_py()], new.type))[0]
-    return pc.if_else(pa.array(coded), pa.scalar(text), spelled)
+    return pc.if_else(pa.array(coded), pa.scalar(text), texts)

@@ -1,4 +1,4 @@
-"""Dates of a person: shifted by one secret number of days each, or counted from the first one. Intervals stay."""
+"""Dates of a person: shifted by one secret number of days each, or counted from the first one."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _Person = Annotated[str, *PERSON, Field(description="column that tells people ap
 
 _YEAR = 365.2425
 _SEASON = 15
-"""Days by which a shift may differ from whole years where the season is to stay."""
+"""Days by which a shift may differ from whole years if the season is to stay."""
 
 _IN_STEP = 0.95
-"""Share of neighbours in the order of a column from which on it tells the order of dates."""
+"""Share of neighbours in the order of a column above which it reveals the order of dates."""
 
 _FARTHEST = 2.0**63 - 2.0**53
-"""Units from 1970 on that a date can be away, and still be moved."""
+"""Largest distance of a date from 1970, in its unit, at which it can still be moved."""
 
 _TRIES = 100
-"""Draws for somebody whose dates come to lie at times that clocks skip."""
+"""Draws for a person whose shifted dates are at times that clocks skip."""
 
 Days = NDArray[np.int64]
 
@@ -64,14 +64,14 @@ class OwnerDates(Method):
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """None: nobody knows how far it is to the date that is shown."""
+        """None: attackers do not know the distance to the date that is shown."""
         return ()
 
     def _people(self, table: pa.Table) -> NDArray[np.int32]:
         return number_people(column_of(table, self.person, self), self.person)
 
     def _dates(self, table: pa.Table, name: str) -> tuple[Days, NDArray[np.bool_], int]:
-        """Return what clocks showed, as counts of the column's unit, where there is no value, and units of a day."""
+        """Return local times in the column's unit, a mask of missing values, and the units of a day."""
         column = column_of(table, name, self)
         kind = column.type
         if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
@@ -94,7 +94,7 @@ def _units_of_day(kind: pa.DataType) -> int:
 
 
 def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """Return dates from what clocks show. Where clocks show a time twice, it is the first; where they skip it, as much later."""
+    """Return dates from local times: the first of ambiguous ones; skipped ones are moved on by the gap."""
     if pa.types.is_date32(kind):
         return pa.array(counts, mask=missing).cast(pa.int32()).cast(kind)
     if pa.types.is_date64(kind) or kind.tz is None:
@@ -106,7 +106,7 @@ def _as_dates(counts: Days, missing: NDArray[np.bool_], kind: pa.DataType) -> pa
 
 
 def _is_skipped(counts: Days, kind: pa.DataType) -> NDArray[np.bool_]:
-    """Whether no clock shows these times, as it goes forward there."""
+    """Whether clocks skip these local times, as they go forward there."""
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         return np.zeros(counts.size, np.bool_)
     there = pc.local_timestamp(_as_dates(counts, np.zeros(counts.size, np.bool_), kind))
@@ -115,7 +115,7 @@ def _is_skipped(counts: Days, kind: pa.DataType) -> NDArray[np.bool_]:
 
 
 def _short_days(first: int, last: int, kind: pa.DataType) -> Days:
-    """Return the days from one to another that are shorter than others: clocks go forward there."""
+    """Return the days in a range that are shorter than others, as clocks go forward."""
     days, length = np.arange(first, last + 2), _units_of_day(kind)
     midnights = _as_dates(days * length, np.zeros(days.size, np.bool_), kind).cast(pa.int64())
     return days[:-1][np.diff(np.array(midnights)) < length]
@@ -125,24 +125,24 @@ def _short_days(first: int, last: int, kind: pa.DataType) -> Days:
 class DateShifting(OwnerDates):
     """All dates of a person move by one secret number of days, at most `days` to either side.
 
-    Intervals between the dates of a person stay, and so do times of day. Days are those of the column's own calendar: a
-    time with a zone moves by what clocks show there, so that midnight stays midnight on either side of a change of clocks,
-    and intervals are those that clocks show. Where they show a time twice, it is always the first, also without a shift:
-    the second would tell who was not moved. The shift is drawn at random from all after which
-    no date lies outside of the period of its column and none at a time that clocks skip, none at all among them, each as
-    likely as the others, and is kept nowhere. With a key, or for somebody whom no such shift was found for, a time that
-    clocks skip becomes as much later. Or, with a key, it is the HMAC-SHA-256 of the person's number, the same in every table and run with the same
-    key and context; then dates may leave the period, which tells more. Weekdays stay if asked for (shifts
-    by whole weeks), which also keeps visits off days on which nobody is open; seasons stay if asked for (shifts by whole
-    years, and 15 days at most to either side). Missing dates stay missing. Rows leave in a random order, as one by time
-    would tell who was moved how far.
+    Intervals between the dates of a person stay, and so do times of day. Days are those of the column's own
+    calendar: a time with a zone moves in local time, so midnight stays midnight on either side of a change of
+    clocks, and intervals are those of local clocks. Times that clocks show twice become the first, also
+    without a shift: the second would reveal who was not moved. The shift is drawn uniformly from all after
+    which no date is outside of the period of its column or at a time that clocks skip, 0 among them, and is
+    not stored. With a key, or for a person without such a shift, a time that clocks skip is moved on by the
+    gap. With a key, the shift is the HMAC-SHA-256 of the person's number, the same in every table and run
+    with the same key and context; then dates may leave the period, which reveals more. Optionally weekdays
+    stay (shifts by whole weeks), which also keeps visits off closing days, or seasons (shifts by whole years,
+    and 15 days at most to either side). Missing dates stay missing. Rows leave in a random order, as one by
+    time would reveal the shifts.
 
-    What shifting cannot hide: somebody whose dates fill the whole period of the table can have been moved by few days only,
-    as the period is known. So the method counts, for everybody, the shifts that could be undone without leaving the period,
-    and refuses tables in which somebody has fewer than `least`. A date that most people share, such as the first
-    day of a study, would tell their shifts: such columns are refused as well, and so are tables with another column that
-    grows with the dates, such as a running number. Whoever knows one true date of a person knows all: shifting is no
-    substitute for a privacy model.
+    Limits of shifting: a person whose dates fill the whole period of the table can have been moved by few
+    days only, as the period is known. So the method counts, for each person, the shifts that could be undone
+    without leaving the period, and refuses tables in which a person has fewer than `least`. A date that most
+    people share, such as the first day of a study, would reveal their shifts: such columns are refused as
+    well, and so are tables with another column that grows with the dates, such as a running number. An
+    attacker who knows one true date of a person knows all: shifting is no substitute for a privacy model.
 
     >>> from datetime import date
     >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}
@@ -176,7 +176,7 @@ class DateShifting(OwnerDates):
     def _can_shift(self) -> DateShifting:
         if self._has_key:
             check_key("DateShifting", self.key, self.key_file, self.key_variable)
-        needed = max(2, 2 * self.least - 1)  # half of them, for whoever is at an end of the period
+        needed = max(2, 2 * self.least - 1)  # at an end of the period, half of them are possible
         if self.shifts.size < needed:
             raise ValueError(
                 f"DateShifting: there {plural(self.shifts.size, 'shift is', 'shifts are')} of at most {self.days} days that "
@@ -196,7 +196,7 @@ class DateShifting(OwnerDates):
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         before, people = table, self._people(table)
-        shift = self._keyed(table) if self._has_key else self._draw(table, people, randomness)
+        shift = self._keyed_shifts(table) if self._has_key else self._draw(table, people, randomness)
         dates = {name: self._dates(table, name) for name in self.columns}
         for name, (counts, missing, _) in dates.items():
             self._refuse_anchor(name, counts, missing, people)
@@ -249,24 +249,24 @@ class DateShifting(OwnerDates):
         return (self.key, self.key_file, self.key_variable) != (None, None, None)
 
     def _draw(self, table: pa.Table, people: NDArray[np.int32], randomness: Randomness) -> Days:
-        """Draw the shift of each person, of those after which no date lies outside of the period of its column."""
+        """Draw the shift of each person, among those that keep all dates in the period of their column."""
         low, high = self._range(table, table, people)
-        # Moved by d, a date stays in the period if and only if it would, moved back by -d.
+        # Moved by d, a date stays in the period iff it would, moved back by -d.
         first, last = self._places(-high, -low)
-        drawn, again = np.empty(first.size, np.int64), np.arange(first.size)
+        places, again = np.empty(first.size, np.int64), np.arange(first.size)
         for _ in range(_TRIES):
             for number in np.unique((last - first)[again]).tolist():
                 some = again[(last - first)[again] == number]
-                drawn[some] = first[some] + randomness.integers(number, some.size)
-            again = self._at_skipped_times(table, people, self.shifts[drawn], again)
+                places[some] = first[some] + randomness.integers(number, some.size)
+            again = self._at_skipped_times(table, people, self.shifts[places], again)
             if not again.size:
                 break
-        return self.shifts[drawn]
+        return self.shifts[places]
 
     def _at_skipped_times(
         self, table: pa.Table, people: NDArray[np.int32], shift: Days, some: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return those of some people of whom a date would come to lie at a time that clocks skip."""
+        """Return those of some people with a shifted date at a time that clocks skip."""
         skipped = np.zeros(shift.size, np.bool_)
         for name in self.columns:
             counts, missing, day = self._dates(table, name)
@@ -275,22 +275,22 @@ class DateShifting(OwnerDates):
             skipped[people[rows][_is_skipped(moved, table[name].type)]] = True
         return np.flatnonzero(skipped)
 
-    def _keyed(self, table: pa.Table) -> Days:
-        """Return the shift of each person by the key, which is the same in every table."""
+    def _keyed_shifts(self, table: pa.Table) -> Days:
+        """Return the shift of each person by the key, the same in every table."""
         shifts = self.shifts
         values, _ = encode_people(column_of(table, self.person, self), self.person)
         start = start_hmac(read_key(self.key, self.key_file, self.key_variable), "dates", self.context)
         places = []
         for value in canonical_text(values, column=self.person):
-            made = start.copy()
-            made.update(key_text(value, self.person).encode())
-            places.append(int.from_bytes(made.digest(), "big") % shifts.size)
+            digest = start.copy()
+            digest.update(key_text(value, self.person).encode())
+            places.append(int.from_bytes(digest.digest(), "big") % shifts.size)
         return shifts[np.array(places, np.int64)]
 
     def _refuse_anchor(
         self, name: str, counts: Days, missing: NDArray[np.bool_], people: NDArray[np.int32]
     ) -> None:
-        """Refuse a date that more than half of the people have: where all start, shifts can be read."""
+        """Refuse a date that more than half of the people have, such as a common start: it reveals shifts."""
         pairs = np.unique(np.stack([counts[~missing], people[~missing].astype(np.int64)]), axis=1)
         _, had = np.unique(pairs[0], return_counts=True)
         everybody = np.unique(pairs[1]).size
@@ -310,22 +310,21 @@ class DateShifting(OwnerDates):
             there = ~missing & np.array(column.is_valid(), dtype=np.bool_)
             values = _numbers(column.filter(pa.array(there)))
             if np.unique(values).size < max(20, values.size // 2):
-                continue  # many rows share a value, which then tells little of when they were
+                continue  # a value that many rows share reveals little about their dates
             steps = np.diff(counts[there][np.argsort(values, kind="stable")])
             steps = steps[steps != 0]
             if steps.size >= 20 and max((steps > 0).mean(), (steps < 0).mean()) > _IN_STEP:
                 raise PlanError(
                     f"{self}: column {other!r} is in the order of {name!r}, and so reveals between which "
-                    "dates a row was. "
-                    "Leave it out of the table, or shift it as well if it holds dates"
+                    "dates a row was. Leave it out of the table, or shift it as well if it holds dates"
                 )
 
     def _possible(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> Days:
         """Count for each person the shifts that can be undone without leaving the period of the column."""
         low, high = self._range(after, before, people)
         first, last = self._places(low, high)
-        # Clocks have shown every date, so that no shift can be undone to a time which they skip.
-        lost = [np.zeros((0, 2), np.int64)]
+        # All dates are times that clocks show, so no shift can be undone to a time that they skip.
+        impossible = [np.zeros((0, 2), np.int64)]
         for name in self.columns:
             moved, missing, day = self._dates(after, name)
             kind, rows = after[name].type, np.flatnonzero(~missing)
@@ -339,17 +338,17 @@ class DateShifting(OwnerDates):
             rows = np.repeat(rows, number)
             shift = moved[rows] // day - short[which]
             there = _is_skipped(moved[rows] - day * shift, kind) & np.isin(shift, self.shifts)
-            lost.append(np.stack([people[rows], shift], axis=1)[there])
-        different = np.unique(np.concatenate(lost), axis=0)
+            impossible.append(np.stack([people[rows], shift], axis=1)[there])
+        different = np.unique(np.concatenate(impossible), axis=0)
         return last - first - np.bincount(different[:, 0], minlength=first.size)
 
     def _places(self, low: Days, high: Days) -> tuple[Days, Days]:
-        """Return where the shifts from one to another begin and end."""
+        """Return where the shifts between two limits begin and end."""
         shifts = self.shifts
         return np.searchsorted(shifts, low, side="left"), np.searchsorted(shifts, high, side="right")
 
     def _range(self, after: pa.Table, before: pa.Table, people: NDArray[np.int32]) -> tuple[Days, Days]:
-        """Return between which shifts those lie that can be undone without leaving the period of the column."""
+        """Return the limits of the shifts that can be undone without leaving the period of the column."""
         size = int(people.max()) + 1
         low, high = np.full(size, -self.days, np.int64), np.full(size, self.days, np.int64)
         for name in self.columns:
@@ -358,7 +357,7 @@ class DateShifting(OwnerDates):
             if missing.all():
                 continue
             begin, end = counts[~missing].min(), counts[~missing].max()
-            # Undone, the last date would still be at or before the end, and the first at or after the beginning.
+            # Undone, the last date is still at or before the end, and the first at or after the beginning.
             np.maximum.at(low, people[~missing], -((end - moved[~missing]) // day))
             np.minimum.at(high, people[~missing], (moved[~missing] - begin) // day)
         return low, high
@@ -374,9 +373,9 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 class DaysSinceFirst(OwnerDates):
     """Dates become the number of days since the person's first one, for hierarchies to generalize.
 
-    The first of all named columns counts, so that intervals between columns stay as well; with `since` it is a date of
-    that column, which goes. Nothing tells any more when something was, only how far apart. The days of all visits of a
-    person may still be known to somebody: name the column a quasi-identifier and say `knows="all rows"`.
+    The first of all named columns counts, so intervals between columns stay as well; with `since` it is a
+    date of that column, which goes. Only distances of dates remain. An attacker may still know the days of
+    all visits of a person: name the column a quasi-identifier and use `knows="all rows"`.
 
     >>> from datetime import date
     >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}

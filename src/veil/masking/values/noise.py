@@ -1,4 +1,4 @@
-"""Noise addition: numbers become a little wrong, and the statistics of the column hardly."""
+"""Noise addition: numbers change a little, and the statistics of the column hardly."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class UncorrelatedNoise(Method):
     """Each number gets normal noise of its own, with α times the variance of its column.
 
     Expected means and covariances stay; variances grow by the factor 1 + α and correlations shrink by it
-    (Domingo-Ferrer, Sánchez and Soria-Comas, Database Anonymization, 2016). The noise is not forced to add
-    up to zero: if it did, somebody who knows all records but one could compute the last. Integers become decimals.
+    (Domingo-Ferrer, Sánchez and Soria-Comas, Database Anonymization, 2016). The noise is not forced to sum to
+    zero: an attacker who knows all records but one could compute the last. Integers become decimals.
 
     >>> table = pa.table({"age": [20, 40, 60]})
     >>> UncorrelatedNoise("age", 0.1).mask(table, Randomness()).table.schema.field("age").type
@@ -49,17 +49,17 @@ class UncorrelatedNoise(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values = _matrix(table, self.columns, self)
         spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
-        made = values + _normals(values.shape, randomness) * spread
-        return _outcome(self, table, self.columns, made, spread)
+        noisy = values + _normals(values.shape, randomness) * spread
+        return _outcome(self, table, self.columns, noisy, spread)
 
 
 @declared(kind_of=Method)
 class CorrelatedNoise(Method):
     """Each record gets normal noise with α times the covariance matrix of the columns.
 
-    Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With `transformed`
-    (Kim, A Method for Limiting Disclosure in Microdata Based on Random Noise and Transformation, 1986), every column
-    is afterwards pulled towards its mean by the factor 1 / √(1 + α), so that variances and covariances stay, too.
+    Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With
+    `transformed` (Kim, A Method for Limiting Disclosure in Microdata Based on Random Noise and
+    Transformation, 1986), columns are then pulled towards their means by the factor 1 / √(1 + α): both stay.
 
     >>> table = pa.table({"age": [20, 40, 60], "income": [1.0, 3.0, 2.0]})
     >>> CorrelatedNoise(["age", "income"], 0.1, transformed=True).mask(table, Randomness()).table.num_rows
@@ -82,11 +82,11 @@ class CorrelatedNoise(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values = _matrix(table, self.columns, self)
         covariance = self.alpha * np.cov(values, rowvar=False).reshape(len(self.columns), -1)
-        made = values + _normals(values.shape, randomness) @ _root(covariance).T
+        noisy = values + _normals(values.shape, randomness) @ _root(covariance).T
         if self.transformed:
             centre = values.mean(axis=0)
-            made = centre + (made - centre) / np.sqrt(1 + self.alpha)
-        return _outcome(self, table, self.columns, made, np.sqrt(np.diag(covariance)))
+            noisy = centre + (noisy - centre) / np.sqrt(1 + self.alpha)
+        return _outcome(self, table, self.columns, noisy, np.sqrt(np.diag(covariance)))
 
 
 def _matrix(table: pa.Table, columns: tuple[str, ...], method: object) -> NDArray[np.float64]:
@@ -112,12 +112,12 @@ def _outcome(
     method: Method,
     table: pa.Table,
     columns: tuple[str, ...],
-    made: NDArray[np.float64],
+    values: NDArray[np.float64],
     spread: NDArray[np.float64],
 ) -> Outcome:
     noisy = table
     for at, name in enumerate(columns):
-        noisy = replace_column(noisy, name, made[:, at])
+        noisy = replace_column(noisy, name, values[:, at])
     facts: dict[str, Any] = {
         f"standard deviation of the noise of {name}": float(each)
         for name, each in zip(columns, spread, strict=True)

@@ -26,20 +26,20 @@ Transitions = list[list[Fraction]]
 
 
 def _exact(value: Any) -> Any:
-    """Take a probability for the decimal number or the fraction that is written, such as 0.1 or 1/3."""
+    """Read a probability as the decimal number or fraction that is written, such as 0.1 or 1/3."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return value
     try:
-        found = Fraction(str(value))
+        probability = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         raise ValueError(
             f"a probability should be a number such as 0.25 or a fraction such as 1/3, not {value!r}"
         ) from None
-    if not 0 <= found <= 1:
+    if not 0 <= probability <= 1:
         raise ValueError(f"a probability should be from 0 to 1, not {value}")
-    return str(found)
+    return str(probability)
 
 
 Probability = Annotated[str, BeforeValidator(_exact, json_schema_input_type=float | str)]
@@ -51,12 +51,12 @@ class PRAM(Method):
     """Each value of a column turns into another with known probability, independently of all others (PRAM).
 
     By default a value stays with the probability `retention`, and else becomes any other value of the column,
-    all equally likely. `matrix` gives the probabilities instead: for each value, what it turns into; what is not
-    listed has probability 0. The probabilities of a value have to add up to exactly 1 (1/3 can be written so).
+    all equally likely. `matrix` gives the probabilities of its replacements instead, by value (0 if not
+    listed). The probabilities of a value have to add up to exactly 1 (1/3 can be written so).
 
-    With `invariant`, a second draw leads back towards where values came from: from value l to k with probability
-    p(k, l) t(k) / Σ p(m, l) t(m), where t are the shares of the values in the column. Together both draws keep
-    the expected share of every value. Gouweleeuw, Kooiman, Willenborg and de Wolf (1998). Missing values stay.
+    With `invariant`, a second draw leads back towards the original values: from value l to k with probability
+    p(k, l) t(k) / Σ p(m, l) t(m), where t are the shares of the values in the column. Both draws keep the
+    expected share of every value. Gouweleeuw, Kooiman, Willenborg and de Wolf (1998). Missing values stay.
 
     Draws have exactly these probabilities. Estimates from the output can be corrected with `transitions`.
 
@@ -95,12 +95,12 @@ class PRAM(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes, stages = self._stages(table)
         present = np.flatnonzero(codes >= 0)
-        made = codes[present]
+        draws = codes[present]
         for stage in stages:
-            made = draw_values(stage, made, randomness)
-        released = np.full(codes.size, -1)
-        released[present] = made
-        column = values.take(pa.array(released, mask=released < 0))
+            draws = draw_values(stage, draws, randomness)
+        new_codes = np.full(codes.size, -1)
+        new_codes[present] = draws
+        column = values.take(pa.array(new_codes, mask=new_codes < 0))
         facts: dict[str, Any] = {
             "values": len(values),
             "smallest probability that a value stays": float(min(_stays(stages))),
@@ -108,7 +108,7 @@ class PRAM(Method):
         return self.outcome(table, replace_column(table, self.column, column), facts=facts)
 
     def transitions(self, table: pa.Table) -> dict[str, dict[str, Fraction]]:
-        """Return the probability of each value of a table's column to become each other, both draws together."""
+        """Return the probability of each value of a table's column to become each other, over both draws."""
         values, _, stages = self._stages(table)
         names = [str(each) for each in canonical_text(values, column=self.column)]
         return {
@@ -117,11 +117,11 @@ class PRAM(Method):
         }
 
     def _stages(self, table: pa.Table) -> tuple[pa.Array, NDArray[np.int64], list[Transitions]]:
-        """Return the values of the column, the code of each row (-1: missing), and the matrix of each draw."""
-        found, codes = encode_values(column_of(table, self.column, self))
-        valid = np.array(found.is_valid(), dtype=np.bool_)
+        """Return the values, the code of each row (-1: missing), and the matrix of each draw."""
+        distinct, codes = encode_values(column_of(table, self.column, self))
+        valid = np.array(distinct.is_valid(), dtype=np.bool_)
         place = np.where(valid, np.cumsum(valid) - 1, -1)
-        values, places = found.drop_null(), place[codes]
+        values, places = distinct.drop_null(), place[codes]
         if len(values) > MOST:
             raise InputError(
                 f"{self}: column {self.column!r} has {len(values)} distinct values, and at most {MOST} are "
@@ -154,11 +154,11 @@ class PRAM(Method):
                     f"{self}: `matrix` has no entry for the value {name!r} of column {self.column!r}."
                     f"{did_you_mean(name, matrix)} Add it, with what it becomes"
                 )
-        known = set(names)
-        further = [each for row in matrix.values() for each in row if each not in known]
-        # A value that can be reached needs a row of its own only for the way back; it stays where it is.
+        own_names = set(names)
+        further = [each for row in matrix.values() for each in row if each not in own_names]
+        # A value that is only a replacement needs a row of its own for the second draw: it stays.
         new = [*matrix, *further]
-        added = [each for each in dict.fromkeys(new) if each not in known]
+        added = [each for each in dict.fromkeys(new) if each not in own_names]
         if added:
             try:
                 values = pa.concat_arrays([values, pa.array(added, pa.string()).cast(values.type)])
@@ -173,7 +173,7 @@ class PRAM(Method):
 
 
 MOST = 1000
-"""Categories that a column may have. What has more is a number or a name, and needs another method."""
+"""Largest number of categories. A column with more holds numbers or names, and needs another method."""
 
 
 def _backwards(matrix: Transitions, counts: list[int]) -> Transitions:
@@ -183,7 +183,7 @@ def _backwards(matrix: Transitions, counts: list[int]) -> Transitions:
     for l in range(size):
         weights = [matrix[k][l] * counts[k] for k in range(size)]
         total = sum(weights, Fraction(0))
-        # What nothing turns into is never there for the second draw.
+        # A value that is no replacement does not occur in the second draw.
         back.append(
             [each / total for each in weights] if total else [Fraction(int(k == l)) for k in range(size)]
         )
@@ -216,8 +216,8 @@ def _product(stages: list[Transitions]) -> Transitions:
 
 
 def draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """Draw what each value becomes, value by value, with integers below the common denominator."""
-    made = codes.copy()
+    """Draw the replacement of each value, value by value, with integers below the common denominator."""
+    draws = codes.copy()
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(matrix)))
     for code, end in enumerate(ends.tolist()):
@@ -230,10 +230,10 @@ def draw_values(matrix: Transitions, codes: NDArray[np.int64], randomness: Rando
                 "the probabilities of a category have no common denominator below 2^63. Write them with fewer digits"
             )
         steps = np.cumsum([int(chance * whole) for chance in matrix[code]])
-        made[rows] = np.searchsorted(steps, randomness.integers(whole, rows.size), side="right")
-    return made
+        draws[rows] = np.searchsorted(steps, randomness.integers(whole, rows.size), side="right")
+    return draws
 
 
 def show_total(total: Fraction) -> str:
-    """Write a sum of probabilities as a decimal number where it is one."""
+    """Format a sum of probabilities, as a decimal number if it is one."""
     return str(float(total)) if Fraction(str(float(total))) == total else str(total)

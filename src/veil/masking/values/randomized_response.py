@@ -1,4 +1,4 @@
-"""Randomized response: every answer is drawn anew, so that none tells for sure what it was (Warner 1965)."""
+"""Randomized response: answers are drawn anew, so that none reveals the true one for sure (Warner 1965)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from veil.tables.text import canonical_text
 
 
 def _plain(value: Any) -> Any:
-    """Keep a budget in a form that a recipe can hold."""
+    """Convert a budget to a form that a recipe can hold."""
     readable = value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
     return value if readable else str(value)
 
@@ -33,21 +33,22 @@ Budget = Annotated[int | float | str, BeforeValidator(_plain)]
 
 @declared(kind_of=Method)
 class RandomizedResponse(Method):
-    """Each value of a column is replaced by a draw from declared categories: ε-differential privacy for every answer.
+    """Each value is replaced by a draw from declared categories: ε-differential privacy for every answer.
 
-    With `epsilon`, a value stays with the probability e^ε / (e^ε + c - 1) for c categories, and else becomes any other
-    one, all equally likely: no other draw keeps more of the answers at this ε (Kairouz, Oh and Viswanath 2014). Where
-    e^ε is no rational number, a rational one just below it takes its place, so that draws are exact and ε is kept.
-    `matrix` gives the probabilities instead: one row a category, in their order, with what it turns into.
+    With `epsilon`, a value stays with the probability e^ε / (e^ε + c - 1) for c categories, and else becomes
+    any other one, all equally likely: no other draw keeps more of the answers at this ε (Kairouz, Oh and
+    Viswanath 2014). If e^ε is irrational, a rational number just below it is used: draws are exact and ε is
+    kept. `matrix` gives the probabilities instead: one row a category, in their order, with its replacements.
 
-    *What is promised.* Whatever answer is published, it is at most e^ε times as likely for one true value as for any
-    other: ε is the logarithm of the largest ratio within a column of the matrix. Nobody needs to be trusted with the
-    draws of others. The promise is about the value of this column: that somebody is in the table, and what else it
-    shows of them, is not covered, nor is what a step before has made of several people's values. Several columns of one
-    person tell more: their ε add up, and an account is charged with the sum.
+    *Promise.* Any published answer is at most e^ε times as likely for one true value as for any other: ε is
+    the logarithm of the largest ratio within a column of the matrix. Draws need no trusted third party. Only
+    the value of this column is protected: not presence in the table, other columns, or earlier steps that
+    combined the values of several people. For several columns of one person the ε add up and are charged to
+    an account.
 
-    The categories are declared and not taken from the data: which ones occur would tell of somebody. A value that is
-    none of them, or missing, is refused. The released column is text. `estimate` returns unbiased shares.
+    The categories are declared and not taken from the data, as which ones occur would reveal something.
+    Values that are missing or none of them are refused. The released column is text. `estimate` returns
+    unbiased shares.
 
     >>> coin = RandomizedResponse("smokes", ["yes", "no"], matrix=[[0.75, 0.25], [0.25, 0.75]])
     >>> coin.local_epsilon, RandomizedResponse("smokes", ["yes", "no"], "ln(3)").transitions == coin.transitions
@@ -108,7 +109,7 @@ class RandomizedResponse(Method):
 
     @property
     def local_epsilon(self) -> str:
-        """What an answer costs: as it was declared, or the logarithm of the largest ratio of the matrix."""
+        """The privacy loss of an answer: as declared, or the logarithm of the largest ratio of the matrix."""
         if self.epsilon is not None:
             return str(Symbolic.read(self.epsilon))
         columns = [column for column in zip(*self.transitions, strict=True) if any(column)]
@@ -122,13 +123,13 @@ class RandomizedResponse(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         values, codes = encode_values(column_of(table, self.column, self))
         places = self._places(canonical_text(values, column=self.column))
-        drawn = draw_values(self.transitions, places[codes], randomness)
-        made = pa.array(self.categories, pa.string()).take(pa.array(drawn))
+        draws = draw_values(self.transitions, places[codes], randomness)
+        answers = pa.array(self.categories, pa.string()).take(pa.array(draws))
         least = min(row[at] for at, row in enumerate(self.transitions))
         facts = {"epsilon": self.local_epsilon, "smallest probability that a value stays": float(least)}
-        # As text, whatever it was: a type that stays where no new category turns up would tell which answers there were.
-        released = table.set_column(table.column_names.index(self.column), self.column, made)
-        return self.outcome(table, released, facts=facts)
+        # Always as text: a type that depends on the drawn categories would reveal which answers there were.
+        masked = table.set_column(table.column_names.index(self.column), self.column, answers)
+        return self.outcome(table, masked, facts=facts)
 
     def estimate(self, released: pa.Table) -> dict[str, float]:
         """Return unbiased estimates of the true share of each category, from a released table.
@@ -163,11 +164,11 @@ class RandomizedResponse(Method):
 
 
 LARGEST = 30
-"""With a larger ε, an answer is the true one but for one in 10^13."""
+"""With a larger ε, all but one in 10^13 answers are true."""
 
 
 def _ratio(epsilon: Symbolic, count: int) -> Fraction:
-    """Return e^epsilon, or a number just below it that leaves probabilities with a denominator below 2^63."""
+    """Return e^epsilon, or a number just below it such that probabilities have a denominator below 2^63."""
     exact = epsilon.exponential()
     if exact is not None:
         return exact
@@ -177,7 +178,7 @@ def _ratio(epsilon: Symbolic, count: int) -> Fraction:
 
 
 def _check_matrix(categories: tuple[str, ...], matrix: Transitions) -> None:
-    """Refuse a matrix that is not square and stochastic, or in which an answer rules a value out."""
+    """Refuse a matrix that is not square and stochastic, or in which an answer excludes a value."""
     if [len(row) for row in matrix] != [len(categories)] * len(categories):
         raise ValueError(
             f"`matrix` of RandomizedResponse should have {len(categories)} rows of {len(categories)} probabilities, one "

@@ -32,9 +32,9 @@ def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
 class GlobalRecoding(Method):
     """All values of a column are replaced by coarser ones, everywhere in the same way.
 
-    One of three says how: a level of a hierarchy (see `veil.hierarchies`); `mapping`, from values to what they
-    become (values that are not named stay); or `breaks`, at which a column of numbers is cut into intervals that
-    include their lower end. The column becomes text. Missing values stay missing, unless a hierarchy says otherwise.
+    By a level of a hierarchy (see `veil.hierarchies`); by `mapping`, from values to replacements (others
+    stay); or by `breaks`, at which a column of numbers is cut into intervals that include their lower end.
+    The column becomes text. Missing values stay missing, unless a hierarchy replaces them.
 
     >>> from veil import hierarchies as h
     >>> ages = pa.table({"age": [23, 27, 35, 71]})
@@ -78,15 +78,15 @@ class GlobalRecoding(Method):
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         column = column_of(table, self.column, self)
         if self.hierarchy is not None:
-            made = self._generalize(column)
+            recoded = self._generalize(column)
         elif self.mapping is not None:
-            made = self._map_values(column, self.mapping)
+            recoded = self._map_values(column, self.mapping)
         else:
-            made = self._cut(table, column)
-        before, after = (len(encode_values(each)[0]) for each in (column, made))
+            recoded = self._cut(table, column)
+        before, after = (len(encode_values(each)[0]) for each in (column, recoded))
         return self.outcome(
             table,
-            replace_column(table, self.column, made),
+            replace_column(table, self.column, recoded),
             facts={"values before": before, "values after": after},
         )
 
@@ -106,21 +106,21 @@ class GlobalRecoding(Method):
 
     def _map_values(self, column: pa.ChunkedArray, mapping: dict[str, str]) -> pa.ChunkedArray:
         values, codes = encode_values(column)
-        known = canonical_text(values, column=self.column)
-        made = [each if each is None else mapping.get(each, each) for each in known]
-        if not set(known) & set(mapping):
+        texts = canonical_text(values, column=self.column)
+        labels = [each if each is None else mapping.get(each, each) for each in texts]
+        if not set(texts) & set(mapping):
             raise PlanError(
                 f"{self}: none of the values of `mapping` occurs in column {self.column!r}, which holds "
-                f"{', '.join(repr(each) for each in known[:5])}"
+                f"{', '.join(repr(each) for each in texts[:5])}"
             )
-        return pa.chunked_array([pa.array(made, pa.string()).take(pa.array(codes))])
+        return pa.chunked_array([pa.array(labels, pa.string()).take(pa.array(codes))])
 
     def _cut(self, table: pa.Table, column: pa.ChunkedArray) -> pa.ChunkedArray:
         require_numbers(column, self.column, self)
         breaks = np.array(self.breaks)
-        spelled = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()
-        between = [f"[{low}, {high}[" for low, high in itertools.pairwise(spelled)]
-        labels = self.labels or (f"<{spelled[0]}", *between, f">={spelled[-1]}")
+        limits = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()
+        between = [f"[{low}, {high}[" for low, high in itertools.pairwise(limits)]
+        labels = self.labels or (f"<{limits[0]}", *between, f">={limits[-1]}")
         missing = np.array(widened(column).is_null(nan_is_null=True), dtype=np.bool_)
         places: NDArray[np.int64] = np.zeros(len(column), np.int64)
         present = pa.table({self.column: column}).filter(pa.array(~missing))

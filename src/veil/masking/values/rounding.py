@@ -26,8 +26,8 @@ class Rounding(Method):
     """Numbers are rounded to multiples of a base.
 
     To the nearest one, a number in the middle to the even one; or at random to one of the two neighbours, the
-    nearer the likelier, so that the expected value stays (unbiased random rounding). Multiples of the base do not
-    change. Integers stay integers if the base is one. Missing values stay missing.
+    nearer the likelier, so that the expected value stays (unbiased random rounding). Multiples of the base
+    stay. Integers stay integers if the base is one. Missing values stay missing.
 
     >>> table = pa.table({"income": [1049, 1051, 1150]})
     >>> Rounding("income", 100).mask(table, Randomness()).table["income"].to_pylist()
@@ -57,23 +57,22 @@ class Rounding(Method):
             require_numbers(column, name, self)
             missing = np.array(widened(column).is_null(nan_is_null=True), dtype=np.bool_)
             present = pa.table({name: column}).filter(pa.array(~missing))
-            made: NDArray[Any]
+            rounded: NDArray[Any]
             try:
                 if pa.types.is_integer(column.type) and base.denominator == 1:
-                    made = np.zeros(len(column), np.int64)
+                    rounded = np.zeros(len(column), np.int64)
                     whole = np.array(present[name].cast(pa.int64()))
-                    made[~missing] = self._integers(whole, base.numerator, randomness)
+                    rounded[~missing] = self._integers(whole, base.numerator, randomness)
                     kind = column.type
                 else:
-                    made = np.zeros(len(column))
-                    made[~missing] = self._decimals(numbers(present, name, self), base, randomness)
+                    rounded = np.zeros(len(column))
+                    rounded[~missing] = self._decimals(numbers(present, name, self), base, randomness)
                     kind = column.type if pa.types.is_floating(column.type) else pa.float64()
-                table = replace_column(table, name, pa.array(made, mask=missing).cast(kind))
+                table = replace_column(table, name, pa.array(rounded, mask=missing).cast(kind))
             except (pa.ArrowInvalid, OverflowError):
                 raise InputError(
                     f"{self}: the multiples of {base} around the values of column {name!r} do not fit into "
-                    "its "
-                    f"type {column.type}. Cast it to a wider type, or use a smaller base"
+                    f"its type {column.type}. Cast it to a wider type, or use a smaller base"
                 ) from None
         return self.outcome(before, table)
 
@@ -93,10 +92,10 @@ class Rounding(Method):
         scaled = values / float(base)
         whole = np.rint(scaled)
         if self.method == "random":
-            # 0.3 / 0.1 is a little less than 3: what is a multiple up to rounding stays where it is.
+            # 0.3 / 0.1 is a little less than 3: multiples up to rounding errors stay.
             between = np.abs(scaled - whole) > 1e-12 * np.maximum(1, np.abs(scaled))
             below = np.floor(scaled)
-            drawn = below + (randomness.uniform(values.size) < scaled - below)
-            whole = np.where(between, drawn, whole)
-        # One division, so that 3 times 0.1 is the number that is written 0.3.
+            neighbour = below + (randomness.uniform(values.size) < scaled - below)
+            whole = np.where(between, neighbour, whole)
+        # One division, so that 3 times 0.1 is 0.3.
         return whole * float(base.numerator) / float(base.denominator)

@@ -1,8 +1,8 @@
-"""Sampling: only some of the records are released, each as it is."""
+"""Sampling: only some of the records are released, unchanged."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ _Fraction = Annotated[float | None, Field(gt=0, le=1, description="share of the 
 
 
 class Sampling(Method):
-    """Keeps rows, in their order, and changes none."""
+    """Base of methods that keep rows, in their order, and change none."""
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage", "identity linkage")
 
@@ -31,11 +31,22 @@ class Sampling(Method):
         return ()
 
 
+class _SizedSampling(Sampling):
+    fraction: float | None
+    size: int | None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.fraction is None) == (self.size is None):
+            raise ValueError(f"{type(self).__name__} needs `fraction` or `size`, one of the two")
+        return self
+
+
 @declared(kind_of=Method)
-class RandomSampling(Sampling):
+class RandomSampling(_SizedSampling):
     """A simple random sample without replacement: every choice of that many records is equally likely.
 
-    Nobody can be sure that a person is in the sample, and who is unique in it need not be unique among all.
+    Presence of a person in the sample is uncertain, and a record unique in it need not be unique among all.
     The records that are kept stay as they are: a sample alone promises nothing to the people in it.
 
     >>> table = pa.table({"age": [30, 41, 52, 63]})
@@ -47,23 +58,17 @@ class RandomSampling(Sampling):
     size: Annotated[int | None, Field(ge=1, description="number of records to keep")] = None
     kind: Literal["RandomSampling"] = Field(default="RandomSampling", repr=False, kw_only=True)
 
-    @model_validator(mode="after")
-    def _one_of_two(self) -> RandomSampling:
-        if (self.fraction is None) == (self.size is None):
-            raise ValueError("RandomSampling needs `fraction` or `size`, one of the two")
-        return self
-
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        wanted = _number(self.fraction, self.size, table.num_rows, self)
-        return _keep_rows(self, table, np.sort(randomness.permutation(table.num_rows)[:wanted]))
+        size = _number(self.fraction, self.size, table.num_rows, self)
+        return _keep_rows(self, table, np.sort(randomness.permutation(table.num_rows)[:size]))
 
 
 @declared(kind_of=Method)
-class StratifiedSampling(Sampling):
+class StratifiedSampling(_SizedSampling):
     """A simple random sample within each stratum: the records that agree in the given columns.
 
-    With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders, ties
-    by chance). With a size, each stratum gives that many records.
+    With a fraction, each stratum gives its share, rounded so that the total is right (largest remainders,
+    ties by chance). With a size, each stratum gives that many records.
 
     >>> table = pa.table({"sex": ["f", "f", "f", "f", "m", "m"]})
     >>> StratifiedSampling("sex", 0.5).mask(table, Randomness()).table["sex"].to_pylist()
@@ -75,23 +80,17 @@ class StratifiedSampling(Sampling):
     size: Annotated[int | None, Field(ge=1, description="number of records to keep of each stratum")] = None
     kind: Literal["StratifiedSampling"] = Field(default="StratifiedSampling", repr=False, kw_only=True)
 
-    @model_validator(mode="after")
-    def _one_of_two(self) -> StratifiedSampling:
-        if (self.fraction is None) == (self.size is None):
-            raise ValueError("StratifiedSampling needs `fraction` or `size`, one of the two")
-        return self
-
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
         strata = groups(table, self.columns, self)
         sizes = np.bincount(strata)
-        wanted = self._sample_sizes(table, strata, sizes, randomness)
+        sample_sizes = self._sample_sizes(table, strata, sizes, randomness)
         # In a random order sorted by stratum, the first records of each stratum are a random choice of it.
         shuffled = randomness.permutation(table.num_rows)
         order = shuffled[np.argsort(strata[shuffled], kind="stable")]
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        chosen = np.sort(order[place < wanted[strata[order]]])
+        rows = np.sort(order[place < sample_sizes[strata[order]]])
         return _keep_rows(
-            self, table, chosen, {"strata": int(sizes.size), "strata left out": int((wanted == 0).sum())}
+            self, table, rows, {"strata": int(sizes.size), "strata left out": int((sample_sizes == 0).sum())}
         )
 
     def _sample_sizes(
@@ -101,14 +100,14 @@ class StratifiedSampling(Sampling):
             small = np.flatnonzero(sizes < self.size)
             if small.size:
                 row = table.select(self.columns).slice(int(np.argmax(strata == small[0])), 1).to_pylist()[0]
-                named = ", ".join(f"{name} = {value!r}" for name, value in row.items())
+                stratum = ", ".join(f"{name} = {value!r}" for name, value in row.items())
                 raise PlanError(
-                    f"{self}: the stratum {named} has only {sizes[small[0]]} records. Choose a smaller "
+                    f"{self}: the stratum {stratum} has only {sizes[small[0]]} records. Choose a smaller "
                     "`size`, a `fraction`, or fewer columns"
                 )
             return np.full(sizes.size, self.size)
         share = decimal_fraction(self.fraction or 0)
-        # Python's integers: a fraction of sixteen digits times a large stratum is more than a word holds.
+        # Python integers: a fraction of sixteen digits times a large stratum may exceed 64 bits.
         quotas = sizes.astype(object) * share.numerator
         whole = (quotas // share.denominator).astype(np.int64)
         rest = quotas % share.denominator
@@ -131,10 +130,10 @@ class BernoulliSampling(Sampling):
     kind: Literal["BernoulliSampling"] = Field(default="BernoulliSampling", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        chosen = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
-        if not chosen.size:
+        rows = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
+        if not rows.size:
             raise PlanError(f"{self} kept none of the {table.num_rows} records. Try again, or raise it")
-        return _keep_rows(self, table, chosen)
+        return _keep_rows(self, table, rows)
 
 
 def _number(fraction: float | None, size: int | None, records: int, method: object) -> int:

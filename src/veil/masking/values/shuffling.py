@@ -1,4 +1,4 @@
-"""Shuffling: the values of a column are handed out anew among the records."""
+"""Shuffling: the values of a column are redistributed among the records."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from veil.tables.columns import column_of, groups, numbers, refuse_constant, rep
 class ColumnShuffling(Method):
     """The values of some columns are handed out anew, every way equally likely.
 
-    By default each column by itself, which breaks all relations; `together` moves the values of a record jointly.
-    Within strata (`within`), the relation to the columns that make them stays. Every column keeps its values.
+    By default each column by itself, which breaks all relations; `together` moves the values of a record
+    jointly. Within strata (`within`), the relation to their columns stays. Every column keeps its values.
 
     >>> table = pa.table({"sex": ["f", "m"], "income": [10, 20]})
     >>> ColumnShuffling("income", within="sex").mask(table, Randomness()).table["income"].to_pylist()
@@ -59,11 +59,12 @@ class ColumnShuffling(Method):
 class Shuffling(Method):
     """Values are handed out anew so that ranks still depend on each other as before.
 
-    The ranks of all columns become normal scores, and the normal distribution that has the rank correlations ρ of
-    the table, with correlations 2 sin(π ρ / 6), is assumed for them. New scores of the masked columns are drawn given the scores of the columns in `given`,
-    independently of the values that are masked; the record with the r-th smallest new score gets the r-th smallest
-    value. Every column keeps its values, and rank correlations stay about the same, while a masked value tells no
-    more about its record than the columns in `given` do. Muralidhar and Sarathy, Data Shuffling (2006).
+    The ranks of all columns become normal scores, with an assumed normal distribution that has the rank
+    correlations ρ of the table: its correlations are 2 sin(π ρ / 6). New scores of the masked columns are
+    drawn given those of the columns in `given`, independently of the masked values; the record with the r-th
+    smallest new score gets the r-th smallest value. Columns keep their values, and rank correlations about
+    stay, while a masked value reveals no more about its record than `given` does. Muralidhar and Sarathy,
+    Data Shuffling (2006).
 
     >>> table = pa.table({"age": [20, 30, 40, 50], "income": [1, 2, 4, 3]})
     >>> sorted(Shuffling("income", given="age").mask(table, Randomness()).table["income"].to_pylist())
@@ -92,8 +93,8 @@ class Shuffling(Method):
             refuse_constant(numbers(table, name, self), name, self)
         ranked = np.column_stack([_ranks(numbers(table, name, self)) for name in everything])
         masked = len(self.columns)
-        given = np.array([_normal_scores(each) for each in ranked.T[masked:]]).reshape(-1, len(ranked)).T
-        new = _conditional(_normal_correlations(ranked), masked, given, randomness)
+        scores = np.array([_normal_scores(each) for each in ranked.T[masked:]]).reshape(-1, len(ranked)).T
+        new = _conditional(_normal_correlations(ranked), masked, scores, randomness)
         for at, name in enumerate(self.columns):
             order = np.argsort(numbers(table, name, self), kind="stable")
             source = np.empty(order.size, np.int64)
@@ -109,7 +110,7 @@ def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: o
 
 
 def _shuffle_strata(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """Return for each row the row that its value comes from, one of the same stratum."""
+    """Return for each row the row that its value comes from, in the same stratum."""
     order = randomness.permutation(strata.size)
     source = np.empty(strata.size, np.int64)
     source[np.argsort(strata, kind="stable")] = order[np.argsort(strata[order], kind="stable")]
@@ -131,25 +132,25 @@ def _normal_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _normal_correlations(ranked: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlations of a normal distribution that has the rank correlations of the columns."""
+    """Return the correlations of a normal distribution with the rank correlations of the columns."""
     spearman = np.corrcoef(ranked, rowvar=False).reshape(ranked.shape[1], -1)
     values, vectors = np.linalg.eigh(2 * np.sin(np.pi / 6 * spearman))
-    # There need not be such a distribution; what is negative is cut off, and the diagonal made 1 again.
+    # Such a distribution need not exist: set negative eigenvalues to 0, and rescale the diagonal to 1.
     nearest = (vectors * np.clip(values, 0, None)) @ vectors.T
     scale = np.sqrt(np.diag(nearest))
-    made: NDArray[np.float64] = nearest / np.outer(scale, scale)
-    return made
+    correlations: NDArray[np.float64] = nearest / np.outer(scale, scale)
+    return correlations
 
 
 def _conditional(
-    correlations: NDArray[np.float64], masked: int, given: NDArray[np.float64], randomness: Randomness
+    correlations: NDArray[np.float64], masked: int, scores: NDArray[np.float64], randomness: Randomness
 ) -> NDArray[np.float64]:
     """Draw scores of the masked columns from the normal distribution given the scores of the others."""
     inner, cross = correlations[:masked, :masked], correlations[:masked, masked:]
-    # Columns that determine each other make the matrix singular; the pseudoinverse then picks one way.
+    # Columns that determine each other make the matrix singular, hence the pseudoinverse.
     weights = cross @ np.linalg.pinv(correlations[masked:, masked:], hermitian=True)
     values, vectors = np.linalg.eigh(inner - weights @ cross.T)
     root = vectors * np.sqrt(np.clip(values, 0, None))
-    drawn = randomness.normal(given.shape[0] * masked).reshape(-1, masked)
-    made: NDArray[np.float64] = given @ weights.T + drawn @ root.T
-    return made
+    noise = randomness.normal(scores.shape[0] * masked).reshape(-1, masked)
+    new_scores: NDArray[np.float64] = scores @ weights.T + noise @ root.T
+    return new_scores

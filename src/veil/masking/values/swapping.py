@@ -1,4 +1,4 @@
-"""Swapping: records exchange values, so that every value is still there but may belong to somebody else."""
+"""Swapping: records exchange values, so every value remains but may belong to another person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DataSwapping(Method):
     """Pairs of records, drawn at random, exchange their values in some columns.
 
     Partners come from the same stratum: they agree in the columns of `within`, so that every statistic of the
-    swapped columns within a stratum stays as it is. The swapped columns move together. Dalenius and Reiss (1982).
+    swapped columns within a stratum stays. The swapped columns move together. Dalenius and Reiss (1982).
 
     >>> table = pa.table({"age": [26, 31, 39, 79]})
     >>> sorted(DataSwapping("age", 1.0).mask(table, Randomness()).table["age"].to_pylist())
@@ -51,7 +51,7 @@ class DataSwapping(Method):
         strata = groups(table, self.within, self)
         sizes = np.bincount(strata)
         share = decimal_fraction(self.share)
-        # Half the share of each stratum, rounded; with Python's integers, which have room for all digits.
+        # Half the share of each stratum, rounded, in Python integers, which do not overflow.
         exact = (sizes.astype(object) * share.numerator + share.denominator) // (2 * share.denominator)
         pairs = np.minimum(exact.astype(np.int64), sizes // 2)
         # In a random order sorted by stratum, neighbours are random partners.
@@ -71,14 +71,14 @@ class DataSwapping(Method):
 class RankSwapping(Method):
     """Each value is exchanged with one whose rank differs by at most p percent of the records.
 
-    Column by column: records are ranked, equal values in random order; from the lowest rank on, each record that
-    has no partner yet gets one, drawn from the next p percent of the ranks among those that have none. Moore,
-    Controlled Data-Swapping Techniques for Masking Public Use Microdata Sets (1996). Missing values stay
-    where they are.
+    Column by column: records are ranked, equal values in random order; from the lowest rank on, each record
+    that has no partner yet gets one, drawn from the next p percent of the ranks among those that have none.
+    Moore, Controlled Data-Swapping Techniques for Masking Public Use Microdata Sets (1996). Missing values
+    stay where they are.
 
-    With `by`, the ranks are those of another column, and all columns move together between records that are close
-    in it. With `keep_extremes`, the smallest and the largest value stay in place; whoever knows who has them then
-    learns nothing new, but is right.
+    With `by`, the ranks are those of another column, and all columns move together between records that are
+    close in it. With `keep_extremes`, the smallest and the largest value stay in place; an attacker who knows
+    who has them then learns nothing new, but is right.
 
     >>> table = pa.table({"income": [100, 10_000, 120, 90]})
     >>> sorted(RankSwapping("income", 50).mask(table, Randomness()).table["income"].to_pylist())
@@ -110,15 +110,15 @@ class RankSwapping(Method):
                 f"{self}: {self.p:g} percent of {table.num_rows} records is less than one rank, so nothing "
                 f"would change. Choose a `p` of at least {100 / table.num_rows:.6g}"
             )
-        made, facts = table, {"largest difference of ranks allowed": window}
+        masked, facts = table, {"largest difference of ranks allowed": window}
         for name in self.columns:
             refuse_constant(groups(table, (name,), self), name, self)
         for name in self.columns if self.by is None else (self.by,):
-            column_of(table, name, self)  # or the error that it is not there
+            column_of(table, name, self)  # raises if it is missing
             source = self._sources(table[name], window, randomness)
             for column in self.columns if self.by is not None else (name,):
-                made = replace_column(made, column, column_of(table, column, self).take(pa.array(source)))
-        return self.outcome(table, made, facts=facts)
+                masked = replace_column(masked, column, column_of(table, column, self).take(pa.array(source)))
+        return self.outcome(table, masked, facts=facts)
 
     def _sources(self, column: pa.ChunkedArray, window: int, randomness: Randomness) -> NDArray[np.int64]:
         """Return for each row the row that its value comes from."""
@@ -138,10 +138,11 @@ class RankSwapping(Method):
 
 @kernel
 def _pair(fixed: NDArray[np.bool_], window: int, draws: NDArray[np.float64], partner: NDArray[Any]) -> None:
-    """Give ranks partners: each without one gets one of the next `window` ranks that have none, if there is any.
+    """Pair each rank without a partner with a random free one of the next `window` ranks, if there is any.
 
-    A Fenwick tree counts the free ranks, so that one of them can be picked by its number.
+    A Fenwick tree counts the free ranks, so that one of them can be selected by its number.
     """
+    # Build the tree.
     size = fixed.size
     tree = np.zeros(size + 1, np.int64)
     for i in range(size):
@@ -153,16 +154,16 @@ def _pair(fixed: NDArray[np.bool_], window: int, draws: NDArray[np.float64], par
     top = 1
     while top * 2 <= size:
         top *= 2
-    taken = fixed.copy()
+    paired = fixed.copy()
     for i in range(size):
-        if taken[i]:
+        if paired[i]:
             continue
-        taken[i] = True
+        paired[i] = True
         j = i + 1
         while j <= size:
             tree[j] -= 1
             j += j & -j
-        # Everything free lies behind i by now, so that counting to the end of the window is enough.
+        # All free ranks are after i, so count them to the end of the window.
         free = 0
         j = min(size, i + 1 + window)
         while j > 0:
@@ -170,15 +171,16 @@ def _pair(fixed: NDArray[np.bool_], window: int, draws: NDArray[np.float64], par
             j -= j & -j
         if free == 0:
             continue
-        wanted = min(int(draws[i] * free), free - 1) + 1
+        # Find the drawn one by descending the tree, and pair it.
+        remaining = min(int(draws[i] * free), free - 1) + 1
         at = 0
         step = top
         while step > 0:
-            if at + step <= size and tree[at + step] < wanted:
+            if at + step <= size and tree[at + step] < remaining:
                 at += step
-                wanted -= tree[at]
+                remaining -= tree[at]
             step //= 2
-        taken[at] = True
+        paired[at] = True
         j = at + 1
         while j <= size:
             tree[j] -= 1

@@ -1,19 +1,19 @@
-"""How many records of a rejected class can be kept at most, whichever way the class is split.
+"""Upper bounds on the records of a rejected class that can be kept, for every way to split the class.
 
-What a more specific node keeps of a class C is a union of acceptable classes, which is acceptable itself, as
-distances are convex.
+The records of a class C that a more specific node keeps are a union of acceptable classes, which is
+acceptable itself, as distances are convex.
 
-A distance is the greatest of several linear functions of a class's counts f. Each of them gives a potential to
-every value and has a cost, both the same for all classes: the sum of f*N*potential over the values, less size*cost, is
-at most the distance of a class (times K and its size). So records of C can be kept together only if their gains,
-N*potential - cost - t*K each, add up to no more than 0. The gains of all records of C add up to its excess. As long as
-that is more than 0, records must go, and the fewest go if those with the greatest gain go first.
+A distance is the greatest of several linear functions of a class's counts f. Each of them gives a potential
+to every value and has a cost, both the same for all classes: the sum of f*N*potential over the values, less
+size*cost, is at most the distance of a class (times K and its size). So records of C can be kept together
+only if their gains, N*potential - cost - t*K each, add up to at most 0. The gains of all records of C add up
+to its excess. While that is above 0, records must go; fewest go if those of greatest gain go first.
 
-Which function is taken decides how good the bound is, not whether it holds. That which is greatest for C itself is a good
-choice; better is one for what can be kept of C. Values of which C has too little may be too frequent among fewer records.
+Any function gives a bound; the tightness varies. The greatest one for C itself is good, that for the records
+that can be kept is better: values of which C has too little may be too frequent among fewer records.
 
-Among the nodes between some more specific one and this one, records that share a class there (a part of C)
-stay together. Then whole parts must go, those with the greatest gain for a record first.
+Between some more specific node and this one, records that share a class there (a part of C) stay together.
+Then whole parts must go, those with the greatest gain for a record first.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from veil.models.closeness.kernels import (
 )
 
 Groups = tuple[Indices, Indices, Integers, Integers]
-"""What `judge_groups` is told of groups of values."""
+"""The parameters of `judge_groups` for groups of values."""
 
 Parts = tuple[Entries, Integers, Indices]
-"""Classes of a more specific node: entries, sizes, and the class here that each is part of."""
+"""Classes of a more specific node: entries, sizes, and the class here that contains each."""
 
 STEPS = 16
 """Gains are not sorted, only put into so many equal ranges."""
 
 PAD = 1e-12
-"""What gains are raised by, as a share of the numbers they are made of: far more than doubles are off."""
+"""The amount by which gains are raised, relative to the numbers in them: far more than rounding errors."""
 
 
 @kernel
@@ -62,7 +62,7 @@ def foresee_groups(
     bounds: tuple[float, int],
     left: Integers,
 ) -> None:
-    """Do as `judge_groups`, and lower `left` to what can be kept of bad classes."""
+    """Do as `judge_groups`, and lower `left` to the records that can be kept of bad classes."""
     slots, state, met = judge_groups(entries, sizes, aside, bad, records, limits, True, *details)
     if state.shape[0] > 1 and bad.any():
         potentials = potentials_of_groups(entries, slots, state, met, records, allowance, *details)
@@ -89,6 +89,7 @@ def foresee_cells(
     row_sizes = state[:, 0].copy()
     if row_sizes.size == 1:
         return
+    # Count the records of each class in each group, and judge.
     levels, domain = parents.shape
     cells = np.zeros((levels, domain, row_sizes.size), np.int64)
     part_slots = slots[owners]
@@ -102,6 +103,7 @@ def foresee_cells(
     totals, costs = _choose(cells, row_sizes, row_sizes, records, masses, weights, False)
     if not mark_bad(slots, sizes, totals, limits, bad):
         return
+    # Choose the groups again by what can be kept, and add up the potentials of each part.
     part_slots = slots[owners]
     bars = fewer(row_sizes, totals, costs, float(records) * weights.sum(), allowance)
     totals, costs = _choose(cells, row_sizes, bars, records, masses, weights, True)
@@ -127,10 +129,10 @@ def _choose(
     weights: Integers,
     replace: bool,
 ) -> tuple[Integers, Integers]:
-    """Let those groups of a class count that have more records than the table has among as many as the bar says.
+    """Choose the groups of a class with more records than the table has among as many as the bar.
 
-    Return the sum and the cost of this choice for each class. With `replace`, weights of the groups that count take the
-    place of the numbers of records.
+    Return the sum and the cost of this choice for each class. With `replace`, weights of the chosen groups
+    replace the counts of records.
     """
     totals, costs = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
     for l in range(weights.size):
@@ -159,7 +161,7 @@ def foresee_ordered(
     bounds: tuple[float, int],
     left: Integers,
 ) -> None:
-    """Do as `judge_ordered`, and lower `left` to what can be kept of bad classes."""
+    """Do as `judge_ordered`, and lower `left` to the records that can be kept of bad classes."""
     slots, state, potentials = judge_ordered(entries, sizes, aside, bad, records, limits, True, *details)
     if state.shape[0] > 1 and bad.any():
         _keep_of_entries(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
@@ -208,40 +210,43 @@ def keep_parts(
     bounds: tuple[float, int],
     left: Integers,
 ) -> None:
-    """Lower `left` to what can be kept of each class that has a slot, by whole parts.
+    """Lower `left` to the records that can be kept of each class that has a slot, by whole parts.
 
-    `weighed` are the potentials of all records of a part together, `allowance` is t*K; `bounds` are what gains are raised
-    by, and the size below which nothing is acceptable. The parts with the greatest gain for a record go until the excess
-    of their class is gone.
+    `weighed` are the potentials of all records of a part together, `allowance` is t*K; `bounds` are the
+    amount by which gains are raised, and the size below which no class is acceptable. The parts with the
+    greatest gain for a record go until the excess of their class is gone.
     """
     pad, smallest = bounds
     none = totals.size - 1
-    chosen = np.empty(part_sizes.size + 1, np.int32)  # the parts of classes that have a slot
+    part_numbers = np.empty(part_sizes.size + 1, np.int32)  # of classes that have a slot
     many = 0
     for part in range(part_sizes.size):
-        chosen[many] = part
+        part_numbers[many] = part
         many += part_slots[part] != none
+    # The gain of each part, for a record.
     gains = np.empty(many)
     largest = np.zeros(none + 1)
     for k in range(many):
-        j = np.uint32(chosen[k])
+        j = np.uint32(part_numbers[k])
         s = np.uint32(part_slots[j])
         gain = float(records) * weighed[j] / max(1, part_sizes[j]) - costs[s] - allowance + pad
         gains[k] = max(0.0, gain)
         largest[s] = max(largest[s], gains[k])
+    # Sort the parts of each class into ranges of gains.
     per_gain = STEPS / np.maximum(largest, pad)
     waiting = np.zeros((none + 1, STEPS), np.int64)
     worth = np.zeros((none + 1, STEPS))
     peaks = np.zeros((none + 1, STEPS))
     for k in range(many):
-        j = np.uint32(chosen[k])
+        j = np.uint32(part_numbers[k])
         s = np.uint32(part_slots[j])
         gain, size = gains[k], part_sizes[j]
         step = min(int(gain * per_gain[s]), STEPS - 1)
         waiting[s, step] += size if gain > 0.0 else 0
         worth[s, step] += gain * size
         peaks[s, step] = max(peaks[s, step], gain)
-    worth *= 1.0 + part_sizes.size * 2.0**-52  # what adding up that many numbers may have lost
+    worth *= 1.0 + part_sizes.size * 2.0**-52  # the rounding error of the sums
+    # Remove parts, from the range of the greatest gains on, until the excess is gone.
     for i in range(sizes.size):
         s = np.uint32(slots[i])
         if s == none:

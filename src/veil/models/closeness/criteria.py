@@ -1,11 +1,12 @@
-"""t-closeness in a search: exact decisions, the smallest class that can fulfil it, and what is lost for good.
+"""t-closeness in a search: exact decisions, the smallest class that can fulfil it, and bounds on kept
+records.
 
 Equal and hierarchical distance are one computation. The hierarchical distance adds up, over the inner nodes
-of a hierarchy, level/H times what the children of a node must exchange: min(pos, neg) of their extras q - p,
-written e. As min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum
-telescopes to the mean, over the levels 0 to H - 1, of the equal distance between the two distributions on
-that level. An equal distance is the sum of all q - p above 0, which only takes values that occur in the
-class. So both are weighted sums over groups of values: the values themselves, and the nodes of each level.
+of a hierarchy, level/H times the exchange between children: min(pos, neg) of their extras e = q - p. As
+min(pos, neg) = (sum of |e(child)| - |e(node)|) / 2, and the root on level H has no extra, the sum telescopes
+to the mean, over the levels 0 to H - 1, of the equal distance of the two distributions on that level. An
+equal distance is the sum of all q - p above 0, which only involves values of the class. So both are weighted
+sums over groups of values: the values themselves, and the nodes of each level.
 """
 
 from __future__ import annotations
@@ -27,34 +28,34 @@ from veil.models.closeness.kernels import (
     Indices,
     Integers,
     Marks,
-    given_up,
     judge_groups,
     judge_ordered,
-    reject_known,
-    settle_ordered,
+    mark_exhausted,
+    reject_judged,
+    set_aside_acceptable,
 )
 
 _LARGEST = 2**63 - 1
 
 _EFFORT = 4_000_000
-"""Values looked at in search of the smallest class; what is proven by then must do."""
+"""Values examined in search of the smallest class; the bound proven by then is used."""
 
 _AT_ONCE = 200_000
-"""Values looked at in one go."""
+"""Values examined in one go."""
 
 _CELLS = 4
-"""Cells for groups of values and classes, for each entry of the parts, up to which it pays to have cells."""
+"""Most cells (for groups of values and classes) per entry of the parts for which cells pay."""
 
 _WORTH_A_BLOCK = 8
-"""Values in a block from which on it pays to look at blocks first."""
+"""Values in a block from which on it pays to check blocks first."""
 
 
 class Criterion:
-    """Distances as whole numbers over `scale` times the size of the class.
+    """Distances as integers over `scale` times the size of the class.
 
     The sums fit 64 bits for classes of up to `room` records: as long as records of the table * records of the
-    class * values (or levels) stay below 2**63. Larger classes, which a table of two million records with as
-    many values cannot have yet, are decided one by one in Python's integers.
+    class * values (or levels) stay below 2**63. Larger classes, which tables of up to two million records
+    with as many values do not have, are decided one by one in Python integers.
     """
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction, scale: int) -> None:
@@ -67,18 +68,18 @@ class Criterion:
         self.room = _LARGEST // (scale + self.records)
         self.largest = sample.largest_size(attribute)
         # A class of c records may have a sum of at most t*scale*c. The sum over c is a fraction with a
-        # denominator of at most the largest size, so t*scale can be rounded down to such a fraction a + b/d, and neither a*c
-        # nor b*c overflows.
+        # denominator of at most the largest size, so t*scale can be rounded down to such a fraction
+        # a + b/d, and neither a*c nor b*c overflows.
         exact = largest_fraction(t * scale, self.largest)
         self.limits = np.array([*divmod(exact.numerator, exact.denominator), exact.denominator], np.int64)
-        # What `keepable` found out about a table, since `reject` is asked about the same one next.
+        # Results of `keepable` for a table, as `reject` is called for the same one next.
         self._last = threading.local()
 
     def reject(self, table: ClassTable, rejected: Marks) -> None:
         """Mark every class whose distance is above t."""
         decided = rejected
         if getattr(self._last, "table", None) is table:
-            decided, all_are = reject_known(self._last.settled, self._last.bad, rejected)
+            decided, all_are = reject_judged(self._last.exhausted, self._last.bad, rejected)
             if all_are:
                 return
         bad = np.zeros(len(table), np.uint8)
@@ -86,63 +87,58 @@ class Criterion:
         rejected |= bad
 
     def keepable(self, table: ClassTable, left: Integers, source: ClassTable, groups: Indices) -> None:
-        """Lower `left` to what any node between the source and this one can keep of each class.
+        """Lower `left` to the most records of each class that any node between the source and this one keeps.
 
-        `groups` tells which class of the table each class of the source is part of.
+        `groups` maps each class of the source to the class of the table that contains it.
         """
-        settled = given_up(left)
+        exhausted = mark_exhausted(left)
         bad = np.zeros(len(table), np.uint8)
         parts = (self.sample.histogram(source, self.attribute), source.count, groups)
-        self.foresee(table, self._set_aside(table, settled, bad), bad, parts, left)
-        self._last.table, self._last.settled, self._last.bad = table, settled, bad
+        self.foresee(table, self._set_aside(table, exhausted, bad), bad, parts, left)
+        self._last.table, self._last.exhausted, self._last.bad = table, exhausted, bad
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         """Mark bad classes among those that are not set aside."""
         raise NotImplementedError
 
     def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
-        """Mark bad classes, and lower `left` to what can be kept of them."""
+        """Mark bad classes, and lower `left` to the records of them that can be kept."""
         raise NotImplementedError
 
     @property
     def bounds(self) -> tuple[float, int]:
-        """What gains are raised by, and the size below which nothing is acceptable."""
+        """The amount by which gains are raised, and the size below which no class is acceptable."""
         return PAD * (self.scale + self.records), self.smallest
 
-    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
-        """Mark the classes that the kernel is not to look at: settled ones, and those too large for 64 bits.
-
-        The latter are decided here.
-        """
+    def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
+        """Mark the classes that the kernel skips: decided ones, and, decided here, those beyond 64 bits."""
         if self.room >= self.largest:
-            return settled
-        if isinstance(
-            self.sample, OwnerSample
-        ):  # who counts for several values may count for more than there is room for
-            bad |= 1 - settled
-            return np.ones_like(settled)
-        aside = settled | (table.count > self.room)
+            return decided
+        if isinstance(self.sample, OwnerSample):  # people with several values may exceed the room
+            bad |= 1 - decided
+            return np.ones_like(decided)
+        aside = decided | (table.count > self.room)
         histogram = self.sample.histogram(table, self.attribute)
-        for i in np.flatnonzero(aside & ~settled):
+        for i in np.flatnonzero(aside & ~decided):
             total = self.distance_sum(_counts_of(histogram, int(i)))
             bad[i] = total > self.t * self.scale * int(table.count[i])
         return aside
 
     def distance_sum(self, counts: Integers) -> int:
-        """The distance of one class, given how often it has each value, times `scale` times its size."""
+        """Return the distance of one class, from its counts of each value, times `scale` times its size."""
         raise NotImplementedError
 
     def least_sums(self, sizes: Integers) -> Integers:
-        """A lower bound of `distance_sum` for all classes of each size."""
+        """Return a lower bound of `distance_sum` for all classes of each size."""
         raise NotImplementedError
 
     def proven_start(self) -> int:
-        """A size below which no class fulfils the model, without much ado."""
+        """Return a size below which no class fulfils the model, if easily found."""
         return 1
 
     @property
     def domain(self) -> int:
-        """Number of values that `least_sums` looks at for each size."""
+        """The number of values that `least_sums` examines for each size."""
         raise NotImplementedError
 
     @functools.cached_property
@@ -173,7 +169,7 @@ class Ordered(Criterion):
         sums = np.concatenate([[0], np.cumsum(self.cumulated)])
         self.details = (self.cumulated, sums, _near(self.cumulated))
         super().__init__(sample, attribute, t, sample.whole_of(attribute) * (self.cumulated.size - 1))
-        # Blocks blur the distance by half their share of the values: a quarter of t, most often.
+        # Blocks blur the distance by half their share of the values: usually a quarter of t.
         self.blocks = min(math.ceil(2 / t), 256) if t else 256
         self.block = self.domain // self.blocks
 
@@ -187,12 +183,12 @@ class Ordered(Criterion):
             self.allowance, self.details, parts, self.bounds, left,
         )  # fmt: skip
 
-    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
-        """Mark as well the classes that are seen to be acceptable at a glance."""
+    def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
+        """Mark as well the classes that a comparison by blocks proves acceptable."""
         if self.block < _WORTH_A_BLOCK or 2 * self.largest > self.room:
-            return super()._set_aside(table, settled, bad)
-        aside = settled.copy()
-        settle_ordered(
+            return super()._set_aside(table, decided, bad)
+        aside = decided.copy()
+        set_aside_acceptable(
             self.sample.histogram(table, self.attribute), table.count, aside, self.records, self.limits,
             self.block, 2 * self.blocks, *self.details,
         )  # fmt: skip
@@ -208,12 +204,12 @@ class Ordered(Criterion):
         return _sum(np.abs(here - table))
 
     def least_sums(self, sizes: Integers) -> Integers:
-        """The least sum of all classes of each size.
+        """Return the least sum of all classes of each size.
 
         Q takes multiples of 1/size only. The multiple next to P never falls as P grows, and is 1 where P is,
         so it is the Q of some class, and no class has a smaller difference anywhere.
         """
-        # Remainders of small numbers take a fraction of the time.
+        # Remainders of 32-bit integers are faster.
         kind = np.uint32 if int(sizes[-1]) * self.records < 2**32 else np.int64
         rest = sizes[:, None].astype(kind) * self.cumulated.astype(kind) % kind(self.records)
         least: Integers = np.minimum(rest, kind(self.records) - rest).sum(axis=1, dtype=np.int64)
@@ -223,8 +219,8 @@ class Ordered(Criterion):
 class ByGroups(Criterion):
     """The mean, over the levels of a hierarchy below its root, of half the sum of |q - p| on the level.
 
-    `levels` has, for each level above the values, the number of the group that each value is in. Without any,
-    this is the equal distance.
+    `levels` has, for each level above the values, the group of each value. Without any, this is the equal
+    distance.
     """
 
     def __init__(self, sample: Sample, attribute: str, t: Fraction, levels: list[Integers]) -> None:
@@ -234,8 +230,8 @@ class ByGroups(Criterion):
         self.weights = np.array([weight for _, weight in self.levels], np.int64)
         parents = np.array([level for level, _ in self.levels], np.int32)
         masses = np.zeros(parents.shape, np.int64)
-        for level, known in enumerate(self.masses):
-            masses[level, : known.size] = known
+        for level, level_masses in enumerate(self.masses):
+            masses[level, : level_masses.size] = level_masses
         self.details = (np.lexsort(parents).astype(np.int32), parents, masses, self.weights)
         super().__init__(sample, attribute, t, sample.whole_of(attribute) * (1 + len(levels)))
 
@@ -244,14 +240,14 @@ class ByGroups(Criterion):
         judge_groups(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
 
     def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
-        known = (
+        arguments = (
             table.count, aside, bad, self.records, self.limits, self.allowance, self.details, parts, self.bounds, left,
         )  # fmt: skip
         rows = len(table) - int(np.count_nonzero(aside))
         if rows * self.details[1].size <= _CELLS * parts[0][1].size:
-            foresee_cells(*known)
+            foresee_cells(*arguments)
         else:
-            foresee_groups(self.sample.histogram(table, self.attribute), *known)
+            foresee_groups(self.sample.histogram(table, self.attribute), *arguments)
 
     @property
     def domain(self) -> int:
@@ -266,10 +262,10 @@ class ByGroups(Criterion):
         return total
 
     def proven_start(self) -> int:
-        """The least size with which a class can have values enough.
+        """Return the least size with which a class can have enough values.
 
         A class of c records has at most c groups of each level. The share of all the others is missing in it,
-        and what is missing adds to the distance as much as what is too much.
+        and the missing shares add as much to the distance as the excess.
         """
         covered = np.zeros(max(masses.size for masses in self.masses), np.int64)
         for masses, weight in zip(self.masses, self.weights, strict=True):
@@ -280,13 +276,13 @@ class ByGroups(Criterion):
         return int(np.searchsorted(covered, math.ceil(needed))) + 1
 
     def least_sums(self, sizes: Integers) -> Integers:
-        """The sum over the levels of the least sum that a class of each size has there.
+        """Return the sum over the levels of the least sum that a class of each size has there.
 
         On one level the sum is size*N less all min(f*N, size*n). Give the records to groups one by one, each
         where that minimum grows most: by N while f*N <= size*n - N, and then once by the rest of size*n
-        modulo N. The growth falls as f grows, so no other choice is better, and what is left over are the
-        rests of the groups without that last record: the smallest rests. On several levels these choices may
-        contradict each other; one level alone has the least sum exactly.
+        modulo N. The growth falls as f grows, so no other choice is better, and the sum consists of the rests
+        of the groups without that last record: the smallest rests. On several levels these choices may
+        contradict each other; for one level alone the least sum is exact.
         """
         total = np.zeros(sizes.size, np.int64)
         for masses, weight in zip(self.masses, self.weights, strict=True):
@@ -298,21 +294,21 @@ class ByGroups(Criterion):
 
 
 def _different(levels: list[Integers]) -> list[tuple[Integers, int]]:
-    """Merge levels that group the values alike, and leave out those with one group: that has no extra."""
-    found: list[tuple[Integers, int]] = []
+    """Merge levels that group the values alike, and leave out those with one group, which has no extra."""
+    distinct: list[tuple[Integers, int]] = []
     for level in levels:
-        if found and level.max() == found[-1][0].max():  # from level to level groups only merge
-            found[-1] = (found[-1][0], found[-1][1] + 1)
-        elif level.max() > 0 or not found:
-            found.append((level, 1))
-    return found
+        if distinct and level.max() == distinct[-1][0].max():  # from level to level groups only merge
+            distinct[-1] = (distinct[-1][0], distinct[-1][1] + 1)
+        elif level.max() > 0 or not distinct:
+            distinct.append((level, 1))
+    return distinct
 
 
 def _near(cumulated: Integers) -> Indices:
-    """Look up where the table's cumulated count passes a share of its records.
+    """Return a table of where the cumulated count passes a share of the records.
 
-    Place k + 1 tells how many values have less than k/B of the records up to them. A share of k/B, give or
-    take 1/B, is then passed between what places k and k + 3 say.
+    Place k + 1 is the number of values with less than k/B of the records up to them. A share of k/B, give or
+    take 1/B, is then passed between the numbers at places k and k + 3.
     """
     steps = 256
     while steps < min(4 * cumulated.size, 65536):
@@ -323,7 +319,7 @@ def _near(cumulated: Integers) -> Indices:
 
 
 def _counts_of(histogram: Histogram, class_: int) -> Integers:
-    """How often one class has each value."""
+    """Return the count of each value in one class."""
     entries = np.flatnonzero(histogram.classes == class_)
     counts = np.zeros(histogram.domain, np.int64)
     counts[np.searchsorted(histogram.starts, entries, side="right") - 1] = histogram.counts[entries]
@@ -331,11 +327,11 @@ def _counts_of(histogram: Histogram, class_: int) -> Integers:
 
 
 def _products(records: int, here: Integers, size: int, table: Integers) -> tuple[Integers, Integers]:
-    """Counts of a class times the records of the table, and the other way round: in Python's integers if need be."""
+    """Return class counts times table records, and vice versa, as Python integers if necessary."""
     kind: Any = np.int64 if records * size < 2**63 else object
     return records * here.astype(kind), size * table.astype(kind)
 
 
 def _sum(numbers: Integers) -> int:
-    """Add up numbers that are not negative, whose sum may exceed 64 bits."""
+    """Add up non-negative numbers whose sum may exceed 64 bits."""
     return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())

@@ -1,6 +1,6 @@
-"""Distances of published classes from the whole, from the definitions: no kernels, nothing from the engine.
+"""Distances of published classes from the whole, by definition: independent of kernels and engine.
 
-All are whole numbers over scale*size, so that the largest can be named exactly.
+All are integers over scale*size, so the largest is exact.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from veil.models.value_counts import Counted, Integers
 
 
 def largest(distance: Callable[..., tuple[Integers, int]], counted: Counted, *details: Any) -> Fraction:
-    """The largest distance of any class."""
+    """Return the largest distance of any class."""
     if not counted.sizes.size:
         return Fraction(0)
-    # No distance makes larger numbers than this on its way.
+    # No intermediate number of any distance is larger.
     longest = max([counted.masses.size, *(len(levels) for levels in details)])
     reach = 2 * longest * int(counted.masses.sum()) * int(counted.sizes.max())
     kind = np.int64 if reach < 2**63 else object
@@ -33,17 +33,17 @@ def largest(distance: Callable[..., tuple[Integers, int]], counted: Counted, *de
 
 
 def equal(counted: Counted) -> tuple[Integers, int]:
-    """Half the sum of |q - p|: that of all q - p above 0."""
+    """Return half the sum of |q - p|, that is, the sum of all q - p above 0."""
     records = int(counted.masses.sum())
     excess = records * counted.counts - counted.sizes[counted.classes] * counted.masses[counted.codes]
     return _by_class(np.maximum(excess, 0), counted.classes), records
 
 
 def ordered(counted: Counted) -> tuple[Integers, int]:
-    """The sum over all values of |Q - P|, the shares of records up to each value, over their number less one.
+    """Return the sum of |Q - P|, the shares of records up to each value, over the number of values less one.
 
-    From one value of the class up to before the next, Q stays the same and P grows: Q - P is not negative up
-    to some value and negative from there on.
+    From one value of the class up to before the next, Q is constant and P grows: Q - P is not negative up to
+    some value and negative from there on.
     """
     classes, codes, sizes = counted.classes, counted.codes, counted.sizes
     records, domain = int(counted.masses.sum()), counted.masses.size
@@ -63,9 +63,9 @@ def ordered(counted: Counted) -> tuple[Integers, int]:
 
 
 def ordered_between(lowest: Counted, highest: Counted) -> tuple[Integers, int]:
-    """The largest that the ordered distance can be if everybody has any value from the first to the last that they show.
+    """Return the largest ordered distance if people have any value from their first to their last.
 
-    At each value, people up to it are at most those whose first value is, and at least those whose last one is.
+    The people up to a value are at most those whose first value is, and at least those whose last one is.
     """
     records, domain, kind = int(lowest.masses.sum()), lowest.masses.size, lowest.counts.dtype
     expected = np.cumsum(lowest.masses).astype(kind)
@@ -83,7 +83,7 @@ def ordered_between(lowest: Counted, highest: Counted) -> tuple[Integers, int]:
 
 
 def hierarchical(counted: Counted, levels: list[Integers]) -> tuple[Integers, int]:
-    """The sum over the inner nodes of level/height * min(pos, neg) of their children's extras.
+    """Return the sum over the inner nodes of level/height * min(pos, neg) of their children's extras.
 
     `levels` has the code of each value's label on level 0, 1 and so on.
     """
@@ -98,7 +98,7 @@ def hierarchical(counted: Counted, levels: list[Integers]) -> tuple[Integers, in
         order = np.argsort(keys, kind="stable")
         first = np.flatnonzero(np.diff(keys[order], prepend=-1))
         classes, codes = classes[order][first], parent[codes[order][first]]
-        # Somebody who is counted for several values of a group is one person in it, of at most all.
+        # A person with several values of a group counts once in it, so counts are at most the class size.
         counts = np.minimum(np.add.reduceat(counts[order], first), counted.sizes[classes])
         positive = np.add.reduceat(np.maximum(extra, 0)[order], first)
         extra = records * counts - counted.sizes[classes] * _masses(counted, levels[level])[codes]

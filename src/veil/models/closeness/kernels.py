@@ -1,16 +1,16 @@
-"""The compiled part of t-closeness: distances of all classes of a node, in whole numbers.
+"""The kernels of t-closeness: distances of all classes of a node, in integers.
 
 Shares are never divided out. With N records in the table and c in a class, n and f of them with some value,
-f/c - n/N is (f*N - c*n) / (N*c), so every distance is a whole number over K*c with a K that all classes
-share. `limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
+f/c - n/N is (f*N - c*n) / (N*c), so every distance is an integer over K*c with a K that all classes share.
+`limits` holds three numbers (a, b, d): a class of c records may have a sum of at most a*c + b*c // d.
 
-Histograms are stored value by value, so one pass over their entries meets all values of a class, in any order
-of values. What has been seen of a class is kept in its row of `state`, its slot; a row begins with the size of the class,
-its sum and its cost. Classes that are set aside share the last row, which nobody reads; so do, in the end, those that are
-not found bad. What costs are, and the potentials of entries, `closeness_bound` explains.
+Histograms are stored value by value, so one pass over their entries visits all values of a class, in any
+order of values. The intermediate results of a class are in its row of `state`, its slot; a row begins with
+the size of the class, its sum and its cost. Classes that are set aside, and in the end those that are not
+bad, share the last row, which is never read. `closeness.bound` explains costs and potentials.
 
-Rows are addressed by unsigned numbers, which spares a check, and choices that no processor could predict are
-made without branching: both matter at a few nanoseconds an entry.
+Rows are addressed by unsigned numbers, which avoids a check, and unpredictable choices do not branch: both
+matter at a few nanoseconds an entry.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
 Marks = NDArray[np.uint8]
 Met = tuple[Indices, Integers, Integers]
-"""For each level and place: a class that has records in a group, how many; and where the places of each group end."""
+"""For each level and place: a class with records in a group, how many; and the end of each group's places."""
 
 
 @light_kernel
-def given_up(left: Integers) -> Marks:
+def mark_exhausted(left: Integers) -> Marks:
     """Mark the classes of which nothing is left."""
     marks = np.empty(left.size, np.uint8)
     for i in range(left.size):
@@ -38,16 +38,13 @@ def given_up(left: Integers) -> Marks:
 
 
 @light_kernel
-def reject_known(settled: Marks, bad: Marks, rejected: Marks) -> tuple[Marks, bool]:
-    """Reject the bad classes among those that were looked at, as they were not settled.
-
-    Return which ones are decided now, and whether all of them are.
-    """
+def reject_judged(exhausted: Marks, bad: Marks, rejected: Marks) -> tuple[Marks, bool]:
+    """Reject bad classes; return a mask of the decided ones (rejected or judged), and whether all are."""
     decided = np.empty(bad.size, np.uint8)
     undecided = False
     for i in range(bad.size):
         rejected[i] |= bad[i]
-        decided[i] = rejected[i] | (1 - settled[i])
+        decided[i] = rejected[i] | (1 - exhausted[i])
         undecided |= decided[i] == 0
     return decided, not undecided
 
@@ -66,12 +63,12 @@ def judge_groups(
     masses: Integers,
     weights: Integers,
 ) -> tuple[Indices, Integers, Met]:
-    """Mark bad classes by the weighted sum, over groups of values, of what they have too much of a group.
+    """Mark bad classes by the weighted sum of their excesses over groups of values.
 
     On level l, `masses[l, g]` of the `records` have a value in group g = `parents[l, value]`, and groups
     count `weights[l]` times. On level 0 each value is a group. `order` is an order of values in which every
-    group of every level stands together. The classes met in a group are gathered and, at its end, handed on
-    to the group above.
+    group of every level is contiguous. The classes met in a group are collected and, at its end, passed on to
+    the group above.
     """
     starts, classes, counts = entries
     slots, state = open_rows(aside, sizes, 3)
@@ -79,12 +76,13 @@ def judge_groups(
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
     many = np.zeros(levels, np.int64)
-    # Of groups above the values: the classes that have any records in them, and how many.
+    # For groups above the values: the classes with records in them, and how many.
     history = np.empty((levels, classes.size if foresee and levels > 1 else 0), np.int32)
     tallies = np.empty(history.shape, np.int64)
     ends = np.zeros((levels, order.size + 1), np.int64)
     closed = np.zeros(levels, np.int64)
     for k in range(order.size):
+        # The value itself, on level 0.
         value = order[k]
         mass, weight = masses[0, value], weights[0]
         for e in range(starts[value], starts[value + 1]):
@@ -96,6 +94,7 @@ def judge_groups(
                 met[1, many[1]] = s
                 many[1] += together[1, s] == 0
                 together[1, s] += counts[e]
+        # The groups that end with this value, from level to level.
         for l in range(1, levels):
             group = parents[l, value]
             if k + 1 < order.size and parents[l, order[k + 1]] == group:
@@ -135,7 +134,7 @@ def potentials_of_groups(
     masses: Integers,
     weights: Integers,
 ) -> Indices:
-    """Return the potential of each entry, by the groups of which too much would be in what can be kept of a class.
+    """Return the potential of each entry, by the groups in excess among the records that can be kept.
 
     Sum and cost in `state` become those of this choice of groups.
     """
@@ -146,12 +145,12 @@ def potentials_of_groups(
     bars = fewer(state[:, 0], state[:, 1], state[:, 2], whole, allowance)
     state[:, 1:] = 0
     potentials = np.empty(classes.size, np.int32)
-    above = np.zeros(
-        (levels + 1, state.shape[0]), np.int32
-    )  # weights of too much, on this level and higher ones
+    # Weights of the groups in excess, on this level and higher ones.
+    above = np.zeros((levels + 1, state.shape[0]), np.int32)
     closed = np.zeros(levels, np.int64)
     for k in range(order.size):
         value = order[k]
+        # The groups that begin with this value, from the highest level on.
         for l in range(levels - 1, 0, -1):
             if k == 0 or parents[l, order[k - 1]] != parents[l, value]:
                 mass, weight = masses[l, parents[l, value]], weights[l]
@@ -162,6 +161,7 @@ def potentials_of_groups(
                     state[s, 2] += extra * mass
                     above[l, s] = above[l + 1, s] + extra
                 closed[l] += 1
+        # The value itself.
         mass, weight = masses[0, value], weights[0]
         for e in range(starts[value], starts[value + 1]):
             s = np.uint32(slots[np.uint32(classes[e])])
@@ -176,34 +176,34 @@ def potentials_of_groups(
 def fewer(sizes: Integers, totals: Integers, costs: Integers, whole: float, allowance: float) -> Integers:
     """Bound how many records of each class can be kept, if every record can go by itself.
 
-    A class of c records has f of them in a group that has the share m/N of the table. If n are kept, they have at most
-    min(f, n*m/N) in common with the table there. Summed up over groups and weights and times N, that must be at least
-    n * (`whole` - `allowance`), if `whole` is what n records that match the table would have for each. The sum is concave
-    in n. From n = c downwards it falls at least as fast as the masses say of which the class has too much (its cost): one
-    step of Newton's method.
+    A class of c records has f of them in a group with the share m/N of the table. If n are kept, they have at
+    most min(f, n*m/N) in common with the table there. Summed up over groups and weights and times N, that
+    must be at least n * (`whole` - `allowance`), where `whole` is the sum for each of n records that match
+    the table. The sum is concave in n. From n = c downwards it falls at least as fast as the masses of the
+    groups in excess (the cost of the class): one step of Newton's method.
     """
-    found = sizes.copy()
+    kept_counts = sizes.copy()
     for s in range(sizes.size):
         slope = whole - allowance - costs[s]
         if slope > 0.0:
             shared = (whole - costs[s]) * sizes[s] - totals[s]
-            found[s] = int(min(float(sizes[s]), max(0.0, shared / slope)))
-    return found
+            kept_counts[s] = int(min(float(sizes[s]), max(0.0, shared / slope)))
+    return kept_counts
 
 
 @kernel
 def mark_bad(slots: Indices, sizes: Integers, totals: Integers, limits: Integers, bad: Marks) -> bool:
-    """Mark the classes whose sum is too large, and take the slots of all others. Return whether there are any."""
+    """Mark the classes whose sum is too large, and remove the other slots. Return whether any is bad."""
     none = totals.size - 1
-    found = False
+    any_bad = False
     for i in range(sizes.size):
         if slots[i] < none:
             if totals[slots[i]] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
                 bad[i] = 1
-                found = True
+                any_bad = True
             else:
                 slots[i] = none
-    return found
+    return any_bad
 
 
 @kernel
@@ -222,7 +222,7 @@ def judge_ordered(
     """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
     `cumulated[v]` records of the table have value v or a smaller one; `sums[v]` adds those up before v. A
-    class is left alone as soon as its sum is too large, unless the potentials of entries are asked for.
+    class is left alone as soon as its sum is too large, unless potentials of entries are required.
     """
     starts, classes, counts = entries
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
@@ -235,6 +235,7 @@ def judge_ordered(
         if slots[i] < none:
             state[slots[i], 7] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
             steps[slots[i]] = (near.size - 4) / (float(records) * max(1, sizes[i]))
+    # Account for the stretch before each entry of a class.
     potentials = np.empty(classes.size if foresee else 0, np.int32)
     domain = starts.size - 1
     for value in range(domain):
@@ -250,6 +251,7 @@ def judge_ordered(
                 bad[classes[e]] = 1
                 slots[classes[e]] = none
             state[s, 3] += records * counts[e]
+    # Account for the stretch after the last entry, and decide.
     for i in range(sizes.size):
         if slots[i] < none:
             s = np.uint32(slots[i])
@@ -263,10 +265,10 @@ def judge_ordered(
 
 
 @kernel
-def settle_ordered(
+def set_aside_acceptable(
     entries: Entries,
     sizes: Integers,
-    settled: Marks,
+    aside: Marks,
     records: int,
     limits: Integers,
     block: int,
@@ -275,24 +277,26 @@ def settle_ordered(
     sums: Integers,
     near: Indices,
 ) -> None:
-    """Settle classes of at least `least` records that are acceptable even with all values blurred.
+    """Set aside classes of at least `least` records that are acceptable even with all values blurred.
 
-    In a block of so many values, the cumulated count f of a class is only known to be between those before
-    and after it. With the mean of both for all of the block, differences are off by half of what lies
-    between, at most. So the sum is at most that with means plus that error: a few steps a class, however many
-    values it has.
+    In a block of values, the cumulated count f of a class is only known to be between those before and after
+    it. With the mean of both for all of the block, differences are off by at most half of that range. So the
+    sum is at most that with means plus that error: a few steps a class, for any number of values.
     """
     starts, classes, counts = entries
-    small = settled.copy()
+    small = aside.copy()
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
-    slots, state = open_rows(small, 2 * sizes, 7)  # everything twice, because of the means
+    slots, state = open_rows(small, 2 * sizes, 7)  # all doubled, because of the means
     domain, none = starts.size - 1, state.shape[0] - 1
     steps = np.empty(none)
     for k in range(none):
         steps[k] = (near.size - 4) / (float(records) * state[k, 0])
-    together = np.zeros(sizes.size, np.int64)  # of all classes: to look up which matter would take longer
+    together = np.zeros(
+        sizes.size, np.int64
+    )  # for all classes: selecting those that matter would take longer
     met = np.empty(sizes.size + 1, np.int32)
+    # Count the records of each class in a block, then account for the stretch before it and the block.
     for first in range(0, domain, block):
         last = min(first + block, domain)
         many = 0
@@ -319,7 +323,7 @@ def settle_ordered(
             s = np.uint32(slots[i])
             _account(state, s, domain, steps[s], cumulated, sums, near)
             limit = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
-            settled[i] = state[s, 1] <= 2 * limit
+            aside[i] = state[s, 1] <= 2 * limit
 
 
 @kernel
@@ -328,9 +332,9 @@ def _account(
 ) -> None:
     """Add the differences of a class from its next value up to `end`, with nothing of the class in between.
 
-    Its cumulated count f stays the same there and the table's grows, so that f*N - c*cumulated[v] is not
-    negative up to some value and negative from there on. Both sums are differences of `sums`. The value is
-    found by bisection; `near` says for each share of records, in steps, between which values to look.
+    Its cumulated count f stays the same there and the table's grows, so f*N - c*cumulated[v] is not negative
+    up to some value and negative from there on. Both sums are differences of `sums`. The value is found by
+    bisection; `near` bounds it for each share of records, in steps.
     """
     size, level, start = state[s, 0], state[s, 3], state[s, 4]
     at = np.uint64(np.int64(level * step))
@@ -354,7 +358,7 @@ def _account(
 
 @kernel
 def open_rows(aside: Marks, sizes: Integers, width: int) -> tuple[Indices, Integers]:
-    """Give a slot to each class that is not set aside, and a row that begins with its size."""
+    """Assign a slot to each class that is not set aside, and a row that begins with its size."""
     slots = np.empty(sizes.size, np.int32)
     count = 0
     for i in range(sizes.size):

@@ -1,4 +1,4 @@
-"""t-closeness: what a class tells about its records is little more than what the whole table tells."""
+"""t-closeness: the distribution of a sensitive attribute in each class is close to that in the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from veil.tables.text import canonical_text
 
 
 def _builder(value: Any) -> Any:
-    """Take a hierarchy in the forms that plans and recipes take, or as rows, which a finished one becomes."""
+    """Accept a hierarchy in the forms of plans and recipes, or as rows."""
     if isinstance(value, str):
         return {"kind": "file", "path": value} if any(c in value for c in "./\\") else {"kind": value}
     if isinstance(value, Hierarchy):
@@ -43,7 +43,7 @@ def _builder(value: Any) -> Any:
 
 
 def _spell_order(value: Any) -> Any:
-    """Spell the values of an order as text, as hierarchies do."""
+    """Convert the values of an order to text, as hierarchies do."""
     if value is None:
         return value
     try:
@@ -57,7 +57,7 @@ def _spell_order(value: Any) -> Any:
 
 
 def _with_kind(value: Any, write: SerializerFunctionWrapHandler) -> Any:
-    # Left out otherwise, where defaults are, and with it what kind of hierarchy this is.
+    # `kind` is a default, which is left out otherwise.
     return None if value is None else {"kind": value.kind, **write(value)}
 
 
@@ -72,19 +72,17 @@ class TCloseness(SensitiveModel):
     - "ordered": how many values they are apart, over the number of values less one. The sum of |Q - P| over
       all values, with shares Q and P of the records up to each value, over the number of values less one.
     - "hierarchical": the level on which they get the same label, over the height of the hierarchy. The sum,
-      over the nodes above the values, of level/height * min(pos, neg), where pos and neg are what the children
-      of the node have too much and too little.
+      over the nodes above the values, of level/height * min(pos, neg), where pos and neg are the excess and
+      the lack of the children of the node.
 
-    Missing and withheld cells are no values: they are left out of the class and of the table, and a class without any value
-    holds. Their records still count for the sizes of classes.
+    Missing and withheld cells are no values: they are left out of the class and of the table, and a class
+    without any value holds. Their records still count for the sizes of classes. At worst, all blanks of a
+    class are one value, whichever is farthest away: the distance is convex.
 
-    At worst, all blanks of a class are one value, whichever is farthest
-    away: the distance is convex.
-
-    All values of the input count, in their order (missing ones last, if they are values). Numbers and dates have one. Text is in
-    alphabetical order, which hardly ever means anything: say `order`. Categories that were made with an order are
-    refused without it, as files and databases do not keep theirs. Decisions are exact. Li, Li and
-    Venkatasubramanian (2007).
+    All values of the input count, in their order (missing ones last, if they are values). Numbers and dates
+    have one. Text is in alphabetical order, which hardly ever means anything: use `order`. Categories that
+    were made with an order are refused without it, as files and databases do not keep theirs. Decisions are
+    exact. Li, Li and Venkatasubramanian (2007).
 
     Monotone under generalization: the distribution of a union is a mean of those of its parts, and distances
     are convex. Not monotone under suppression: two classes that are too far from the table, on opposite
@@ -137,8 +135,8 @@ class TCloseness(SensitiveModel):
                 f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which does not "
                 'use it; for the hierarchical distance, use distance="hierarchical"'
             )
-        # What is too much of values and of groups of them adds up, and only grows with their counts. The ordered distance
-        # looks at both ends of what people show.
+        # Excesses of values and groups add up and grow with their counts. The ordered distance needs the
+        # first and the last value of each person.
         object.__setattr__(self, "views", ("lowest",) if self.distance == "ordered" else ("most",))
         if self.order is not None and (self.distance != "ordered" or len(set(self.order)) < len(self.order)):
             raise ValueError(
@@ -147,25 +145,24 @@ class TCloseness(SensitiveModel):
             )
 
     def check_table(self, table: pa.Table) -> None:
-        """Refuse lists, which have no order, and categories whose order is not written down in the plan.
+        """Refuse lists, which have no order, and categories whose order is not in the plan.
 
-        Files and databases do not keep that order, so that a promise that rests on it could not be checked there.
+        Files and databases do not keep that order, so a promise based on it could not be checked there.
         """
         if self.distance != "ordered" or self.attribute not in table.column_names:
             return
         kind = table[self.attribute].type
         if pa.types.is_nested(kind):
             raise PlanError(
-                f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': lists have no "
-                "order"
+                f"`distance` of TCloseness should be 'equal' for column {self.attribute!r}, not 'ordered': "
+                "lists have no order"
             )
         if self.order is None and has_ordered_categories(kind):
-            known = categories(table[self.attribute])
-            order = "[…]" if known is None else canonical_text(known)
+            values = categories(table[self.attribute])
+            order = "[…]" if values is None else canonical_text(values)
             raise PlanError(
                 f"the categories of column {self.attribute!r} have an order, which files do not keep. Give "
-                "it explicitly: "
-                f"TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
+                f"it explicitly: TCloseness({self.attribute!r}, {self.t!r}, 'ordered', order={order})"
             )
 
     def order_of(self, attribute: str) -> Sequence[str] | None:
@@ -182,12 +179,12 @@ class TCloseness(SensitiveModel):
 
         In a class of c records every share is a multiple of 1/c, so it cannot match the table better than the
         best such shares do: see `least_sums` of the criteria, which are exact except for the hierarchical
-        distance, where they add up what is best on each level.
+        distance, for which they add up the best on each level.
         """
         return self._criterion(sample).smallest
 
     def criterion(self, sample: Sample) -> Criterion | None:
-        """Compare distributions. No distance is above 1."""
+        """Compare distributions. None if t is 1: no distance is larger."""
         criterion = self._criterion(sample)
         return criterion if self.t < 1 and criterion.scale > 0 else None
 
@@ -207,19 +204,18 @@ class TCloseness(SensitiveModel):
         return ByGroups(sample, self.attribute, t, levels[1:-1])
 
     def _levels(self, values: pa.Array, counts: Any) -> list[Any]:
-        """For each level, number the labels of the values."""
+        """Number the labels of the values on each level."""
         assert self.hierarchy is not None
-        made = self.hierarchy.build(values, counts, self.attribute)
-        codes = made.encode(values, self.attribute)
-        maps = [made.label_map(level)[codes] for level in range(made.height + 1)]
-        roots = sorted({str(made.labels[-1][code]) for code in maps[-1].tolist()})
-        if made.height == 0 or len(roots) > 1:
+        hierarchy = self.hierarchy.build(values, counts, self.attribute)
+        codes = hierarchy.encode(values, self.attribute)
+        maps = [hierarchy.label_map(level)[codes] for level in range(hierarchy.height + 1)]
+        roots = sorted({str(hierarchy.labels[-1][code]) for code in maps[-1].tolist()})
+        if hierarchy.height == 0 or len(roots) > 1:
             some = f"{len(roots)} labels ({', '.join(roots[:3])} …)"
             raise HierarchyError(
                 f"`hierarchy` of TCloseness should lead all values of column {self.attribute!r} to one "
-                f"root, but its last level consists of {some if made.height else 'the values themselves'}: add a "
-                "last level with the same "
-                "label everywhere, such as '*'"
+                f"root, but its last level consists of {some if hierarchy.height else 'the values themselves'}: "
+                "add a last level with the same label everywhere, such as '*'"
             )
         return [np.unique(map_, return_inverse=True)[1] for map_ in maps]
 
@@ -248,20 +244,20 @@ class TCloseness(SensitiveModel):
 
     @classmethod
     def strengths(cls, published: Published, name: str, whole: Published) -> list[Strength]:
-        """Return the largest distance of any class: equal, ordered where values have an order, and hierarchical
-        where a hierarchy is at hand.
+        """Return the largest distance of any class: equal, ordered if values have an order, hierarchical if a
+        hierarchy is at hand.
         """
-        found = []
+        result = []
         kind = published.baseline.table.schema.field(name).type
-        known = categories(published.baseline.table[name])
-        in_order = known is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
-        order = None if known is None else [str(text) for text in canonical_text(known)]
+        values = categories(published.baseline.table[name])
+        in_order = values is not None or not (pa.types.is_nested(kind) or has_ordered_categories(kind))
+        order = None if values is None else [str(text) for text in canonical_text(values)]
         counted = count(published, name, ordered=in_order, order=order)
         for distance in ("equal", "ordered") if in_order else ("equal",):
             worst = distances.largest(getattr(distances, distance), counted)
-            found.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
+            result.append(Strength("TCloseness", f"t ({distance})", float_at_least(worst), name))
         if published.hierarchies is not None and name in published.hierarchies:
             model = cls(name, 1.0, "hierarchical", cast("Any", published.hierarchies[name]))
             worst = model._largest_distance(published)
-            found.append(Strength("TCloseness", "t (hierarchical)", float_at_least(worst), name))
-        return found
+            result.append(Strength("TCloseness", "t (hierarchical)", float_at_least(worst), name))
+        return result

@@ -1,8 +1,9 @@
-"""The ordered distance where people show several values: of all choices of one value each.
+"""The ordered distance if people show several values: the largest over all choices of one value each.
 
-What a view has up to a value j lies between L(j), the people whose last value is at most j, and U(j), those whose first one
-is. So no distance is larger than the sum, over all values, of the larger one of U - P and P - L, which is attained value by
-value, and by one view at once where nobody has a choice. Where that sum is within the limit, every view is.
+A view has between L(j) and U(j) people up to a value j: those whose last value is at most j, and those whose
+first one is. So no distance is larger than the sum, over all values, of max(U - P, P - L), which is attained
+value by value, and by one view at once if no person has a choice. If that sum is within the limit, every view
+is.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from veil.models.closeness.kernels import Integers, Marks
 
 
 class OrderedOfPeople(Ordered):
-    """Rejects classes of which some choice of values may be too far from the table."""
+    """Rejects classes for which some choice of values may be too far from the table."""
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         assert isinstance(self.sample, OwnerSample)
         lowest, highest = (self.sample.read(table, self.attribute, view) for view in ("lowest", "highest"))
         judge_between(lowest, highest, table.count, aside, bad, self.records, self.limits, self.cumulated)
 
-    def _set_aside(self, table: ClassTable, settled: Marks, bad: Marks) -> Marks:
-        """Leave out the glance at one view, which says nothing of the others."""
-        return Criterion._set_aside(self, table, settled, bad)
+    def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
+        """Omit the check of one view by blocks, which does not bound the others."""
+        return Criterion._set_aside(self, table, decided, bad)
 
 
 @kernel
@@ -41,7 +42,7 @@ def judge_between(
     limits: Integers,
     cumulated: Integers,
 ) -> None:
-    """Mark bad classes, going from value to value with the people who are surely, or maybe, up to there."""
+    """Mark bad classes, cumulating from value to value the people who surely, or maybe, are up to there."""
     maybe, surely = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
     sums = np.zeros(sizes.size, np.int64)
     for value in range(cumulated.size):

@@ -1,11 +1,11 @@
-"""The certificate: what is promised of a released table, for those who get the table.
+"""The certificate of a released table: its promises, for the recipients of the table.
 
-It names the promises, what was found on the table, and the fingerprint of its content. Whoever has the table can
-check all of it again, without the original and without trusting who wrote the certificate: the fingerprint says that
-it is the same table, and every promise is verified on the table anew. Who wrote it is told by a signature alone.
+It names the promises, the findings on the table, and the fingerprint of its content. A recipient can check
+all of it again, without the original and without trusting the issuer: the fingerprint identifies the table,
+and every promise is verified on it anew. Only a signature proves who issued the certificate.
 
-Nothing in it is computed from anything but the released table and the plan, apart from the number of records where
-`told_input` allows it; and there is no fingerprint of anything that the table does not show, by which somebody who
+A certificate is computed from the released table and the plan alone, apart from the number of records where
+`disclosed_input` allows it. It holds no fingerprint of anything that the table does not show: an attacker who
 knows most of it could confirm a guess about the rest.
 """
 
@@ -19,11 +19,11 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.version import __version__
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
-from veil.report.certificate.disclosed_input import spell_input, tellable_input
+from veil.report.certificate.disclosed_input import input_to_disclose, spell_input
 from veil.report.certificate.keys import AnyKey, PrivateKey
 from veil.report.certificate.linked_tables import certified_tables
 from veil.report.certificate.promises import check_models, published_table, spell_finding
@@ -41,7 +41,7 @@ FORMAT = 1
 def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) -> dict[str, Any]:
     """Return the certificate of a release as plain data, signed if there is a key."""
     outcome = require_outcome(release)
-    made = {
+    certificate = {
         "veil_certificate": FORMAT,
         "veil": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -49,12 +49,12 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "acknowledged": acknowledged_by(outcome),
     }
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
-        made["apart"] = {name: fingerprint(normalize(each)) for name, each in further.items()}
-    return signed(made, sign)
+        certificate["apart"] = {name: fingerprint(normalize(each)) for name, each in further.items()}
+    return signed(certificate, sign)
 
 
 def _certified_table(outcome: Outcome) -> dict[str, Any]:
-    """Return the promises, what is found of them, and the content of a table."""
+    """Return the promises, their findings, and the content of a table."""
     table, flag = normalize(outcome.table), _flag_of(outcome)
     table = table.rename_columns(
         [flag if flag and name == outcome.flag else name for name in table.column_names]
@@ -70,42 +70,42 @@ def _certified_table(outcome: Outcome) -> dict[str, Any]:
         knows = "one row" if outcome.plan is None else outcome.plan.knows
         promises["person"] = {"column": outcome.person_column, "knows": knows}
     find = _findings_of_mask if outcome.plan is None else _findings_of_plan
-    found = find(outcome, table, promises)
-    return {"promises": promises, "found": found, "content": _content_of(outcome, table, flag)}
+    findings = find(outcome, table, promises)
+    return {"promises": promises, "found": findings, "content": _content_of(outcome, table, flag)}
 
 
 def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
-    """What those who have the table alone find of each model."""
+    """Return the findings of each model that recipients can make on the table alone."""
     if outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells":
         promises["every_row_judged"] = True
     specs = promises["models"] = spell_models(outcome.models, outcome.table)
     stated = [each.promise for each in outcome.verification.findings[: len(specs)]]
-    known = Input()
+    facts = Input()
     if any(model.compares_with for model in outcome.models):
-        known = tellable_input(outcome)
-        promises["input"] = spell_input(known)
+        facts = input_to_disclose(outcome)
+        promises["input"] = spell_input(facts)
     published = published_table(table, promises, outcome.weights)
-    found = check_models(specs, stated, published, known, several="person" in promises)
-    return [spell_finding(promise, each) for promise, each in zip(stated, found, strict=True)]
+    findings = check_models(specs, stated, published, facts, several="person" in promises)
+    return [spell_finding(promise, each) for promise, each in zip(stated, findings, strict=True)]
 
 
 def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was found of each promise of a mask. Models count if they hold at the end, after all steps."""
-    promises["untouched"] = True  # no record is suppressed: what is missing is a value
+    """Return the findings of the promises of a mask. Models count if they hold after all steps."""
+    promises["untouched"] = True  # no record is suppressed: missing cells are values
     published = published_table(table, promises, outcome.weights)
-    known = Input(whole=True, records=published.records)
-    promises["input"] = spell_input(known)
+    facts = Input(whole=True, records=published.records)
+    promises["input"] = spell_input(facts)
     specs = spell_models(outcome.models, outcome.table)
-    found = check_models(
-        specs, [each["kind"] for each in specs], published, known, several="person" in promises
+    findings = check_models(
+        specs, [each["kind"] for each in specs], published, facts, several="person" in promises
     )
-    promises["models"] = [spec for spec, each in zip(specs, found, strict=True) if each.holds]
-    kept = [each for each in found if each.holds]
-    # What was measured between the input and the table is not for those who have the table alone.
+    promises["models"] = [spec for spec, each in zip(specs, findings, strict=True) if each.holds]
+    passed = [each for each in findings if each.holds]
+    # Comparisons of the input with the table are not for recipients.
     promises["stated"] = [
         {"promise": each.promise, "found": "done"}
         for each in outcome.verification.findings
-        if each.promise not in {every.promise for every in kept} and not each.promise.endswith(COMPARISONS)
+        if each.promise not in {every.promise for every in passed} and not each.promise.endswith(COMPARISONS)
     ] + [{"promise": each, "found": BY_CONSTRUCTION} for each in outcome.verification.open_questions]
     if not promises["models"] and not promises["stated"]:
         promises["stated"] = [
@@ -115,37 +115,37 @@ def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any
             }
             for method in outcome.methods
         ]
-    return [spell_finding(each.promise, each) for each in kept]
+    return [spell_finding(each.promise, each) for each in passed]
 
 
 def _flag_of(outcome: Outcome) -> str | None:
-    """Name of the flag in what is released, where columns that Veil has not seen may have had the first choice."""
+    """Return the name of the flag in the released table, free also among columns only an engine reads."""
     source = outcome.source
-    return source.flag_of(outcome) if isinstance(source, EngineRows) else outcome.flag
+    return source.flag_of(outcome) if isinstance(source, EngineSource) else outcome.flag
 
 
 def roles_of(outcome: Outcome) -> dict[str, list[str]]:
-    """Return the columns by role; those that are published without one are insensitive."""
-    made: dict[str, list[str]] = {
+    """Return the columns by role; published columns without a role are insensitive."""
+    roles: dict[str, list[str]] = {
         "quasi-identifying": [],
         "sensitive": [],
         "insensitive": [],
         "identifying": [],
     }
     if outcome.plan is None:
-        made["quasi-identifying"] = list(outcome.quasi_identifiers)
+        roles["quasi-identifying"] = list(outcome.quasi_identifiers)
     else:
-        made = {str(role): list(names) for role, names in outcome.plan.roles.items()}
-    named = {name for names in made.values() for name in names}
+        roles = {str(role): list(names) for role, names in outcome.plan.roles.items()}
+    assigned = {name for names in roles.values() for name in names}
     # A mask may add columns, such as the groups of Anatomy; a plan adds a flag alone, which has no role.
     added = outcome.table.column_names if outcome.plan is None and not outcome.is_condensed else []
     published = dict.fromkeys([*outcome.kept_columns, *added])
-    made["insensitive"] += [name for name in published if name not in named]
-    return {role: names for role, names in made.items() if names}
+    roles["insensitive"] += [name for name in published if name not in assigned]
+    return {role: names for role, names in roles.items() if names}
 
 
 def _content_of(outcome: Outcome, table: pa.Table, flag: str | None) -> dict[str, Any]:
-    """Return the fingerprint of the released table. Of what an engine holds, Veil has seen the rows condensed only."""
+    """Return the fingerprint of the released table; without digests if an engine holds it."""
     if not outcome.is_condensed:
         return fingerprint(table)
     names = [*outcome.kept_columns, *([flag] if flag else [])]

@@ -1,9 +1,9 @@
 """The fingerprint of a table's content, which survives writing to a file and reading it back.
 
-Every value counts by its canonical text: 1, 1.0 and 1.00 are one number, a day is its midnight, and an instant is told in
-UTC. Files know fewer types than tables do, so that a column says in one word what its values are (`kind_of`), and a table
-that was read from a file is brought back to that (`veil.report.certificate.reading`). Lists, which a CSV file cannot hold,
-count as JSON.
+Every value counts by its canonical text: 1, 1.0 and 1.00 are one number, a day is its midnight, and an
+instant is written in UTC. Files know fewer types than tables, so the kind of values of each column is
+recorded (`kind_of`), and a table from a file is converted back (`veil.report.certificate.reading`). Lists,
+which a CSV file cannot hold, count as JSON.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Kind = Literal["text", "number", "truth", "time", "instant", "clock", "other"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 _ROWS = 1 << 18
-"""Rows that are hashed at a time, so that no copy of a whole column is made."""
+"""Rows hashed at a time, to avoid a copy of a whole column."""
 
 _ZEROS = re.compile(r"\.?0+$")
 
 
 def kind_of(kind: pa.DataType) -> Kind:
-    """Say in one word what the values of a type are, as far as every kind of file can tell.
+    """Return the kind of values of a type, as far as every file format distinguishes them.
 
     >>> kind_of(pa.decimal128(7, 2)), kind_of(pa.date32()), kind_of(pa.timestamp("s", "UTC"))
     ('number', 'time', 'instant')
@@ -66,7 +66,7 @@ def content_digest(table: pa.Table) -> str:
 
 
 def digest_of(columns: dict[str, str], rows: int) -> str:
-    """Return the digest of a table whose columns have the given ones."""
+    """Return the digest of a table from the digests of its columns."""
     text = json.dumps(["veil content 2", rows, list(columns.items())], ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -96,21 +96,21 @@ def column_digests(table: pa.Table) -> dict[str, str]:
 
 
 def column_digest(column: pa.ChunkedArray, name: str) -> str:
-    """Return the SHA-256 of the values of a column in one form each."""
-    made = hashlib.sha256()
+    """Return the SHA-256 of the canonical texts of a column."""
+    digest = hashlib.sha256()
     for start in range(0, len(column), _ROWS):
         text = _spell_column(column.slice(start, _ROWS), name).combine_chunks()
         if isinstance(text, pa.ChunkedArray):
             text = pa.concat_arrays(text.chunks)
-        # What is there, how long it is, and the characters: no two columns share all three.
-        made.update(np.packbits(np.array(pc.is_valid(text), dtype=np.bool_)).tobytes())
+        # Validity, lengths and characters: no two columns share all three.
+        digest.update(np.packbits(np.array(pc.is_valid(text), dtype=np.bool_)).tobytes())
         plain = pc.fill_null(text, "")
-        made.update(np.array(pc.binary_length(plain), dtype="<i8").tobytes())
+        digest.update(np.array(pc.binary_length(plain), dtype="<i8").tobytes())
         _, offsets, data = plain.buffers()
         if data is not None:
             bounds = np.frombuffer(offsets, np.int32)[plain.offset : plain.offset + len(plain) + 1]
-            made.update(memoryview(data)[int(bounds[0]) : int(bounds[-1])])
-    return made.hexdigest()
+            digest.update(memoryview(data)[int(bounds[0]) : int(bounds[-1])])
+    return digest.hexdigest()
 
 
 def _spell_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -123,7 +123,7 @@ def _spell_column(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def _spell_numbers(values: pa.Array, name: str) -> pa.Array:
-    """Spell numbers with digits alone, and without zeros at the end of a fraction, whatever their type."""
+    """Spell numbers of any type with digits only, and without zeros at the end of a fraction."""
     text = spell(pa.chunked_array([values]), name).combine_chunks()
     text = pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+$|\.0+$", r"\1")
     far = pc.fill_null(pc.match_substring(text, "e"), False)  # Arrow spells these with an exponent
@@ -158,7 +158,7 @@ def _spell_plainly(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 
 def file_digest(path: Path) -> str | None:
-    """Return the SHA-256 of the bytes of a file; None if it cannot be read any more."""
+    """Return the SHA-256 of a file; None if it cannot be read any more."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The form of a certificate: what stands where in the file, and reading it."""
+"""The JSON schema of a certificate, and reading it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Content(_Part):
 
 
 class Form(BaseModel):
-    """The form that every certificate has. What further versions add beside is covered by checksum and signature."""
+    """The form of every certificate. Additions of later versions are covered by checksum and signature."""
 
     model_config = ConfigDict(strict=True)
 
@@ -85,7 +85,7 @@ class Form(BaseModel):
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Read a certificate from its own file, or from a report (HTML or JSON) that holds one."""
+    """Read a certificate from its own file, or from a report (HTML or JSON) that contains one."""
     try:
         text = usable(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -96,7 +96,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
     content = embedded[0] if len(embedded) == 1 else text
     check_json(content, str(path))
     try:
-        data = json.loads(content, object_pairs_hook=_each_once)
+        data = json.loads(content, object_pairs_hook=_without_duplicates)
     except (json.JSONDecodeError, RecursionError):
         raise InputError(f"{path}: contains no certificate. Give its JSON file, or a report") from None
     except ValueError as error:
@@ -115,12 +115,12 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 def names_of_tables(certificate: str | os.PathLike[str]) -> list[str]:
     """Return the names of the tables that a certificate is about, if there are several."""
-    found = read_certificate(Path(certificate)).get("tables")
-    return list(found) if isinstance(found, dict) else []
+    tables = read_certificate(Path(certificate)).get("tables")
+    return list(tables) if isinstance(tables, dict) else []
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):  # readers disagree on which of two counts
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):  # JSON readers disagree on which of two counts
         raise ValueError("it says something twice")
-    return made
+    return fields

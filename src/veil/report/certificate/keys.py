@@ -1,7 +1,7 @@
-"""Keys by which the holder of the data signs certificates (Ed25519), so that recipients can tell whom they are from.
+"""Ed25519 keys with which the data holder signs certificates, so that recipients can verify who issued them.
 
-The private key stays with the holder, in a file that nobody else can read (PKCS #8, with a passphrase if wanted). The
-public key goes to recipients once, by a way that they trust; its fingerprint can be read out over the telephone.
+The private key stays with the holder, in a file with private access (PKCS #8, optionally with a passphrase).
+Recipients get the public key once, through a trusted channel; its fingerprint can be read out by telephone.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from veil.base.paths import usable
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 PASSPHRASE = "VEIL_KEY_PASSPHRASE"  # noqa: S105  (a name)
-"""The environment variable that a passphrase is taken from where nobody can be asked."""
+"""The environment variable of the passphrase, for runs without a terminal."""
 
 AnyKey = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """The half of a key that everybody may know: checks signatures."""
+    """The public half of a key: checks signatures."""
 
     raw: bytes
 
@@ -35,15 +35,15 @@ class PublicKey:
         """Read a public key from its file (PEM)."""
         serialization, ed25519 = _cryptography()
         try:
-            found = serialization.load_pem_public_key(_read(path))
+            key = serialization.load_pem_public_key(_read(path))
         except ValueError:
-            found = None
-        if not isinstance(found, ed25519.Ed25519PublicKey):
+            key = None
+        if not isinstance(key, ed25519.Ed25519PublicKey):
             raise InputError(
                 f"{path}: contains no public Ed25519 key. `veil keys new` makes one, next to the private "
                 "key, with the extension .pub"
             )
-        return cls(found.public_bytes_raw())
+        return cls(key.public_bytes_raw())
 
     @classmethod
     def of_text(cls, text: str) -> PublicKey:
@@ -56,7 +56,7 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
-        """A short name of the key, which no other key has."""
+        """A short, unique name of the key."""
         digest = base64.b64encode(hashlib.sha256(self.raw).digest()).decode().rstrip("=")
         return f"SHA256:{digest}"
 
@@ -75,7 +75,7 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """The half of a key that stays with its holder: signs. It is never shown."""
+    """The private half of a key: signs. It stays with its holder and is never shown."""
 
     _key: Any = field(repr=False)
 
@@ -87,37 +87,37 @@ class PrivateKey:
 
     @classmethod
     def read(cls, path: AnyKey, passphrase: str | None = None) -> PrivateKey:
-        """Read a private key from its file; a passphrase that is not given is taken from VEIL_KEY_PASSPHRASE."""
+        """Read a private key from its file; the default passphrase is VEIL_KEY_PASSPHRASE."""
         content = _read(path)
         if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
             raise InputError(
                 f"{path}: other users can read this private key. Change its permissions: chmod 600 {path}"
             )
-        return cls.of_pem(content, passphrase or os.environ.get(PASSPHRASE), called=str(path))
+        return cls.of_pem(content, passphrase or os.environ.get(PASSPHRASE), name=str(path))
 
     @classmethod
-    def of_pem(cls, content: bytes, passphrase: str | None = None, *, called: str = "the key") -> PrivateKey:
-        """Take a private key as its file holds it; nothing is written anywhere."""
+    def of_pem(cls, content: bytes, passphrase: str | None = None, *, name: str = "the key") -> PrivateKey:
+        """Return the private key of the content of a PEM file, in memory only."""
         serialization, ed25519 = _cryptography()
-        # A key without a passphrase is refused if one is given, and the other way round.
-        given = (passphrase or "").encode() if _is_locked(content) else None
-        if given == b"":
-            raise InputError(f"{called}: the key has a passphrase. Set {PASSPHRASE}, or give `passphrase`")
-        found: Any = None
+        # The library refuses a passphrase for a key that has none, and the other way round.
+        password = (passphrase or "").encode() if _is_locked(content) else None
+        if password == b"":
+            raise InputError(f"{name}: the key has a passphrase. Set {PASSPHRASE}, or give `passphrase`")
+        key: Any = None
         wrong = ""
         try:
-            found = serialization.load_pem_private_key(content, given)
+            key = serialization.load_pem_private_key(content, password)
         except (ValueError, TypeError):
-            wrong = ", or the passphrase is another one" if given else ""
-        if not isinstance(found, ed25519.Ed25519PrivateKey):
+            wrong = ", or the passphrase is another one" if password else ""
+        if not isinstance(key, ed25519.Ed25519PrivateKey):
             raise InputError(
-                f"{called}: contains no private Ed25519 key{wrong}. `veil keys new` makes one"
+                f"{name}: contains no private Ed25519 key{wrong}. `veil keys new` makes one"
             ) from None
-        return cls(found)
+        return cls(key)
 
     @property
     def public(self) -> PublicKey:
-        """The half for everybody."""
+        """The public half."""
         return PublicKey(self._key.public_key().public_bytes_raw())
 
     def sign(self, content: bytes) -> str:
@@ -125,7 +125,7 @@ class PrivateKey:
         return base64.b64encode(self._key.sign(content)).decode()
 
     def pem(self, passphrase: str | None = None) -> tuple[bytes, bytes]:
-        """Return both halves as files hold them: the private one, locked if there is a passphrase, and the public one."""
+        """Return both halves as PEM: the private one, encrypted with any passphrase, and the public one."""
         serialization, _ = _cryptography()
         locked = (
             serialization.NoEncryption()
@@ -139,9 +139,9 @@ class PrivateKey:
         )
 
     def save(self, path: AnyKey, passphrase: str | None = None) -> Path:
-        """Write both halves to files: the private one to `path`, which nobody else can read, the public one beside it.
+        """Write the private half to `path`, readable by its owner only, and the public half beside it.
 
-        No file is ever replaced: what was signed with a key that is gone can be signed by nobody again.
+        No file is ever replaced, because nothing can be signed again with a lost key.
         """
         private, public = self.pem(passphrase)
         file, beside = Path(path), beside_key(path)
@@ -150,35 +150,30 @@ class PrivateKey:
                 raise OutputError(f"{each}: already exists, and keys are never replaced. Choose another name")
         for each, content, mode in ((file, private, 0o600), (beside, public, 0o644)):
             try:
-                with open(os.open(each, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as opened:
-                    opened.write(content)
+                with open(os.open(each, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as stream:
+                    stream.write(content)
             except OSError as error:
                 raise OutputError(f"{each}: cannot be written: {error.strerror or error}") from None
         return beside
 
 
 def beside_key(path: AnyKey) -> Path:
-    """Return where the public half of a key lies: beside the private one."""
+    """Return the path of the public half of a key: beside the private one."""
     return Path(f"{os.fspath(path)}.pub")
-
-
-def is_locked(path: AnyKey) -> bool:
-    """Whether a private key has a passphrase."""
-    return _is_locked(_read(path))
 
 
 def _is_locked(content: bytes) -> bool:
     return b"ENCRYPTED" in content.partition(b"\n")[0]
 
 
-def private_key(given: PrivateKey | AnyKey) -> PrivateKey:
-    """Return a private key that is given itself, or as a file."""
-    return given if isinstance(given, PrivateKey) else PrivateKey.read(given)
+def private_key(key: PrivateKey | AnyKey) -> PrivateKey:
+    """Return a private key, read from its file if it is a path."""
+    return key if isinstance(key, PrivateKey) else PrivateKey.read(key)
 
 
-def public_key(given: PublicKey | AnyKey) -> PublicKey:
-    """Return a public key that is given itself, or as a file."""
-    return given if isinstance(given, PublicKey) else PublicKey.read(given)
+def public_key(key: PublicKey | AnyKey) -> PublicKey:
+    """Return a public key, read from its file if it is a path."""
+    return key if isinstance(key, PublicKey) else PublicKey.read(key)
 
 
 def _read(path: AnyKey) -> bytes:

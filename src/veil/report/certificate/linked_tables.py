@@ -1,4 +1,4 @@
-"""Certificates of several tables: the promises hold on what they tell together of a person."""
+"""Certificates of several tables: the promises hold on all rows of a person in all tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from veil.published.finding import Finding
 from veil.published.linked_tables import joined_view
 from veil.published.table import Published
 from veil.report.certificate.digest import fingerprint
-from veil.report.certificate.disclosed_input import spell_input, tellable_input
+from veil.report.certificate.disclosed_input import input_to_disclose, spell_input
 from veil.report.certificate.promises import check_models, read_model, spell_finding
 from veil.report.content.withheld import spell_models
 from veil.tables import read
@@ -31,17 +31,18 @@ from veil.verification.without_input import Input
 
 
 def certified_tables(outcome: Outcome) -> dict[str, Any]:
-    """Return the promises, what those who have all tables find of them, and the content of each table."""
+    """Return the promises, their findings on all tables, and the content of each table."""
     stacked = outcome.source
     assert isinstance(stacked, Stacked)
     plan, tables = stacked.asked, {name: normalize(each.table) for name, each in outcome.tables.items()}
-    known = [stacked.label, *plan.quasi_identifiers]
+    roles = {str(role): list(names) for role, names in plan.roles.items()}
+    roles["quasi-identifying"] = [stacked.label, *plan.quasi_identifiers]
     published = dict.fromkeys(name for table in tables.values() for name in table.column_names)
-    roles = {str(role): list(names) for role, names in plan.roles.items()} | {"quasi-identifying": known}
-    named = {name for names in roles.values() for name in names}
-    roles["insensitive"] += [name for name in published if name not in named]
+
+    assigned = {name for names in roles.values() for name in names}
+    roles["insensitive"] += [name for name in published if name not in assigned]
     promises: dict[str, Any] = {
-        "quasi_identifiers": known,
+        "quasi_identifiers": roles["quasi-identifying"],
         "label": stacked.label,
         "roles": {role: names for role, names in roles.items() if names},
         "identifying": dict(plan.identifying),
@@ -50,22 +51,22 @@ def certified_tables(outcome: Outcome) -> dict[str, Any]:
         "person": {"column": stacked.person, "knows": "all rows"},
         "models": spell_models(plan.models, outcome.table),
     }
-    told = Input()
+    facts = Input()
     if any(model.compares_with for model in plan.models):
-        told = tellable_input(outcome)
-        promises["input"] = spell_input(told)
+        facts = input_to_disclose(outcome)
+        promises["input"] = spell_input(facts)
     stated = [each.promise for each in outcome.verification.findings[: len(plan.models)]]
-    seen, _ = view_of(tables, promises)
-    found = check_models(promises["models"], stated, seen, told, several=True)
+    view, _ = view_of(tables, promises)
+    findings = check_models(promises["models"], stated, view, facts, several=True)
     return {
         "promises": promises,
-        "found": [spell_finding(promise, each) for promise, each in zip(stated, found, strict=True)],
+        "found": [spell_finding(promise, each) for promise, each in zip(stated, findings, strict=True)],
         "tables": {name: fingerprint(table) for name, table in tables.items()},
     }
 
 
 def view_of(tables: Mapping[str, pa.Table], promises: Mapping[str, Any]) -> tuple[Published, Finding]:
-    """See released tables as a certificate says that they are to be seen, together."""
+    """Return released tables as one published table with the columns and roles of a certificate."""
     person, label = promises["person"]["column"], promises["label"]
     models = [model for model in map(read_model, promises["models"]) if not isinstance(model, str)]
     return joined_view(
@@ -80,12 +81,12 @@ def view_of(tables: Mapping[str, pa.Table], promises: Mapping[str, Any]) -> tupl
 
 
 def open_tables(source: Any, names: list[str]) -> dict[str, Source]:
-    """Read released tables: by name, of a release, from the folder of their files, or from the database that holds them.
+    """Read released tables: by name, of a release, from a folder of files, or from a database.
 
-    Whatever else a folder holds is read as well; nobody knows what else belongs into a database.
+    From a folder all other files are read as well; in a database other tables may be unrelated.
     """
-    if (released := outcome_of(source)) is not None:
-        return {name: Source(normalize(each.table), "pyarrow") for name, each in released.tables.items()}
+    if (outcome := outcome_of(source)) is not None:
+        return {name: Source(normalize(each.table), "pyarrow") for name, each in outcome.tables.items()}
     if isinstance(source, str) and is_url(source):
         source = Database(source)
     if isinstance(source, Database):
@@ -95,14 +96,13 @@ def open_tables(source: Any, names: list[str]) -> dict[str, Source]:
     if not isinstance(source, Mapping):
         raise InputError(
             f"the certificate is for several tables ({', '.join(names)}): give them by name, or the folder "
-            "or the database "
-            "that holds them"
+            "or the database that holds them"
         )
     return {name: _read(each) for name, each in source.items()}
 
 
 def _files_of(folder: Path, names: list[str]) -> dict[str, Path]:
-    """Return the files of a folder by the names of the tables that they hold; other files by their own."""
+    """Return the files of a folder by the names of their tables; other files by their own names."""
     stems = {file_name(name).removesuffix(".csv"): name for name in names}
     files = [each for each in sorted(folder.iterdir()) if not each.name.startswith(".")]
     return {stems.get(each.name.partition(".")[0], each.name): each for each in files}

@@ -1,4 +1,4 @@
-"""The promises of a certificate on a table: what its maker states is found in the same way as recipients find it."""
+"""The promises of a certificate on a table: issuers and recipients check them in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from veil.verification.without_input import Input, verify_without_input
 
 
 def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArray[Any] | None) -> Published:
-    """See a table as a certificate says that it is to be seen."""
+    """Return a table as published, with the columns and roles of a certificate."""
     person = promises.get("person") or {"column": None, "knows": None}
     treatment = promises["identifying"].get(person["column"])
     return Published(
@@ -40,9 +40,9 @@ def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArr
 
 
 def read_model(spec: Mapping[str, Any]) -> PrivacyModel | str:
-    """Return the model of a promise, or why it cannot be had. What is no model at all raises a ValueError.
+    """Return the model of a promise, or why it is not available; raise a ValueError if the spec is malformed.
 
-    A certificate may come from anybody: files that it names are not opened.
+    A certificate is untrusted: files that it names are not opened.
     """
     from veil.recipe.parts import MODELS, ModelSpec
 
@@ -67,31 +67,32 @@ def _withholds(spec: Any) -> bool:
 
 
 def check_models(
-    specs: list[dict[str, Any]], promises: list[str], published: Published, known: Input, *, several: bool
+    specs: list[dict[str, Any]], promises: list[str], published: Published, facts: Input, *, several: bool
 ) -> list[Finding]:
-    """Check each model on a table that stands alone; `promises` says what each of them promises, if nobody can tell.
+    """Check each model on a table without its input; `promises` are the texts for models that cannot be read.
 
-    `several` says that people may have several rows.
+    `several`: people may have several rows.
     """
     findings = []
-    known = replace(known, several=several and published.rows.owners.are_records)
+    facts = replace(facts, several=several and published.rows.owners.are_records)
     for spec, promise in zip(specs, promises, strict=True):
         model = read_model(spec)
         if isinstance(model, str):
-            found = Finding.not_checked(promise, model)
+            finding = Finding.not_checked(promise, model)
         else:
             try:
-                (found,) = verify_without_input(published, [model], known)
+                (finding,) = verify_without_input(published, [model], facts)
             except (VeilError, KeyError) as error:
-                found = Finding(promise, False, f"cannot be checked on this table: {error}")
+                finding = Finding(promise, False, f"cannot be checked on this table: {error}")
         findings.append(
-            found
-            if found.checked
-            else Finding.not_checked(f"the certificate states: {promise}", found.measured)
+            finding
+            if finding.checked
+            else Finding.not_checked(f"the certificate states: {promise}", finding.measured)
         )
     return findings
 
 
-def spell_finding(promise: str, found: Finding) -> dict[str, Any]:
-    """Return what was found of a promise as plain data."""
-    return {"promise": promise, "found": found.measured if found.holds else None, "checkable": found.checked}
+def spell_finding(promise: str, finding: Finding) -> dict[str, Any]:
+    """Return the finding of a promise as plain data."""
+    measured = finding.measured if finding.holds else None
+    return {"promise": promise, "found": measured, "checkable": finding.checked}

@@ -1,8 +1,8 @@
-"""A released table as it was certified, whatever its file made of the types.
+"""A released table from a file, with the types that were certified.
 
-A CSV file is text, in which "1.0" may have been a number or a text; a workbook knows neither decimals nor empty texts, and
-takes midnights for days; Parquet has no seconds. The certificate says of each column what its values are, and what was
-read is brought back to that where nothing is lost by it, before the content is compared and promises are judged.
+A CSV file is text, in which "1.0" may have been a number or a text; a workbook knows neither decimals nor
+empty texts, and takes midnights for days; Parquet has no seconds. The certificate records the kind of each
+column, and columns are converted back to it without loss before content and promises are checked.
 """
 
 from __future__ import annotations
@@ -22,55 +22,55 @@ from veil.tables.source import Source
 from veil.tables.text import canonical_text
 
 
-def as_certified(released: Source, columns: list[dict[str, Any]]) -> Source:
-    """Return a table that was read, with the kinds of values that a certificate says its columns have."""
+def as_certified(source: Source, columns: list[dict[str, Any]]) -> Source:
+    """Return a source whose columns have the certified kinds of values."""
     certified = {each["name"]: each for each in columns if each.get("kind") is not None}
-    table = released.table
+    table = source.table
     there = [name for name in table.column_names if name in certified]
-    if released.weights is not None or len(set(table.column_names)) < table.num_columns:
-        return released
-    texts = _texts(released, [name for name in there if certified[name]["kind"] == "text"])
+    if source.weights is not None or len(set(table.column_names)) < table.num_columns:
+        return source
+    texts = _texts(source, [name for name in there if certified[name]["kind"] == "text"])
     for name in there:
-        column = _fitting(released, texts.get(name, table[name]), name, certified[name])
+        column = _fitting(source, texts.get(name, table[name]), name, certified[name])
         table = table.set_column(table.column_names.index(name), name, column)
-    return dataclasses.replace(released, table=table)
+    return dataclasses.replace(source, table=table)
 
 
-def _texts(released: Source, names: list[str]) -> Mapping[str, pa.ChunkedArray]:
-    """Return the text of columns that were certified as such, and were read as something else."""
-    if all(kind_of(released.table[name].type) == "text" for name in names):
+def _texts(source: Source, names: list[str]) -> Mapping[str, pa.ChunkedArray]:
+    """Return columns as text that were certified as text and read as another kind."""
+    if all(kind_of(source.table[name].type) == "text" for name in names):
         return {}
-    table = released.as_text()
+    table = source.as_text()
     return {name: table[name] for name in names if kind_of(table[name].type) == "text"}
 
 
 def _fitting(
-    released: Source, column: pa.ChunkedArray, name: str, certified: Mapping[str, Any]
+    source: Source, column: pa.ChunkedArray, name: str, certified: Mapping[str, Any]
 ) -> pa.ChunkedArray:
-    """Return the column in the first form that has the certified digest; in the likeliest one if none has."""
-    forms = list(_forms(released, column, certified["kind"]))
+    """Return the column in the first form with the certified digest, or else in the likeliest form."""
+    forms = list(_forms(source, column, certified["kind"]))
     if len(forms) == 1:
         return forms[0]
     return next((each for each in forms if column_digest(each, name) == certified["sha256"]), forms[0])
 
 
-def _forms(released: Source, column: pa.ChunkedArray, kind: str) -> Iterator[pa.ChunkedArray]:
-    """Yield what a column may have been before it was written."""
+def _forms(source: Source, column: pa.ChunkedArray, kind: str) -> Iterator[pa.ChunkedArray]:
+    """Yield the forms that a column may have had before it was written."""
     plain = column
     if kind_of(column.type) != kind:
         try:
-            plain = _as_kind(column, kind, released)
+            plain = _as_kind(column, kind, source)
         except (pa.ArrowException, ValueError):
             plain = column
     yield plain
-    format = released.format
+    format = source.format
     if (
         kind == "number"
         and kind_of(plain.type) == "text"
         and isinstance(format, Csv)
         and format.decimal == "."
     ):
-        # Nobody who gets a file need know which decimal mark it was written with: the digest tells.
+        # Recipients need not know the decimal mark of the file: the digest decides.
         try:
             yield _numbers(
                 column.cast(pa.string()),
@@ -80,12 +80,10 @@ def _forms(released: Source, column: pa.ChunkedArray, kind: str) -> Iterator[pa.
             return
     tells_empty = not isinstance(format, Excel) and not (isinstance(format, Csv) and format.quote is None)
     if kind == "text" and plain.null_count and not tells_empty and kind_of(plain.type) == "text":
-        yield plain.fill_null(
-            ""
-        )  # where nothing tells an empty text from a missing one, the others may be either
+        yield plain.fill_null("")  # the format does not distinguish empty from missing texts
 
 
-def _as_kind(column: pa.ChunkedArray, kind: str, released: Source) -> pa.ChunkedArray:
+def _as_kind(column: pa.ChunkedArray, kind: str, source: Source) -> pa.ChunkedArray:
     if pa.types.is_null(column.type) or column.null_count == len(column):
         return column
     if kind == "text":
@@ -95,14 +93,14 @@ def _as_kind(column: pa.ChunkedArray, kind: str, released: Source) -> pa.Chunked
         return column
     column = column.cast(pa.string())
     if kind == "number":
-        return _numbers(column, released.format)
+        return _numbers(column, source.format)
     if kind == "truth":
-        known = pc.all(pc.is_in(column.drop_null(), pa.array(["true", "false"])))
-        return pc.equal(column, "true") if known.as_py() else column
+        all_truths = pc.all(pc.is_in(column.drop_null(), pa.array(["true", "false"])))
+        return pc.equal(column, "true") if all_truths.as_py() else column
     if kind in ("time", "instant"):
         fine = pc.any(pc.match_substring_regex(column, r"\.[0-9]{7}")).as_py()
         return column.cast(pa.timestamp("ns" if fine else "us", "UTC" if kind == "instant" else None))
-    if kind == "clock":  # which Arrow does not read
+    if kind == "clock":  # Arrow does not parse these
         times = [None if each is None else dt.time.fromisoformat(each) for each in column.to_pylist()]
         return pa.chunked_array([pa.array(times, pa.time64("us"))])
     return column
@@ -112,10 +110,10 @@ def _numbers(column: pa.ChunkedArray, format: Any) -> pa.ChunkedArray:
     if isinstance(format, Csv) and format.decimal == ",":
         column = pc.replace_substring(column, ",", ".")
     for kind in (pa.int64(), pa.float64()):
-        made = _cast(column, kind)
-        # A float may not hold all digits; then the text knows more, and is a decimal.
-        if made is not None and (kind != pa.float64() or _fits_float(column)):
-            return made
+        numbers = _cast(column, kind)
+        # Where a float cannot hold all digits, the text is read as a decimal.
+        if numbers is not None and (kind != pa.float64() or _fits_float(column)):
+            return numbers
     places = pc.max(pc.subtract(pc.utf8_length(column), pc.find_substring(column, "."))).as_py()
     return column.cast(pa.decimal128(38, max(0, places - 1)))
 

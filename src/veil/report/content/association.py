@@ -1,8 +1,8 @@
-"""How strongly columns depend on each other, whatever their types: Cramér's V, corrected for bias.
+"""Association of columns of any type: Cramér's V, corrected for bias.
 
-V is 0 for independent columns and 1 if each value of one goes with one value of the other. Without the correction
-(Bergsma 2013, "A bias-correction for Cramér's V and Tschuprow's T") columns with many values would seem to depend on
-everything. Columns of many numbers or dates are cut into tenths first.
+V is 0 for independent columns and 1 if each value of one goes with one value of the other. Without the
+correction (Bergsma 2013, "A bias-correction for Cramér's V and Tschuprow's T") columns with many values would
+seem to depend on everything. Columns of many numbers or dates are cut into tenths first.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from veil.tables.columns import as_numbers, count_codes, encode_values, is_measured
 
 _FEW = 1 << 20
-"""Cells of a contingency table that are counted in an array with room for all of them."""
+"""Largest contingency table that is counted in a dense array."""
 
 PARTS = 10
-"""Parts that numbers are cut into, if there are more than twice as many different ones."""
+"""Quantile bins of numbers, if there are more than twice as many distinct ones."""
 
 Codes = NDArray[np.int64]
 
 
 def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> float | None:
-    """Return the association of two columns that are given as codes from 0; None if one of them is constant.
+    """Return the association of two columns of codes from 0; None if one of them is constant.
 
-    `weights` tells how many records each entry stands for, if not one.
+    `weights` are the numbers of records of each row, by default 1.
 
     >>> cramers_v(np.array([0, 0, 1, 1] * 25), np.array([0, 0, 1, 1] * 25))
     1.0
@@ -48,7 +48,7 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
         cells, place = np.unique(joint, return_inverse=True)
         counts = count_codes(place, cells.size, weights)
     expected = rows[cells // columns.size].astype(np.float64) * columns[cells % columns.size]
-    # Chi-squared over n, from cells that occur alone: sum of o²/e, less one.
+    # Chi-squared over n, from nonempty cells only: sum of o²/e, minus one.
     phi = float((np.square(counts.astype(np.float64)) / expected).sum()) - 1.0
     phi = max(0.0, phi - (r - 1) * (k - 1) / (n - 1))
     smaller = min(r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1.0
@@ -56,21 +56,21 @@ def cramers_v(first: Codes, second: Codes, weights: Codes | None = None) -> floa
 
 
 def codes_of(column: pa.ChunkedArray, weights: Codes | None = None) -> Codes:
-    """Return a column as codes from 0; many numbers, dates or times are put into parts of about equal size.
+    """Return a column as codes from 0; many numbers, dates or times are cut into bins of about equal size.
 
-    `weights` tells how many records each entry stands for, if not one.
+    `weights` are the numbers of records of each row, by default 1.
     """
     values, codes = encode_values(column)
     if is_measured(values.type) and len(values) > 2 * PARTS:
         numbers = as_numbers(pa.chunked_array([values]))
-        known = np.isfinite(numbers)
-        limits = _limits(numbers[known], count_codes(codes, len(values), weights)[known])
-        codes = np.where(known, np.searchsorted(limits, numbers, side="right"), limits.size + 1)[codes]
+        finite_mask = np.isfinite(numbers)
+        limits = _limits(numbers[finite_mask], count_codes(codes, len(values), weights)[finite_mask])
+        codes = np.where(finite_mask, np.searchsorted(limits, numbers, side="right"), limits.size + 1)[codes]
     return codes.astype(np.int64)
 
 
 def _limits(numbers: NDArray[np.float64], counts: Codes) -> NDArray[np.float64]:
-    """Return where numbers that occur `counts` times are cut: at their quantiles, each but once.
+    """Return the distinct quantiles at which numbers that occur `counts` times are cut.
 
     >>> _limits(np.array([3.0, 1.0]), np.array([1, 9])).tolist()
     [1.0, 1.2]
@@ -85,13 +85,13 @@ def _limits(numbers: NDArray[np.float64], counts: Codes) -> NDArray[np.float64]:
 
 
 def associations(columns: Sequence[Codes], weights: Codes | None = None) -> list[list[float | None]]:
-    """Return the association of each column with each, to two digits; None where nothing can be said."""
-    made: list[list[float | None]] = [[None] * len(columns) for _ in columns]
+    """Return the association of each pair of columns, to two digits; None where it is undefined."""
+    matrix: list[list[float | None]] = [[None] * len(columns) for _ in columns]
     for i, first in enumerate(columns):
         if first.size < 2 or first.max() == first.min():
             continue
-        made[i][i] = 1.0
+        matrix[i][i] = 1.0
         for j, second in enumerate(columns[:i]):
-            found = cramers_v(first, second, weights)
-            made[i][j] = made[j][i] = None if found is None else round(found, 2)
-    return made
+            association = cramers_v(first, second, weights)
+            matrix[i][j] = matrix[j][i] = None if association is None else round(association, 2)
+    return matrix

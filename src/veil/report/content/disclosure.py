@@ -1,23 +1,23 @@
-"""Which figures of the original table a report may show, and with how many digits.
+"""Figures of the original table that a report may show, and their number of digits.
 
-A mean of two people tells each of them about the other, a range that begins at zero is somebody's value, and whoever
-has the release can subtract what it shows from a figure of the whole. So a figure in the units of an original column
-is shown only if the release shows all of its values anyway, or if of those that it does not show
+A mean of two people reveals each of them to the other, a minimum is the value of one person, and a recipient
+can subtract the released values from a figure of the whole table. So a figure in the units of an original
+column is shown only if the release shows all of its values anyway, or if among the values it does not show
 
 - there are at least ten (threshold rule),
-- all but the two largest add up to at least a tenth of the largest (p % rule, p = 10), by their distance from zero
-  and by that from the median, so that nobody dominates, and
-- none makes up nine tenths of them or more;
+- all but the two largest add up to at least a tenth of the largest (p % rule, p = 10), both by distance from
+  zero and by distance from the median, so that no person dominates, and
+- no value makes up nine tenths of them or more;
 
-and it is shown with three digits. Counts of the input by label follow the first and the last rule. Where they are
-shown, they tell values that the release hides, and whoever subtracts these too has fewer unknown ones left: so the
-rules must hold for what is left as well. Minima, maxima, medians and modes are somebody's value and are never shown.
-The first two rules are those of statistical offices (Hundepool et al. 2012, "Statistical Disclosure Control", 5.2).
+and it is shown with three digits. Counts of the input by label follow the first and the last rule. Where they
+are shown, they reveal values that the release hides, and fewer unknown values are left after subtracting
+these: so the rules must hold for the rest as well. Minima, maxima, medians and modes are values of individual
+people and are never shown. The first two rules are those of statistical offices (Hundepool et al. 2012,
+"Statistical Disclosure Control", 5.2).
 
-Of columns that are published as they are, the release shows every value but those of suppressed records, which no model
-lets anybody learn. So where there are such records, figures of these columns are computed from what is published, or are
-not shown: no figure changes with what a suppressed record held. The same goes for what a search that looks at such
-columns found out on its way.
+For columns published unchanged, the release shows every value except those of suppressed records, which no
+model discloses. So where records are suppressed, figures of these columns are computed from published values,
+or not shown: no figure depends on a suppressed value. The same goes for results of a search on such columns.
 """
 
 from __future__ import annotations
@@ -35,49 +35,49 @@ from veil.tables.text import canonical_text
 from veil.utility import Comparison
 
 FEWEST = 10
-"""Values that a figure must be made of."""
+"""Smallest number of values behind a figure."""
 
 DOMINANCE = 0.1
 """Share of the largest value that all but the two largest must reach together."""
 
 COMMONEST = 0.9
-"""Share of one value from which on a figure tells it."""
+"""Share of one value from which on a figure reveals it."""
 
 DIGITS = 3
 """Digits of a figure of the original table."""
 
-Told = Callable[[pa.Array], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+LabelMasks = Callable[[pa.Array], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 
 
 def hides_records(outcome: Outcome) -> bool:
-    """Whether there are records of the input of which the table shows no cell."""
+    """Whether the table shows no cell of some records of the input."""
     prepared, published = outcome.prepared, outcome.by_records
     records = outcome.records if prepared is None else prepared.records(prepared.subset)
     return bool(published.suppressed_records) or published.records < records
 
 
 def shown_rows(outcome: Outcome) -> NDArray[np.int64]:
-    """Return the rows of the input that the table shows cells of, in their order."""
+    """Return the rows of the input that the table shows, in their order."""
     return np.sort(outcome.origins[~outcome.by_records.suppressed])
 
 
 def is_treated(outcome: Outcome, name: str) -> bool:
-    """Whether a column is published otherwise than it was."""
+    """Whether a column is changed by the release."""
     if outcome.plan is None:
         return any(name in method.column_names for method in outcome.methods)
     return name in outcome.by_records.names or name in outcome.plan.identifying
 
 
 def is_safe(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
-    """Whether figures such as the mean of values that occur `counts` times tell of nobody.
+    """Whether figures such as the mean of values that occur `counts` times disclose no person's value.
 
     >>> is_safe(np.arange(20.0), np.ones(20, np.int64))
     True
     >>> is_safe(np.array([0.0, 734512.25]), np.array([19, 1]))
     False
     """
-    known = np.isfinite(values) & (counts > 0)
-    values, counts = values[known], counts[known]
+    present_mask = np.isfinite(values) & (counts > 0)
+    values, counts = values[present_mask], counts[present_mask]
     total = int(counts.sum())
     if total < FEWEST or counts.max() >= COMMONEST * total:
         return False
@@ -94,7 +94,7 @@ def _is_dominated(sizes: NDArray[np.float64], counts: NDArray[np.int64]) -> bool
 
 
 def are_safe_counts(hidden: NDArray[np.int64]) -> bool:
-    """Whether counts of records that the release does not show, label by label, tell of nobody.
+    """Whether counts by label of records that the release does not show disclose no person's value.
 
     >>> are_safe_counts(np.array([6, 7])), are_safe_counts(np.array([0, 1])), are_safe_counts(np.array([0, 40]))
     (True, False, False)
@@ -104,13 +104,13 @@ def are_safe_counts(hidden: NDArray[np.int64]) -> bool:
 
 
 def is_safe_column(
-    comparison: Comparison, name: str, *, aggregated: bool = False, told: Told | None = None
+    comparison: Comparison, name: str, *, aggregated: bool = False, label_masks: LabelMasks | None = None
 ) -> bool:
-    """Whether figures of an original column tell of nobody; of texts, whose places are figures at most, by their counts.
+    """Whether figures of an original column disclose no person's value; texts are judged by their counts.
 
-    What the release shows everybody knows. Cells that are `aggregated` look like values and are none. `told` says of
-    different values which of them have a label that the input is counted by, and which of these labels are the value
-    itself; without it the input is not counted.
+    Values that the release shows are known; cells that are `aggregated` show no original value. `label_masks`
+    returns masks of the distinct values: which have a label that the input is counted by, and which equal it;
+    without it the input is not counted.
     """
     values, codes = encode_values(comparison.original[name])
     if not len(values):
@@ -118,35 +118,35 @@ def is_safe_column(
     hidden = np.ones(codes.size, np.bool_) if aggregated else _differs(comparison, name, values, codes)
     counts = np.bincount(codes[hidden], minlength=len(values))
     unknown = [counts]
-    if told is not None:
-        labelled, itself = told(values)
+    if label_masks is not None:
+        labelled, itself = label_masks(values)
         unknown += [np.where(itself, 0, counts), np.where(labelled, 0, counts)]
     if not is_measured(values.type):
         return all(are_safe_counts(left) for left in unknown)
     numbers = as_numbers(pa.chunked_array([values]))
-    known = np.isfinite(numbers)
-    return all(not left[known].any() or is_safe(numbers, left) for left in unknown)
+    finite_mask = np.isfinite(numbers)
+    return all(not left[finite_mask].any() or is_safe(numbers, left) for left in unknown)
 
 
 def _differs(
     comparison: Comparison, name: str, values: pa.Array, codes: NDArray[np.int32]
 ) -> NDArray[np.bool_]:
-    """Tell for each original record whether the release shows something else, or nothing, in its place."""
-    released, released_codes = encode_values(comparison.released[name])
-    known = {text: code for code, text in enumerate(canonical_text(values, column=name))}
-    texts = canonical_text(released, column=name)
-    same = np.array([known.get(text, -1) for text in texts] or [-1], np.int64)
-    shown = np.full(codes.size, -1, np.int64)
+    """Return a mask of the original records whose released cell is missing or shows another value."""
+    released_values, released_codes = encode_values(comparison.released[name])
+    codes_by_text = {text: code for code, text in enumerate(canonical_text(values, column=name))}
+    texts = canonical_text(released_values, column=name)
+    same = np.array([codes_by_text.get(text, -1) for text in texts] or [-1], np.int64)
+    shown_codes = np.full(codes.size, -1, np.int64)
     present = comparison.place >= 0
-    if len(released):
-        shown[present] = same[released_codes[comparison.place[present]]]
+    if len(released_values):
+        shown_codes[present] = same[released_codes[comparison.place[present]]]
     if name in comparison.columns:
-        shown[comparison.suppressed] = -1
-    return np.asarray(shown != codes)
+        shown_codes[comparison.suppressed] = -1
+    return np.asarray(shown_codes != codes)
 
 
 def change(before: float | None, after: float | None) -> float | None:
-    """Return how much a figure changes, by its three digits; None if these do not tell.
+    """Return the relative change of a figure, by its three digits; None if these are equal or undefined.
 
     >>> change(45.04, 44.21), change(45.04, 45.03), change(0.0, 1.0)
     (0.0178, None, None)
@@ -158,7 +158,7 @@ def change(before: float | None, after: float | None) -> float | None:
 
 
 def round_significant(value: float | None, digits: int = DIGITS) -> float | None:
-    """Return a number with so many significant digits; None for none, and for what is not finite.
+    """Return a number with so many significant digits; None if it is None or not finite.
 
     >>> round_significant(734512.25), round_significant(0.0123456), round_significant(None)
     (735000.0, 0.0123, None)

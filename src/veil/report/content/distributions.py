@@ -1,9 +1,9 @@
-"""How often the values of a released column occur, in the release and in the input.
+"""Frequencies of the values of a released column, in the release and in the input.
 
-Only values that the release shows are named. The input is counted by the labels of the release; what is not shown
-there, because all its records are suppressed or were not chosen, is one number without a name. Where few records are
-not shown, or nearly all of them have one label, the difference would tell it: then the input is not counted. Numbers that are
-released as numbers are counted in intervals with round limits, if there are many of them.
+Only values that the release shows are named. The input is counted by the labels of the release; values that
+it does not show, because all their records are suppressed or outside the subset, are counted as one number.
+If few records are not shown, or nearly all of them have one label, the difference would reveal it: then the
+input is not counted. Released numbers are counted in intervals with round limits, if there are many of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MOST_NUMBERS = 20
 """Different numbers that are listed one by one."""
 
 INTERVALS = 10
-"""Intervals that numbers are counted in, about."""
+"""Approximate number of intervals for numbers."""
 
 Counts = NDArray[np.int64]
 
 
 class _Counted(NamedTuple):
-    """The different values of a column as texts, how often each occurs, and the number of all records."""
+    """The distinct values of a column as texts, their counts, and the number of all records."""
 
     texts: list[str | None]
     counts: Counts
@@ -46,13 +46,13 @@ class _Counted(NamedTuple):
 def frequencies(
     outcome: Outcome, name: str, *, private: bool = False, withheld: bool = False
 ) -> dict[str, Any]:
-    """Count the released values of a column in the release and, unless that is `private` or `withheld`, in the input."""
-    shown = outcome.by_records
+    """Count the released values of a column in the release and, unless private or withheld, in the input."""
+    published = outcome.by_records
     column = outcome.table[name]
     values, codes = encode_values(column)
-    kept, weights = ~shown.suppressed, shown.rows.weights
-    counts = weights.take(kept).count_by(codes[kept], len(values))
-    hidden = weights.sum_of(~kept)
+    visible_mask, weights = ~published.suppressed, published.rows.weights
+    counts = weights.take(visible_mask).count_by(codes[visible_mask], len(values))
+    hidden = weights.sum_of(~visible_mask)
     texts = canonical_text(values, column=name)
     before = None if private or withheld else _of_input(outcome, name)
     ranks = _ranks(outcome, name, values, texts)
@@ -69,7 +69,7 @@ def frequencies(
         most = [code for code in order if code in frequent]
     rest = [code for code in order if code not in set(most)]
     role = "flag" if name == outcome.flag else outcome.role_of(name)
-    made: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "column": name,
         "role": role,
         "values": [after.texts[code] for code in most],
@@ -84,22 +84,22 @@ def frequencies(
         "withheld": withheld,
     }
     if before is not None:
-        known = dict(zip(before.texts, before.counts.tolist(), strict=True))
-        old = np.array([known.get(after.texts[code], 0) for code in [*most, *rest]], np.int64)
+        counts_by_text = dict(zip(before.texts, before.counts.tolist(), strict=True))
+        old = np.array([counts_by_text.get(after.texts[code], 0) for code in [*most, *rest]], np.int64)
         not_shown = before.total - int(old.sum())
         if not are_safe_counts(np.append(old - after.counts[[*most, *rest]], not_shown)):
-            return {**made, "withheld": True}
-        made["before"] = old[: len(most)].tolist()
-        made["others_before"] = int(old[len(most) :].sum())
-        made["hidden_before"] = not_shown
-    return made
+            return {**facts, "withheld": True}
+        facts["before"] = old[: len(most)].tolist()
+        facts["others_before"] = int(old[len(most) :].sum())
+        facts["hidden_before"] = not_shown
+    return facts
 
 
 def find_counted_values(
-    outcome: Outcome, found: dict[str, Any], values: pa.Array
+    outcome: Outcome, distribution: dict[str, Any], values: pa.Array
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell of original values which have a label that `found` counts, and for which of them it is the value itself."""
-    name, limits = found["column"], found["limits"]
+    """Return masks of original values: those whose label a distribution lists, and those that equal it."""
+    name, limits = distribution["column"], distribution["limits"]
     texts = canonical_text(values, column=name)
     if limits is not None:
         numbers = as_numbers(pa.chunked_array([values]))
@@ -113,14 +113,14 @@ def find_counted_values(
             text: hierarchy.labels[level][place]
             for text, place in zip(hierarchy.labels[0], places, strict=True)
         }
-    shown = set(found["values"])
-    labelled = [text in labels and labels[text] in shown for text in texts]
+    listed_values = set(distribution["values"])
+    labelled = [text in labels and labels[text] in listed_values for text in texts]
     itself = [each and labels[text] == text for text, each in zip(texts, labelled, strict=True)]
     return np.array(labelled, np.bool_), np.array(itself, np.bool_)
 
 
 def _of_input(outcome: Outcome, name: str) -> _Counted | None:
-    """Count the records of the input by the labels of the release; None where they have several, or none."""
+    """Count the records of the input by the labels of the release; None if a value has not exactly one."""
     prepared, plan, parts = outcome.prepared, outcome.plan, outcome.parts
     if plan is None or prepared is None:
         return _of_input_of_mask(outcome, name)
@@ -145,7 +145,7 @@ def _of_input(outcome: Outcome, name: str) -> _Counted | None:
 
 
 def _of_input_of_mask(outcome: Outcome, name: str) -> _Counted | None:
-    """Count the records of the input by their values, where the same values may stand in the output."""
+    """Count the records of the input by their values, if the output has values of the same type."""
     original = outcome.original
     if outcome.is_condensed or name not in original.column_names:
         return None
@@ -158,7 +158,7 @@ def _of_input_of_mask(outcome: Outcome, name: str) -> _Counted | None:
 def _in_intervals(
     after: _Counted, numbers: NDArray[np.float64], before: _Counted | None
 ) -> tuple[_Counted, _Counted | None, list[float]]:
-    """Count numbers in intervals that are made from the released ones alone; return the limits of these, too."""
+    """Count numbers in intervals over the range of the released numbers; also return the limits."""
     there = np.isfinite(numbers) & (after.counts > 0)
     low, high = float(numbers[there].min()), float(numbers[there].max())
     step = _round_step((high - low) / INTERVALS)
@@ -166,20 +166,20 @@ def _in_intervals(
     number = math.floor(high / step) - first + 1
     texts = [f"{(first + at) * step:,.10g} to <{(first + at + 1) * step:,.10g}" for at in range(number)]
 
-    def put(found: _Counted, values: NDArray[np.float64]) -> _Counted:
-        known = np.isfinite(values)
-        place = np.floor(values[known] / step).astype(np.int64) - first
+    def put(counted: _Counted, values: NDArray[np.float64]) -> _Counted:
+        finite_mask = np.isfinite(values)
+        place = np.floor(values[finite_mask] / step).astype(np.int64) - first
         inside = (place >= 0) & (place < number)
         counts = np.zeros(number + 1, np.int64)
-        np.add.at(counts, place[inside], found.counts[known][inside])
-        missing = np.array([text is None for text in found.texts], np.bool_)
-        counts[number] = found.counts[missing].sum()
-        return _Counted([*texts, None], counts, found.total)
+        np.add.at(counts, place[inside], counted.counts[finite_mask][inside])
+        missing = np.array([text is None for text in counted.texts], np.bool_)
+        counts[number] = counted.counts[missing].sum()
+        return _Counted([*texts, None], counts, counted.total)
 
     old = None
     if before is not None:
-        spelled = [np.nan if text is None else float(text) for text in before.texts]
-        old = put(before, np.array(spelled, np.float64))
+        old_numbers = [np.nan if text is None else float(text) for text in before.texts]
+        old = put(before, np.array(old_numbers, np.float64))
     return put(after, numbers), old, [(first + at) * step for at in range(number + 1)]
 
 
@@ -194,16 +194,16 @@ def _round_step(width: float) -> float:
 
 
 def _ranks(outcome: Outcome, name: str, values: pa.Array, texts: list[str | None]) -> NDArray[np.float64]:
-    """Return the place of each released value: in the order of its type, or of the values below a label."""
+    """Return the rank of each released value: in the order of its type, or of the values below a label."""
     natural = natural_ranks(values, outcome.table[name])
     if name not in outcome.hierarchies or (outcome.plan and name in outcome.plan.microaggregated):
         return natural
     hierarchy = outcome.hierarchies[name]
     first = _first_values(hierarchy, outcome.original[name])
     begins: dict[str | None, float] = {
-        text: float(found[1]) for text in texts if text is not None and (found := _INTERVAL.match(text))
+        text: float(match[1]) for text in texts if text is not None and (match := _INTERVAL.match(text))
     }
-    if len(begins) > 1:  # values below may be in no order, as dates that are text
+    if len(begins) > 1:  # values below may have no order, such as dates as text
         first = begins
     unknown = max(float(hierarchy.size), *first.values(), 0.0)
     keys = [
@@ -215,16 +215,16 @@ def _ranks(outcome: Outcome, name: str, values: pa.Array, texts: list[str | None
 
 
 _INTERVAL = re.compile(r"\[(-?[0-9]+(?:\.[0-9]+)?), ")
-"""How an interval begins."""
+"""The beginning of an interval."""
 
 
 def _first_values(hierarchy: Hierarchy, original: pa.ChunkedArray) -> dict[str | None, float]:
-    """Return for each label of a hierarchy the place of the first value below it."""
+    """Return the rank of the first value below each label of a hierarchy."""
     base = domain_ranks(hierarchy, original).astype(np.float64)
-    found: dict[str | None, float] = {}
+    first_ranks: dict[str | None, float] = {}
     for level, labels in enumerate(hierarchy.labels):
         least = np.full(len(labels), np.inf)
         np.minimum.at(least, hierarchy.label_map(level), base)
         for label, rank in zip(labels, least.tolist(), strict=True):
-            found.setdefault(label, rank)
-    return found
+            first_ranks.setdefault(label, rank)
+    return first_ranks

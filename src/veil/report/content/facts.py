@@ -1,4 +1,4 @@
-"""The facts of a release as plain data: everything that a report tells. No cell of the original table is among them."""
+"""The facts of a release as plain data: the content of a report. They hold no cell of the original table."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from veil.report.content.withheld import spell_models, spell_recipe
 from veil.risk.concerns.collect import acknowledged_by, concerns_of
 
 MOST_EXAMPLES = 3
-"""Released values that show what a level looks like."""
+"""Released values shown as examples of a level."""
 
-Tell = Callable[[str], None]
+OnPhase = Callable[[str], None]
 Advise = Callable[[bool], dict[str, Any] | None]
-"""Finds out what else there is; called with whether that must not be told, which leaves of which columns little is left."""
+"""Searches alternative releases; with True, returns only the columns that keep little information."""
 
 LEFT_OUT = (
     "The release is differentially private: the promise covers the released table, and every exact figure about the "
@@ -61,46 +61,46 @@ def collect_facts(
     about: About = NOTHING,
     not_anonymous: str | None = None,
     advise: Advise = lambda hidden: None,
-    tell: Tell = lambda _: None,
+    on_phase: OnPhase = lambda _: None,
 ) -> dict[str, Any]:
-    """Collect everything a reader needs in order to understand, judge and repeat a release.
+    """Return everything a reader needs to understand, judge and repeat a release.
 
     Parameters
     ----------
     private
         Leave out every exact figure about the input. By default only for differentially private releases.
     exact
-        Tell also what depends on sensitive and kept cells of suppressed records, and the SHA-256 of the input: for the
-        data holder alone.
+        Include figures that depend on sensitive and insensitive cells of suppressed records, and the SHA-256
+        of the input: for the data holder only.
     about
-        What whoever makes the release says of it.
+        Free text of the data holder for the first page.
     not_anonymous
-        Why a table that keeps not every promise is taken all the same.
+        The reason to release a table that breaks a promise.
     advise
-        Finds out what else there is: see `veil.api.advice`.
-    tell
+        Searches alternative releases: see `veil.api.advice`.
+    on_phase
         Called with the name of each phase.
     """
     outcome = require_outcome(release)
     is_dp = outcome.statement is not None
     private = is_dp if private is None else private
-    found = Findings(outcome, private=private, exact=exact)
-    tell("certificate")
+    findings = Findings(outcome, private=private, exact=exact)
+    on_phase("certificate")
     certificate = certificate_of(outcome)
-    tell("what no model judges")
+    on_phase("what no model judges")
     concerns = [
         dataclasses.asdict(each) | {"columns": list(each.columns), "key": each.key}
         for each in concerns_of(outcome)
     ]
-    tell("risks")
-    risks = found.risks
-    tell("utility")
-    utility = found.worth.facts()
-    tell("distributions")
-    distributions, associations = found.distributions, found.associations
-    space, curve = found.space, found.curve  # before advice looks at more transformations
+    on_phase("risks")
+    risks = findings.risks
+    on_phase("utility")
+    utility = findings.utility.facts()
+    on_phase("distributions")
+    distributions, associations = findings.distributions, findings.associations
+    space, curve = findings.space, findings.curve  # before the advice evaluates more transformations
     recipe = _recipe(outcome)
-    tell("fingerprints")
+    on_phase("fingerprints")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "about": {name: getattr(about, name) for name in ABOUT},
@@ -110,12 +110,12 @@ def collect_facts(
         "notice": None if not is_dp else LEFT_OUT if private else EXACT,
         "statement": outcome.statement,
         "concerns": concerns,
-        "summary": _summary(outcome, private, found.hides_search),
+        "summary": _summary(outcome, private, findings.hides_search),
         "asked": _request(outcome),
         "policies": None if private else _policies(outcome),
         "done": _with_examples(treatment_of_columns(outcome, private), distributions),
         "verification": _verification(outcome, certificate, private, exact),
-        "advice": None if private else advise(found.hides_search),
+        "advice": None if private else advise(findings.hides_search),
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
@@ -140,7 +140,7 @@ def collect_facts(
 
 
 def _policies(outcome: Outcome) -> dict[str, Any] | None:
-    """What policies asked and how it was met: no names, keys or values of anybody."""
+    """Return the requirements of policies and how they were met, without names, keys or values of people."""
     return outcome.account.as_data() if isinstance(outcome.account, Account) else None
 
 
@@ -163,7 +163,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
 
 def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
     sizes = outcome.by_people.sizes
-    made: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "released_rows": outcome.by_records.records,
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else None,
@@ -171,12 +171,12 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
     }
     before = outcome.before
     if not before.owners.are_records:
-        lost = 0 if outcome.hidden is None else before.people_in(outcome.hidden)
-        made["people"] = {"all": before.people, "lose_a_row": lost}
+        affected_count = 0 if outcome.hidden is None else before.people_in(outcome.hidden)
+        summary["people"] = {"all": before.people, "lose_a_row": affected_count}
     if private:
-        return made
+        return summary
     prepared, story = outcome.prepared, outcome.story
-    made |= {
+    summary |= {
         "records": outcome.records,
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
         "suppressed": outcome.suppressed,
@@ -185,25 +185,25 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
         "ending": outcome.facts.get("ending"),
     }
     if isinstance(story, Choice):
-        made |= {
+        summary |= {
             "is_optimum": story.is_optimum,
             "proven_optimal": story.proven_optimal,
             "gap": None if hides_search else story.gap,
         }
         if outcome.plan is None or not (hides_search and outcome.plan.quality.attribute_names):
-            made["score"] = list(story.score) if isinstance(story.score, tuple) else story.score
+            summary["score"] = list(story.score) if isinstance(story.score, tuple) else story.score
         if not hides_search:
-            made["nodes"] = {"all": story.found.space.size, "checked": len(story.found.space.evaluated)}
+            summary["nodes"] = {"all": story.found.space.size, "checked": len(story.found.space.evaluated)}
     else:
-        made["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
-    return made
+        summary["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
+    return summary
 
 
 def _request(outcome: Outcome) -> dict[str, Any]:
     plan = outcome.plan
     specs = spell_models(outcome.models, outcome.table)
     findings = outcome.verification.findings
-    made: dict[str, Any] = {
+    request: dict[str, Any] = {
         "models": [
             {
                 "kind": spec["kind"],
@@ -224,7 +224,7 @@ def _request(outcome: Outcome) -> dict[str, Any]:
         "roles": roles_of(outcome),
         "subset": any(model.subset is not None for model in outcome.models),
     }
-    return made if plan is None else {**made, **_request_of_plan(plan)}
+    return request if plan is None else {**request, **_request_of_plan(plan)}
 
 
 def _request_of_plan(plan: Plan) -> dict[str, Any]:
@@ -244,9 +244,9 @@ def _request_of_plan(plan: Plan) -> dict[str, Any]:
 
 
 def spell_out(spec: dict[str, Any]) -> str:
-    """Write a model as people write it.
+    """Return a model in readable notation.
 
-    >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "Rows", "withheld": {"values": 3}})
+    >>> spell_out({"kind": "KAnonymity", "k": 5}), spell_out({"kind": "RowNumbers", "withheld": {"values": 3}})
     ('KAnonymity(k = 5)', 'RowNumbers(3 values withheld)')
     """
     parts = []
@@ -265,12 +265,12 @@ def spell_out(spec: dict[str, Any]) -> str:
 
 
 def _definition(declared: Any) -> str:
-    """Return the definition that a model or quality model states of itself."""
+    """Return the definition of a model or quality model."""
     return definition(type(declared)).replace("`", "")
 
 
 def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
-    """Say what was done to each column, and by local recoding to which part of the records."""
+    """Return the treatment of each column and, after local recoding, of each part of the records."""
     columns = []
     for name in outcome.columns:
         row: dict[str, Any] = {"column": name, "role": outcome.role_of(name)}
@@ -283,50 +283,50 @@ def treatment_of_columns(outcome: Outcome, private: bool) -> dict[str, Any]:
             )
         )
     columns += further_columns(outcome)
-    made: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": _read_from_data(outcome)}
+    dependencies = _data_dependencies(outcome)
+    facts: dict[str, Any] = {"columns": columns, "flag": outcome.flag, "from_data": dependencies}
     if private or outcome.plan is None or not (outcome.recoding or outcome.passes):
-        return made
+        return facts
     prepared, names = outcome.prepared, outcome.quasi_identifiers
     if prepared is None:
-        made["parts"] = [{"records": each.recoded, "levels": each.transformation} for each in outcome.passes]
+        facts["parts"] = [{"records": each.recoded, "levels": each.transformation} for each in outcome.passes]
     else:
-        made["parts"] = [
+        facts["parts"] = [
             {
                 "records": prepared.records(part.rows),
                 "levels": dict(zip(names, map(int, part.levels), strict=False)),
             }
             for part in outcome.parts
         ]
-    made["passes"] = len(outcome.passes)
-    return made
+    facts["passes"] = len(outcome.passes)
+    return facts
 
 
 def _with_examples(done: dict[str, Any], distributions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Add to each column a few of its released values, so that a level can be seen: the most frequent of the listed."""
+    """Add to each generalized column a few of its most frequent released values, as examples of the level."""
     values = {each["column"]: _examples(each) for each in distributions}
     for each in done["columns"]:
-        if "level" in each and (shown := values.get(each["column"])):
-            each["examples"] = shown
+        if "level" in each and (examples := values.get(each["column"])):
+            each["examples"] = examples
     return done
 
 
-def _examples(found: dict[str, Any]) -> list[str]:
-    times = [(-count, at) for at, count in enumerate(found["after"])]
+def _examples(column: dict[str, Any]) -> list[str]:
+    times = [(-count, at) for at, count in enumerate(column["after"])]
     most = sorted(at for _, at in sorted(times)[:MOST_EXAMPLES])
-    return [
-        text if len(text) <= 30 else text[:29] + "…" for text in (found["values"][at] or "·" for at in most)
-    ]
+    texts = [column["values"][at] or "·" for at in most]
+    return [text if len(text) <= 30 else text[:29] + "…" for text in texts]
 
 
-def _read_from_data(outcome: Outcome) -> dict[str, str]:
-    """Say of each generalized column what its hierarchy takes from the data."""
+def _data_dependencies(outcome: Outcome) -> dict[str, str]:
+    """Return for each generalized column the values that its hierarchy takes from the data."""
     builders = {} if outcome.plan is None else outcome.plan.quasi_identifiers
-    read = {name: reads_data(each) for name, each in builders.items()}
-    return {name: what for name, what in read.items() if what is not None}
+    dependencies = {name: reads_data(each) for name, each in builders.items()}
+    return {name: what for name, what in dependencies.items() if what is not None}
 
 
 def _treatment_by_plan(outcome: Outcome, name: str) -> dict[str, Any]:
-    """What a plan did to a column."""
+    """Return the treatment of a column by a plan."""
     plan = outcome.plan
     assert plan is not None
     role = outcome.role_of(name)
@@ -350,7 +350,7 @@ _IDENTIFYING = {"remove": "removed", "mask": "masked", "pseudonym": "replaced by
 
 
 def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
-    """What masking methods did to a column."""
+    """Return the treatment of a column by masking methods."""
     by = [type(method).__name__ for method in outcome.methods if name in method.column_names]
     if name not in outcome.kept_columns:
         apart = any(name in table.column_names for table in outcome.apart.values())
@@ -359,39 +359,39 @@ def _treatment_by_methods(outcome: Outcome, name: str) -> dict[str, Any]:
 
 
 def _generalization(hierarchy: Any, levels: list[int]) -> dict[str, Any]:
-    made: dict[str, Any] = {"level": min(levels), "highest_level": max(levels), "of": hierarchy.height}
+    facts: dict[str, Any] = {"level": min(levels), "highest_level": max(levels), "of": hierarchy.height}
     if len(set(levels)) > 1:
-        made["treatment"] = f"generalized to levels {min(levels)} to {max(levels)}, record by record"
-        return made
+        facts["treatment"] = f"generalized to levels {min(levels)} to {max(levels)}, record by record"
+        return facts
     level = levels[0]
-    made["name"] = hierarchy.level_names[level]
+    facts["name"] = hierarchy.level_names[level]
     everything = level == hierarchy.height and len(hierarchy.labels[level]) == 1
-    made["treatment"] = (
+    facts["treatment"] = (
         "kept as it is" if level == 0 else "suppressed altogether" if everything else "generalized"
     )
-    return made
+    return facts
 
 
 def _verification(
     outcome: Outcome, certificate: dict[str, Any], private: bool, exact: bool
 ) -> list[dict[str, Any]]:
-    """Every promise with what the independent check found; if private, what it found on the release alone.
+    """Return every promise with its independent finding; if private, with the finding on the release alone.
 
-    What a model finds by comparing with the input tells of suppressed records, unless recipients find the same.
+    Findings that compare with the input depend on suppressed records, unless recipients can find the same.
     """
     findings = outcome.verification.findings
     if not private:
-        told = [f.measured for f in findings]
+        texts = [f.measured for f in findings]
         if outcome.plan is not None and not exact and hides_records(outcome):
             pairs = zip(outcome.models, certificate["found"], strict=True)
             for at, (model, stated) in enumerate(pairs):
-                told[at] = stated["found"] or BESIDE_INPUT if model.compares_with else told[at]
-        found = [
+                texts[at] = stated["found"] or BESIDE_INPUT if model.compares_with else texts[at]
+        entries = [
             {"promise": f.promise, "found": measured, "holds": f.holds}
-            for f, measured in zip(findings, told, strict=True)
+            for f, measured in zip(findings, texts, strict=True)
         ]
         declared = outcome.verification.open_questions if outcome.plan is None else ()
-        return [*found, *({"promise": each, "found": BY_CONSTRUCTION, "holds": None} for each in declared)]
+        return [*entries, *({"promise": each, "found": BY_CONSTRUCTION, "holds": None} for each in declared)]
     checked = [
         {"promise": each["promise"], "found": each["found"] or "not checked", "holds": True}
         for each in certificate["found"]
@@ -401,21 +401,21 @@ def _verification(
 
 
 def _input(outcome: Outcome, exact: bool) -> dict[str, Any]:
-    """What the input was; its fingerprints for the data holder alone, as guesses can be tried with them."""
+    """Describe the input; fingerprints are for the data holder only, as guesses can be tested on them."""
     table, path = outcome.source.table, outcome.source.path
-    made: dict[str, Any] = {"rows": outcome.records, "columns": len(outcome.columns)}
+    facts: dict[str, Any] = {"rows": outcome.records, "columns": len(outcome.columns)}
     if path is not None:
-        made["file"] = path.name
+        facts["file"] = path.name
     if exact and not outcome.is_condensed:
-        made["sha256"] = content_digest(table)
+        facts["sha256"] = content_digest(table)
     if exact and path is not None:
-        made["file_sha256"] = file_digest(path)
-    return made
+        facts["file_sha256"] = file_digest(path)
+    return facts
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Veil, Python and what they rest on, as far as installed."""
-    found = {"veil": __version__, "python": platform.python_version()}
+    """Return the versions of Veil, Python and their installed dependencies."""
+    result = {"veil": __version__, "python": platform.python_version()}
     for name in (
         "numpy",
         "numba",
@@ -427,7 +427,7 @@ def versions() -> dict[str, str]:
         "matplotlib",
     ):
         try:
-            found[name] = importlib.metadata.version(name)
+            result[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""What a report tells of several tables, each by its name."""
+"""Facts about several tables, by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TREATMENTS = {"remove": "removed", "mask": "masked"}
 
 
 def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return of each table how many rows came in and went out, its columns, and the fingerprint of what went out."""
+    """Return the numbers of input and output rows, the columns and the output's fingerprint of each table."""
     return [
         {
             "name": name,
@@ -28,7 +28,7 @@ def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, A
 
 
 def output_of(certificate: dict[str, Any]) -> dict[str, Any]:
-    """Return what went out, whichever it is: one table, or several."""
+    """Return the number of columns and the fingerprint of the output: one table, or several."""
     tables = certificate.get("tables")
     if tables is None:
         content = certificate["content"]
@@ -41,28 +41,28 @@ def output_of(certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def further_columns(outcome: Outcome) -> list[dict[str, Any]]:
-    """Say what was done to the columns of several tables that no model looks at."""
+    """Return the treatment of the columns of several tables that no model judges."""
     stacked = outcome.source
     if not isinstance(stacked, Stacked):
         return []
-    plan, told = stacked.asked, []
-    named = [name for each in stacked.sources.values() for name in each.table.column_names]
-    for name in dict.fromkeys(named):
+    plan, treatments = stacked.asked, []
+    names = [name for each in stacked.sources.values() for name in each.table.column_names]
+    for name in dict.fromkeys(names):
         if name not in outcome.columns:
             role = plan.role_of(name)
-            kept = "removed" if role == "dropped" else "published as it is"
-            told.append(
+            treatment = "removed" if role == "dropped" else "published as it is"
+            treatments.append(
                 {
                     "column": name,
                     "role": role,
-                    "treatment": _TREATMENTS.get(plan.identifying.get(name, ""), kept),
+                    "treatment": _TREATMENTS.get(plan.identifying.get(name, ""), treatment),
                 }
             )
-    return told
+    return treatments
 
 
 def recipe_of(stacked: Stacked, outcome: Outcome) -> dict[str, Any]:
-    """Return the recipe of several tables without original values; files are named if all of them were."""
+    """Return the recipe of several tables without original values; with files if all tables are files."""
     recipe = spell_recipe(stacked.asked, outcome.table)
     paths = {name: each.path for name, each in stacked.sources.items()}
     if all(paths.values()):

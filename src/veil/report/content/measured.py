@@ -1,6 +1,6 @@
-"""What is found out about a release, part by part, each when it is first asked for. No original value among it.
+"""Measurements of a release, computed on first use, without original values.
 
-Reports, pictures and notebooks all read this. Everything is plain data: numbers, texts, lists, dictionaries.
+Reports, pictures and notebooks read them. Everything is plain data: numbers, texts, lists, dictionaries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from veil.published.table import Published
 from veil.report.content.association import associations, codes_of
 from veil.report.content.disclosure import hides_records, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
-from veil.report.content.utility import Worth
+from veil.report.content.utility import UtilityFigures
 from veil.risk import RiskAnalysis, analyze
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
@@ -28,20 +28,20 @@ from veil.utility import Comparison
 from veil.utility.comparison import has_values
 
 MOST_COLUMNS = 16
-"""Columns whose associations are looked at: what fits on a page."""
+"""Columns whose associations fit on a page."""
 
 MOST_NODES = 2_000
-"""Nodes of the solution space that are listed one by one."""
+"""Nodes of the solution space that are listed."""
 
 MOST_SUBSETS = 20
-"""Sets of columns that are listed with what they reveal."""
+"""Sets of columns that are listed with their distinction and separation."""
 
 
 class Findings:
-    """What is found out about a release.
+    """Measurements of a release.
 
-    With `private`, only what the released table itself tells; if `exact`, also what depends on cells of suppressed
-    records, for the data holder alone.
+    With `private`, only of the released table itself; with `exact`, also those that depend on cells of
+    suppressed records, for the data holder only.
     """
 
     def __init__(self, outcome: Outcome, *, private: bool = False, exact: bool = False) -> None:
@@ -49,7 +49,7 @@ class Findings:
         self.hides = not exact and hides_records(outcome)
 
     def _is_withheld(self, name: str) -> bool:
-        """Whether figures of an original column would tell of suppressed records."""
+        """Whether figures of an original column would disclose suppressed records."""
         return self.hides and not is_treated(self.outcome, name)
 
     @functools.cached_property
@@ -61,7 +61,7 @@ class Findings:
 
     @functools.cached_property
     def risks(self) -> dict[str, Any]:
-        """What both tables reveal about the people in them."""
+        """The re-identification risks of both tables."""
         return {
             "threshold": self.after.attackers.threshold,
             "before": None if self.before is None else _risk(self.before),
@@ -75,14 +75,14 @@ class Findings:
             return None
         outcome, names = self.outcome, self.outcome.by_records.names
         if outcome.prepared is None and outcome.is_condensed:
-            return None  # the combinations of the input were never in memory all at once
+            return None  # the combinations of the input were never in memory at once
         names = [name for name in names if name in outcome.original.column_names]
         rows, prepared, population = outcome.before, outcome.prepared, None
         if prepared is not None and prepared.subset is not None:
             population, rows = rows.showing(rows.table.select(names)), rows.take(prepared.subset)
         published = Published(rows, names, suppressed="none", population=population)
-        people = None if population is not None else self._people()
-        return analyze(published, population=people, untouched=True)
+        population_size = None if population is not None else self._people()
+        return analyze(published, population=population_size, untouched=True)
 
     @functools.cached_property
     def after(self) -> RiskAnalysis:
@@ -98,20 +98,20 @@ class Findings:
                 flag=outcome.flag,
                 population=Rows.of(population, outcome.prepared.weights),
             )
-        people = None if population is not None else self._people()
+        population_size = None if population is not None else self._people()
         untouched = outcome.plan is None
-        return analyze(published, population=people, models=outcome.models, untouched=untouched)
+        return analyze(published, population=population_size, models=outcome.models, untouched=untouched)
 
     def _people(self) -> Population | None:
-        """The number of people that a model of the plan speaks of."""
+        """Return the size of the population in a model of the plan."""
         for model in self.outcome.models:
-            people = getattr(model, "population", None)
-            if isinstance(people, Population):
-                return people
+            population = getattr(model, "population", None)
+            if isinstance(population, Population):
+                return population
         return None
 
     def _population(self) -> pa.Table | None:
-        """Everybody, generalized as the release is, if only a part of the table is released."""
+        """Return the population, generalized like the release, if only a subset is released."""
         prepared, parts = self.outcome.prepared, self.outcome.parts
         if prepared is None or prepared.subset is None or len(parts) != 1:
             return None
@@ -132,15 +132,15 @@ class Findings:
     # --- utility ----------------------------------------------------------------------------------
 
     @functools.cached_property
-    def worth(self) -> Worth:
-        """What the release is still good for. Tables that an engine holds are not compared row by row."""
-        known = not self.private and not self.outcome.is_condensed and has_values(self.outcome)
-        comparison = self.comparison if known else None
-        return Worth(self.outcome, comparison, self.distributions, hides=self.hides)
+    def utility(self) -> UtilityFigures:
+        """The utility of the release. Tables of an engine are not compared row by row."""
+        is_comparable = not self.private and not self.outcome.is_condensed and has_values(self.outcome)
+        comparison = self.comparison if is_comparable else None
+        return UtilityFigures(self.outcome, comparison, self.distributions, hides=self.hides)
 
     @functools.cached_property
     def distributions(self) -> list[dict[str, Any]]:
-        """How often each released value occurs, before and after."""
+        """The frequencies of the released values, before and after."""
         names = [name for name in self.outcome.table.column_names if self._is_spelled(name)]
         return [
             frequencies(self.outcome, name, private=self.private, withheld=self._is_withheld(name))
@@ -149,24 +149,24 @@ class Findings:
 
     @functools.cached_property
     def associations(self) -> dict[str, Any]:
-        """How strongly the columns depend on each other, before and after."""
-        shown, flag, plan = self.outcome.table, self.outcome.flag, self.outcome.plan
+        """The associations of the columns, before and after."""
+        table, flag, plan = self.outcome.table, self.outcome.flag, self.outcome.plan
         masked = {} if plan is None else plan.identifying
         names = [
             name
-            for name in shown.column_names
+            for name in table.column_names
             if name != flag and name not in masked and self._is_spelled(name)
         ]
         some = names[:MOST_COLUMNS]
         published = self.outcome.by_records
-        kept = ~published.suppressed
-        counts = published.rows.weights.take(kept).counts
+        visible_mask = ~published.suppressed
+        counts = published.rows.weights.take(visible_mask).counts
         return {
             "columns": some,
             "left_out": len(names) - len(some),
             "before": None if self.private else self._associations_before(some),
             "after": associations(
-                [codes_of(shown[name].filter(pa.array(kept)), counts) for name in some], counts
+                [codes_of(table[name].filter(pa.array(visible_mask)), counts) for name in some], counts
             ),
         }
 
@@ -195,7 +195,7 @@ class Findings:
 
     @property
     def hides_search(self) -> bool:
-        """Whether the search has looked at sensitive values of records that are suppressed."""
+        """Whether the search depends on sensitive values of suppressed records."""
         plan = self.outcome.plan
         if plan is None or not self.hides:
             return False
@@ -203,13 +203,13 @@ class Findings:
 
     @functools.cached_property
     def space(self) -> dict[str, Any] | None:
-        """The transformations that the search evaluated; None if there was no search to speak of."""
+        """The transformations that the search evaluated; None if there was no search or it is not shown."""
         story, prepared = self.outcome.story, self.outcome.prepared
         if not isinstance(story, Choice) or prepared is None or self.private or self.hides_search:
             return None
         space, records = story.found.space, max(1, prepared.sample.records)
         nodes = list(space.evaluated.values())
-        listed = nodes if len(nodes) <= MOST_NODES else nodes[:: math.ceil(len(nodes) / MOST_NODES)]
+        sample_nodes = nodes if len(nodes) <= MOST_NODES else nodes[:: math.ceil(len(nodes) / MOST_NODES)]
         sums: dict[int, dict[str, Any]] = {}
         for node in nodes:
             row = sums.setdefault(
@@ -235,13 +235,13 @@ class Findings:
                     "score": None if node.score is None else node.score[0],
                     "suppressed": node.tally.suppressed / records,
                 }
-                for node in listed
+                for node in sample_nodes
             ],
         }
 
     @functools.cached_property
     def curve(self) -> list[dict[str, Any]]:
-        """The best score known after so many seconds of the search."""
+        """The best scores over the time of the search."""
         story = self.outcome.story
         if self.private or not isinstance(story, Choice) or self.hides_search:
             return []
@@ -251,31 +251,31 @@ class Findings:
         ]
 
 
-def _risk(found: RiskAnalysis) -> dict[str, Any]:
-    """Return the figures of an analysis that are about everybody, not about single records."""
-    made = found.to_dict()
-    made.pop("individual")
-    sizes, scores = made["class_sizes"], made["suda"]["dis_scores"]
-    # A row of a condensed table stands for many records; those with a score stand for themselves.
+def _risk(analysis: RiskAnalysis) -> dict[str, Any]:
+    """Return the figures of an analysis about the whole table, without those of single records."""
+    figures = analysis.to_dict()
+    figures.pop("individual")
+    sizes, scores = figures["class_sizes"], figures["suda"]["dis_scores"]
+    # A row of a condensed table is many records; a row with a score is one.
     scores[0]["records"] = (
         sizes["records"] + sizes["suppressed"] - sum(each["records"] for each in scores[1:])
     )
     histogram = sizes.pop("histogram")
-    made["class_sizes"]["groups"] = grouped_sizes(histogram)
-    for each in made["attributes"]:
+    figures["class_sizes"]["groups"] = grouped_sizes(histogram)
+    for each in figures["attributes"]:
         each["distinction"], each["separation"] = round(each["distinction"], 4), round(each["separation"], 4)
-    singles = [each for each in made["attributes"] if len(each["columns"]) == 1]
-    sets = [each for each in made["attributes"] if len(each["columns"]) > 1]
-    made["attributes"] = {
+    singles = [each for each in figures["attributes"] if len(each["columns"]) == 1]
+    sets = [each for each in figures["attributes"] if len(each["columns"]) > 1]
+    figures["attributes"] = {
         "single": singles,
         "sets": sorted(sets, key=lambda each: (-each["separation"], len(each["columns"])))[:MOST_SUBSETS],
         "sets_in_all": len(sets),
     }
-    return made
+    return figures
 
 
 def grouped_sizes(histogram: list[Any]) -> list[dict[str, int]]:
-    """Count classes and records by class size: each up to 10 by itself, then in steps of 1, 2, 5.
+    """Count classes and records by class size: sizes up to 10 one by one, then in steps of 1, 2, 5.
 
     >>> grouped_sizes([(1, 4), (12, 1)])
     [{'from': 1, 'to': 1, 'classes': 4, 'records': 4}, {'from': 11, 'to': 20, 'classes': 1, 'records': 12}]
@@ -284,12 +284,12 @@ def grouped_sizes(histogram: list[Any]) -> list[dict[str, int]]:
     while histogram and ends[-1] < histogram[-1][0]:
         last = ends[-1]
         ends.append(last * 5 // 2 if str(last)[0] == "2" else last * 2)
-    made = [
+    groups = [
         {"from": start + 1, "to": end, "classes": 0, "records": 0}
         for start, end in zip([0, *ends], ends, strict=False)
     ]
     places = np.searchsorted(ends, [size for size, _ in histogram])
     for (size, classes), place in zip(histogram, places.tolist(), strict=True):
-        made[place]["classes"] += classes
-        made[place]["records"] += size * classes
-    return [each for each in made if each["classes"]]
+        groups[place]["classes"] += classes
+        groups[place]["records"] += size * classes
+    return [each for each in groups if each["classes"]]

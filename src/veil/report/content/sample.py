@@ -1,8 +1,7 @@
-"""A few rows of the release, as they are delivered.
+"""The first rows of the release that are not suppressed, as they are delivered.
 
-They are chosen by their place in what is delivered and by nothing else: the first that are not suppressed. Whoever has the
-release knows as much; of a random order, no place tells anything. What an engine holds is not looked at: it has no order
-until it is written.
+They are chosen by their position only, which recipients know as well and which is random. Tables of an engine
+have no order until they are written, so no rows of them are shown.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from veil.tables import Csv, Format
 from veil.tables.csv.text import spell
 
 MOST_COLUMNS = 10
-"""Columns that fit beside each other."""
+"""Columns that fit on a page."""
 
 MOST_LETTERS = 24
-"""Letters of a cell that are shown."""
+"""Characters of a cell that are shown."""
 
 _ROWS_OF_EACH = 3
-"""Rows that are shown of each of several tables."""
+"""Rows shown of each of several tables."""
 
 
 def sample_of(outcome: Outcome, rows: int) -> list[dict[str, Any]]:
-    """Return rows of each released table as texts."""
+    """Return the first rows of each released table as texts."""
     if not rows or outcome.is_condensed:
         return []
     if outcome.tables:
@@ -54,7 +53,7 @@ def _rows(table: pa.Table, places: Any, name: str | None, format: Format | None)
 
 
 def _texts(column: pa.ChunkedArray, name: str, format: Format | None) -> list[str | None]:
-    """Spell cells as a file has them that is written as the input was: with decimal commas, if it had such."""
+    """Spell cells as in a file in the format of the input: with decimal commas, if it has such."""
     if pa.types.is_nested(column.type):
         return [None if each is None else ", ".join(map(str, each)) for each in column.to_pylist()]
     like = format if isinstance(format, Csv) else Csv()

@@ -1,4 +1,4 @@
-"""Masking methods as a report may tell of them: parameters without values of the table, figures that tell of nobody."""
+"""Masking methods in a report: parameters and figures that disclose no value of the table."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _NOTHING = pa.table({})
 """A table that shows no value."""
 
 _MEASURES = ("average class size", "loss", "share of the cells", "share kept")
-"""Facts that are no whole numbers, and tell of nobody."""
+"""Fractional facts that disclose no person's value."""
 
 
 def spell_step(method: Method, columns: Sequence[str]) -> dict[str, Any]:
-    """Return a method as a recipe spells it. Keys, and whatever may be a value of the table, are withheld."""
-    known = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
+    """Return a method as a recipe spells it. Keys, and possible values of the table, are withheld."""
+    fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
     spec, hints = spell_value(method), get_type_hints(type(method))
-    made: dict[str, Any] = {"kind": spec["kind"]}
+    result: dict[str, Any] = {"kind": spec["kind"]}
     for name, value in spec.items():
-        if name == "kind" or not known[name].repr:
+        if name == "kind" or not fields[name].repr:
             continue
         if name == "models":
-            made[name] = spell_models(method.privacy_models, _NOTHING)
+            result[name] = spell_models(method.privacy_models, _NOTHING)
         else:
             words = {*columns, *_choices(hints[name])}
-            made[name] = value if _is_plain(value, words) else "withheld"
-    return made
+            result[name] = value if _is_plain(value, words) else "withheld"
+    return result
 
 
 def _is_plain(value: Any, words: Container[str]) -> bool:
-    """Whether a parameter holds numbers, switches, names of columns and words that it is chosen from only."""
+    """Whether a parameter consists of numbers, switches, names of columns and its own choices only."""
     if isinstance(value, Mapping):
         return all(_is_plain([key, each], words) for key, each in value.items())
     if isinstance(value, list | tuple):
@@ -48,15 +48,15 @@ def _is_plain(value: Any, words: Container[str]) -> bool:
 
 
 def _choices(hint: Any) -> set[str]:
-    """Words that a parameter is chosen from."""
+    """Return the words that a parameter is chosen from."""
     if get_origin(hint) is Literal:
         return {each for each in get_args(hint) if isinstance(each, str)}
     return {word for each in get_args(hint) for word in _choices(each)}
 
 
 def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
-    """Tell what a step was, and what it cost and still reveals."""
-    made: dict[str, Any] = {
+    """Return the method, parameters, facts, loss and remaining risk of a step."""
+    description: dict[str, Any] = {
         "kind": type(method).__name__,
         "definition": definition(type(method)).replace("`", ""),
         "attacks": list(method.attacks),
@@ -70,18 +70,18 @@ def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
     steps: Sequence[StepSummary] = outcome.story if isinstance(outcome.story, tuple) else ()
     of_method = [step for step in steps if step.method is method]
     facts = of_method[0].facts if of_method else outcome.facts
-    made["facts"] = {
+    description["facts"] = {
         name: value
         for name, value in facts.items()
         if isinstance(value, str | int) or (isinstance(value, float) and name in _MEASURES)
     }
     for step in of_method[:1]:
-        found = step.summary
-        made["figures"] = {
-            "records": list(found.records),
-            "changed": {each.column: round(each.changed, 4) for each in found.columns},
-            "smallest_class": list(found.smallest_class),
-            "uniques": [round(each, 4) for each in found.uniques],
-            "linked": [round(found.linkage.forward, 4), round(found.linkage.backward, 4)],
+        summary = step.summary
+        description["figures"] = {
+            "records": list(summary.records),
+            "changed": {each.column: round(each.changed, 4) for each in summary.columns},
+            "smallest_class": list(summary.smallest_class),
+            "uniques": [round(each, 4) for each in summary.uniques],
+            "linked": [round(summary.linkage.forward, 4), round(summary.linkage.backward, 4)],
         }
-    return made
+    return description

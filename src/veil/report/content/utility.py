@@ -1,4 +1,4 @@
-"""What a release is still good for, as a report may tell it: without original values, and within a few seconds."""
+"""The utility of a release in a report: without original values, and within a few seconds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from veil.utility.quality import DATA_MEASURES
 from veil.utility.statistics import ColumnStatistics, Statistics
 
 LEARNED_RECORDS = 20_000
-"""Records that models are trained and tested with."""
+"""Records for training and testing models."""
 
 FOLDS, TREES, QUERIES, MOST_TARGETS, MOST_CLASSES = 5, 20, 500, 3, 50
 
@@ -45,10 +45,10 @@ NOT_COMPARED = (
 )
 
 
-class Worth:
-    """Measures of utility. Without a comparison only what the released table itself tells.
+class UtilityFigures:
+    """Measures of utility. Without a comparison only those of the released table itself.
 
-    If it `hides` records, columns that are published as they are are compared on those that it shows.
+    If the release `hides` records, unchanged columns are compared on the visible records.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Worth:
 
     @functools.cached_property
     def quality(self) -> dict[str, Any] | None:
-        """What is left of the quasi-identifiers, from 0 (nothing) to 1 (all).
+        """The information left in the quasi-identifiers, from 0 (nothing) to 1 (all).
 
-        Squared errors rest on how far values are from each other, so that they tell of them as much as deviations do.
+        Squared errors depend on distances between values, so they disclose as much as deviations do.
         """
         if self.comparison is None:
             return None
-        found = quality_measures(self.comparison)
-        withheld = [each.column for each in found.attributes if not self._is_safe(each.column)]
+        measures = quality_measures(self.comparison)
+        withheld = [each.column for each in measures.attributes if not self._is_safe(each.column)]
         return {
             "attributes": [
                 {
@@ -86,27 +86,27 @@ class Worth:
                     "missing_before": round(each.missings_before, 4),
                     "missing_after": round(each.missings, 4),
                 }
-                for each in found.attributes
+                for each in measures.attributes
             ],
             "together": {
-                name: None if name == "squared_error" and withheld else round(found.aggregate(name), 4)
+                name: None if name == "squared_error" and withheld else round(measures.aggregate(name), 4)
                 for name in ATTRIBUTE_MEASURES
             },
             "table": {
                 **{
                     name: None
                     if name == "record_error" and withheld
-                    else round(getattr(found, name).quality, 4)
+                    else round(getattr(measures, name).quality, 4)
                     for name in DATA_MEASURES
                 },
-                "sse_sst": None if withheld else round(found.sse_sst, 4),
+                "sse_sst": None if withheld else round(measures.sse_sst, 4),
             },
             "withheld": withheld,
         }
 
     @functools.cached_property
     def statistics(self) -> list[dict[str, Any]]:
-        """Summary statistics of each column; of the input only what tells of nobody."""
+        """Summary statistics of each column; for the input only figures that disclose no person's value."""
         if self.comparison is None:
             table = self.outcome.table
             if self.outcome.is_condensed or not table.num_rows or not has_values(self.outcome):
@@ -121,58 +121,58 @@ class Worth:
             for each in summary_statistics(self.comparison)
         ]
 
-    def _both(self, found: ColumnStatistics) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the statistics before and after, what stands side by side with as many digits."""
-        before, after = self._before(found), self._after(found)
-        shown = [
+    def _both(self, statistics: ColumnStatistics) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the statistics before and after, with the same number of digits."""
+        before, after = self._before(statistics), self._after(statistics)
+        common_names = [
             name for name in ("mean", "standard_deviation") if before.get(name) is not None and name in after
         ]
-        if found.before == found.after:  # the release tells all of them
-            before |= {name: after[name] for name in shown}
+        if statistics.before == statistics.after:  # the release shows all of them
+            before |= {name: after[name] for name in common_names}
         else:
-            after |= {name: _three_digits(after[name]) for name in shown}
+            after |= {name: _three_digits(after[name]) for name in common_names}
         return before, after
 
-    def _before(self, found: ColumnStatistics) -> dict[str, Any]:
-        before = found.before
-        if self._is_hidden(found.column):
+    def _before(self, statistics: ColumnStatistics) -> dict[str, Any]:
+        before = statistics.before
+        if self._is_hidden(statistics.column):
             return {"scale": before.scale, "withheld": True}
-        made: dict[str, Any] = {"scale": before.scale, "count": before.count}
+        figures: dict[str, Any] = {"scale": before.scale, "count": before.count}
         if before.scale not in ("interval", "ratio"):
-            return made
-        if not self._is_safe(found.column):
-            return {**made, "withheld": True}
-        made["standard_deviation"] = _three_digits(before.standard_deviation)
-        made["mean"] = _three_digits(before.mean)
-        return made
+            return figures
+        if not self._is_safe(statistics.column):
+            return {**figures, "withheld": True}
+        figures["standard_deviation"] = _three_digits(before.standard_deviation)
+        figures["mean"] = _three_digits(before.mean)
+        return figures
 
-    def _after(self, found: ColumnStatistics) -> dict[str, Any]:
-        """Return the statistics of a released column; the mode only if there is one alone."""
-        made = _plain(found.after)
-        values, codes = encode_values(self.outcome.table[found.column])
-        shown = codes[~self.outcome.by_records.suppressed]
-        counts = np.where(pc.is_valid(values), count_codes(shown, len(values), None), 0)
+    def _after(self, statistics: ColumnStatistics) -> dict[str, Any]:
+        """Return the statistics of a released column; the mode only if it is unique."""
+        figures = _plain(statistics.after)
+        values, codes = encode_values(self.outcome.table[statistics.column])
+        visible_codes = codes[~self.outcome.by_records.suppressed]
+        counts = np.where(pc.is_valid(values), count_codes(visible_codes, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
-            made.pop("mode", None)
-        return made
+            figures.pop("mode", None)
+        return figures
 
     def _is_hidden(self, name: str) -> bool:
-        """Whether every figure of an original column would tell of suppressed records."""
+        """Whether every figure of an original column would disclose suppressed records."""
         return self.hides and not is_treated(self.outcome, name)
 
     @functools.cached_property
-    def _shown(self) -> Comparison | None:
-        """The comparison by which sensitive columns are predicted: of the records that the table shows, if it hides some."""
+    def _visible_comparison(self) -> Comparison | None:
+        """The comparison for predicting sensitive columns: on visible records only, if some are hidden."""
         whole, outcome = self.comparison, self.outcome
         if whole is None or not self.hides:
             return whole
-        kept = np.flatnonzero(whole.place >= 0)
-        kept = kept[~outcome.by_records.suppressed[whole.place[kept]]]
-        if not kept.size:
+        visible_rows = np.flatnonzero(whole.place >= 0)
+        visible_rows = visible_rows[~outcome.by_records.suppressed[whole.place[visible_rows]]]
+        if not visible_rows.size:
             return None
         return Comparison(
-            whole.original.take(pa.array(kept)),
-            whole.released.take(pa.array(whole.place[kept])),
+            whole.original.take(pa.array(visible_rows)),
+            whole.released.take(pa.array(whole.place[visible_rows])),
             {name: outcome.hierarchies.get(name) for name in whole.columns},
             marker=whole.marker,
         )
@@ -182,22 +182,24 @@ class Worth:
         if name not in self._safe:
             plan = self.outcome.plan
             aggregated = plan is not None and name in plan.microaggregated
-            found = self._counted.get(name)
-            told = None if found is None else functools.partial(find_counted_values, self.outcome, found)
-            self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated, told=told)
+            masks = None
+            if name in self._counted:
+                masks = functools.partial(find_counted_values, self.outcome, self._counted[name])
+            self._safe[name] = is_safe_column(self.comparison, name, aggregated=aggregated, label_masks=masks)
         return self._safe[name]
 
     @functools.cached_property
     def preservation(self) -> dict[str, Any] | None:
-        """What became of columns of numbers; None if there are none, or too few numbers to tell."""
+        """The preservation of columns of numbers; None if there are too few numbers."""
         if self.comparison is None:
             return None
         shared, hidden = self.comparison.shared, [*filter(self._is_hidden, self.comparison.shared)]
-        known = [name for name in shared if name not in hidden and numbers(self.comparison, name) is not None]
-        found = preservation(self.comparison, known if hidden else None)
-        if found is None:
+        visible = [name for name in shared if name not in hidden]
+        usable = [name for name in visible if numbers(self.comparison, name) is not None]
+        measures = preservation(self.comparison, usable if hidden else None)
+        if measures is None:
             return None
-        safe = {each.column: self._is_safe(each.column) for each in found.columns}
+        safe = {each.column: self._is_safe(each.column) for each in measures.columns}
         columns = [
             {
                 "column": each.column,
@@ -205,14 +207,14 @@ class Worth:
                 **_changes(each),
                 "sse_sst": round_significant(each.sse_sst),
             }
-            for each in found.columns
+            for each in measures.columns
             if safe[each.column]
         ]
-        at = [i for i, each in enumerate(found.columns) if safe[each.column]]
-        matrices = [[[_two_digits(matrix[i][j]) for j in at] for i in at] for matrix in found.correlations]
+        at = [i for i, each in enumerate(measures.columns) if safe[each.column]]
+        matrices = [[[_two_digits(matrix[i][j]) for j in at] for i in at] for matrix in measures.correlations]
         return {
             "columns": columns,
-            "withheld": [each.column for each in found.columns if not safe[each.column]],
+            "withheld": [each.column for each in measures.columns if not safe[each.column]],
             "correlations": {"before": matrices[0], "after": matrices[1]},
         }
 
@@ -221,59 +223,59 @@ class Worth:
         """Errors of random count queries."""
         if self.comparison is None:
             return None
-        found = query_error(self.comparison, queries=QUERIES)
+        errors = query_error(self.comparison, queries=QUERIES)
         return {
-            "queries": found.queries,
-            "predicates": found.predicates,
-            "selectivity": list(found.selectivity),
-            "mean": round_significant(found.mean, 4),
-            "median": round_significant(found.median, 4),
-            "largest": round_significant(found.largest, 4),
+            "queries": errors.queries,
+            "predicates": errors.predicates,
+            "selectivity": list(errors.selectivity),
+            "mean": round_significant(errors.mean, 4),
+            "median": round_significant(errors.median, 4),
+            "largest": round_significant(errors.largest, 4),
         }
 
     @functools.cached_property
     def predictions(self) -> dict[str, Any]:
-        """How well the sensitive columns can be predicted; `notes` says what was left out and why."""
-        made: dict[str, Any] = {"classification": [], "regression": [], "notes": []}
+        """The accuracy of predicting the sensitive columns; `notes` explains omissions."""
+        facts: dict[str, Any] = {"classification": [], "regression": [], "notes": []}
         plan = self.outcome.plan
         sensitive = () if plan is None else plan.sensitive
         targets = [name for name in sensitive if name in self.outcome.table.column_names]
-        compared = self._shown
+        compared = self._visible_comparison
         if compared is None:
-            return made
+            return facts
         if not targets:
-            made["notes"].append("There is no sensitive column, so nothing was predicted.")
-            return made
+            facts["notes"].append("There is no sensitive column, so nothing was predicted.")
+            return facts
         if importlib.util.find_spec("sklearn") is None:
-            made["notes"].append(
+            facts["notes"].append(
                 "Predictions need scikit-learn, which is not installed: pip install 'veil-anonymizer[learn]'."
             )
-            return made
+            return facts
         if len(targets) > MOST_TARGETS:
-            made["notes"].append(
+            facts["notes"].append(
                 f"Only the first {MOST_TARGETS} of {len(targets)} sensitive columns were predicted."
             )
         for name in targets[:MOST_TARGETS]:
-            self._predict(compared, name, made)
+            self._predict(compared, name, facts)
         used = min(LEARNED_RECORDS, compared.records)
         what = "all" if used == compared.records else f"{used:,} records drawn from"
-        shown = " that the release shows" if self.hides else ""
-        made["notes"].append(
-            f"Models were trained and tested with {what} {compared.records:,} records{shown}, in {FOLDS} folds."
+        restriction = " that the release shows" if self.hides else ""
+        facts["notes"].append(
+            f"Models were trained and tested with {what} {compared.records:,} records{restriction}, in {FOLDS} folds."
         )
-        return made
+        return facts
 
-    def _predict(self, compared: Comparison, name: str, made: dict[str, Any]) -> None:
+    def _predict(self, compared: Comparison, name: str, facts: dict[str, Any]) -> None:
         column = compared.original[name]
         options: dict[str, Any] = {"folds": FOLDS, "trees": TREES, "max_records": LEARNED_RECORDS}
         if pa.types.is_nested(column.type):
-            made["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
+            facts["notes"].append(f"Column {name!r} holds lists, which are not predicted.")
             return
         number = is_number(column.type)
         classes = len(encode_values(pc.drop_null(column))[0]) if not number else 2
         present = len(column) - column.null_count
         if present < 2 * FOLDS or not 2 <= classes <= MOST_CLASSES:
-            made["notes"].append(
+            facts["notes"].append(
                 f"Column {name!r} was not predicted: that takes {2 * FOLDS} values or more, from 2 to {MOST_CLASSES} of "
                 f"them different; it has {plural(present, 'value')}, {classes:,} different."
                 if not number
@@ -282,7 +284,7 @@ class Worth:
             return
         try:
             if number:
-                made["regression"] += [
+                facts["regression"] += [
                     {
                         "target": each.target,
                         "method": each.method,
@@ -292,7 +294,7 @@ class Worth:
                     for each in regression(compared, name, **options)
                 ]
                 return
-            made["classification"] += [
+            facts["classification"] += [
                 {
                     "target": each.target,
                     "method": each.method,
@@ -307,10 +309,10 @@ class Worth:
                 for each in classification(compared, name, **options)
             ]
         except InputError:
-            made["notes"].append(f"Column {name!r} was not predicted: there is nothing to learn from.")
+            facts["notes"].append(f"Column {name!r} was not predicted: there is nothing to learn from.")
 
     def facts(self) -> dict[str, Any]:
-        """Return everything together."""
+        """Return all measures as plain data."""
         engine = self.outcome.is_condensed
         return {
             "note": NOT_COMPARED if engine else None,
@@ -322,28 +324,28 @@ class Worth:
         }
 
 
-def _changes(found: ColumnPreservation) -> dict[str, float | None]:
-    """Return how mean and variance change: no more than the figures themselves tell, which have three digits."""
-    if found.compared == 1.0 and found.sse == 0.0:
+def _changes(column: ColumnPreservation) -> dict[str, float | None]:
+    """Return the changes of mean and variance, computed from figures with three digits."""
+    if column.compared == 1.0 and column.sse == 0.0:
         return {"mean_change": 0.0, "variance_change": 0.0}
-    variances = [None if each is None else round_significant(math.sqrt(each)) for each in found.variances]
+    variances = [None if each is None else round_significant(math.sqrt(each)) for each in column.variances]
     squares = [None if each is None else each * each for each in variances]
-    return {"mean_change": change(*found.means), "variance_change": change(*squares)}
+    return {"mean_change": change(*column.means), "variance_change": change(*squares)}
 
 
 def _three_digits(value: float | str | None) -> float | str | None:
-    return value[:7] if isinstance(value, str) else round_significant(value)  # of a date the month is enough
+    return value[:7] if isinstance(value, str) else round_significant(value)  # the month of a date
 
 
 def _two_digits(value: float | None) -> float | None:
     return None if value is None else round(value, 2) + 0.0  # never -0.0
 
 
-def _plain(found: Statistics) -> dict[str, Any]:
-    kept = ("scale", "count", "mode", "median", "minimum", "maximum", "mean", "standard_deviation")
-    made = {name: getattr(found, name) for name in kept if getattr(found, name) is not None}
+def _plain(statistics: Statistics) -> dict[str, Any]:
+    names = ("scale", "count", "mode", "median", "minimum", "maximum", "mean", "standard_deviation")
+    figures = {name: getattr(statistics, name) for name in names if getattr(statistics, name) is not None}
     return {
         name: round_significant(value, 6) if isinstance(value, float) and name != "mode" else value
-        for name, value in made.items()
+        for name, value in figures.items()
         if not (isinstance(value, float) and not math.isfinite(value))
     }

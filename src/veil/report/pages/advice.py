@@ -1,4 +1,4 @@
-"""The section on alternatives: what a release lost most by, and what would keep more."""
+"""The section on alternatives: the costliest column, and releases that would keep more."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _WITHHELD = (
 )
 
 MOST_COLUMNS = 6
-"""Columns of which each alternative tells what it keeps: those of which the release keeps least."""
+"""Columns in the table of alternatives: those of which the release keeps least."""
 
 
 def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Put the advice into words; nothing where there is none to give."""
+    """Return the advice as blocks; none if there is no advice."""
     advice = facts["advice"]
     if advice is None:
         return ()
     if "withheld" in advice:
         return (Paragraph(f"Little is left of {list_names(advice['poor'])}."), Paragraph(_WITHHELD))
-    released, costs = advice["released"], advice["costs"]
+    release, costs = advice["released"], advice["costs"]
     blocks: list[Block] = []
     tried = " Other releases of the same table were tried out:" if advice["alternatives"] else ""
     if advice["poor"]:
@@ -36,27 +36,27 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
             )
         )
     same = [each for each in advice["alternatives"] if not each["promises_less"]]
-    if same and _average(same[0]) > _average(released):
+    if same and _average(same[0]) > _average(release):
         blocks.append(
             Paragraph(
                 f"Most would help: {same[0]['what']}. Columns would then keep {percent(_average(same[0]))} on average, "
-                f"instead of {percent(_average(released))}."
+                f"instead of {percent(_average(release))}."
             )
         )
     late = Paragraph("There was no time for more; release.advice(time_limit=…) tries longer.", "note")
     if not advice["alternatives"]:
         return (*blocks, *([] if advice["complete"] else [late]))
-    shown = sorted(released["kept"], key=released["kept"].__getitem__)[:MOST_COLUMNS]
+    columns = sorted(release["kept"], key=release["kept"].__getitem__)[:MOST_COLUMNS]
     rows: list[tuple[str | Cell, ...]] = [
         (
-            Cell(each["what"], "good") if each is released else _named(each, facts),
+            Cell(each["what"], "good") if each is release else _name_of(each, facts),
             percent(_average(each)),
-            *(percent(each["kept"].get(name, 0.0)) for name in shown),
+            *(percent(each["kept"].get(name, 0.0)) for name in columns),
             number(each["suppressed"]),
         )
-        for each in (released, *advice["alternatives"])
+        for each in (release, *advice["alternatives"])
     ]
-    headings = ("", "Kept on average", *map(Verbatim, shown), "Suppressed")
+    headings = ("", "Kept on average", *map(Verbatim, columns), "Suppressed")
     blocks += [
         TableBlock(headings, tuple(rows), right=tuple(range(1, len(headings)))),
         Paragraph(
@@ -70,15 +70,15 @@ def alternatives(facts: dict[str, Any]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _named(alternative: dict[str, Any], facts: dict[str, Any]) -> str:
-    """Name an alternative; where it drops or weakens a model, by what that model promises."""
+def _name_of(alternative: dict[str, Any], facts: dict[str, Any]) -> str:
+    """Return the name of an alternative; if it drops or weakens a model, by the promise of the model."""
     what: str = alternative["what"]
-    if found := _WEAKER.fullmatch(what):
-        what = f"{found[1]}-anonymity instead of {found[2]}-anonymity"
+    if match := _WEAKER.fullmatch(what):
+        what = f"{match[1]}-anonymity instead of {match[2]}-anonymity"
     else:
         dropped = what.removeprefix("without ").split("(", 1)[0]
-        told = [each["promise"] for each in facts["asked"]["models"] if each["kind"] == dropped]
-        what = f"without {told[0]}" if what.startswith("without ") and len(told) == 1 else what
+        promises = [each["promise"] for each in facts["asked"]["models"] if each["kind"] == dropped]
+        what = f"without {promises[0]}" if what.startswith("without ") and len(promises) == 1 else what
     return f"{what} (promises less)" if alternative["promises_less"] else what
 
 
@@ -86,5 +86,5 @@ _WEAKER = re.compile(r"with KAnonymity\(k=(\d+)\) instead of KAnonymity\(k=(\d+)
 
 
 def _average(alternative: dict[str, Any]) -> float:
-    kept: dict[str, float] = alternative["kept"]
-    return sum(kept.values()) / max(1, len(kept))
+    shares: dict[str, float] = alternative["kept"]
+    return sum(shares.values()) / max(1, len(shares))

@@ -1,4 +1,4 @@
-"""What a page is made of: texts, tables, pictures; and how numbers are written in them."""
+"""The blocks of a page: texts, tables, pictures; and the format of numbers in them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 MOST_ROWS = 60
-"""Rows of a table about columns; wide tables are cut, with a note."""
+"""Rows of a table about columns; longer tables are cut, with a note."""
 
 
 class Verbatim(str):
-    """Text of a table, or from whoever made the release: it stays as it is in every language."""
+    """Text of a table or of the data holder, which is never translated."""
 
     __slots__ = ()
 
 
 Put = Callable[[str], str]
-"""Puts a text into the language of a reader. Every block knows which of its texts are for readers: see `put`."""
+"""Translates a text. Every block knows which of its texts are translated: see `put`."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that says whether it is good news."""
+    """A cell of a table, marked as good or bad."""
 
     text: str
     mark: Literal["good", "bad", ""] = ""
@@ -68,7 +68,7 @@ class Points:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """A table; columns in `right` hold numbers. Without headings, it is a list of facts: what, and then its value."""
+    """A table; columns in `right` hold numbers. Without headings, it is a list of facts: name and value."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
@@ -80,16 +80,16 @@ class TableBlock:
         return replace(even, headings=tuple(map(into, even.headings)), rows=rows)
 
     def evened(self) -> TableBlock:
-        """Return the table with as many decimals in each column of shares as its longest share has.
+        """Return the table with the same number of decimals within each column of shares.
 
         >>> TableBlock(("", "Left"), (("a", "94.9 %"), ("b", "95.36 %"), ("c", "0 %")), right=(1,)).evened().rows
         (('a', '94.90 %'), ('b', '95.36 %'), ('c', '0 %'))
         """
         columns = [list(column) for column in zip(*self.rows, strict=True)]
         for at in self.right if columns else ():
-            found = [_SHARE.fullmatch(each) if type(each) is str else None for each in columns[at]]
-            most = max((len(each[2] or "") for each in found if each), default=0)
-            for row, each in enumerate(found):
+            matches = [_SHARE.fullmatch(each) if type(each) is str else None for each in columns[at]]
+            most = max((len(each[2] or "") for each in matches if each), default=0)
+            for row, each in enumerate(matches):
                 if each and most and each[0] not in ("0 %", "100 %"):
                     columns[at][row] = f"{each[1]}{(each[2] or '.').ljust(most, '0')} %"
         return replace(self, rows=tuple(zip(*columns, strict=True)))
@@ -100,7 +100,7 @@ _SHARE = re.compile(r"(\d+)(\.\d+)? %")
 
 @dataclass(frozen=True)
 class Picture:
-    """Pictures by name, with what they show in words; of distributions, those of the columns that are named."""
+    """Pictures by name, with a caption; distributions with the columns to draw."""
 
     name: str
     caption: str
@@ -112,7 +112,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Text as it stands in a file."""
+    """Text of a file."""
 
     text: str
 
@@ -125,7 +125,7 @@ class Signatures:
     """Lines to sign on."""
 
     people: tuple[tuple[str, str | None], ...]
-    """What each signs as, and the name if it is known."""
+    """Role of each signatory, and the name if it is known."""
 
     def put(self, into: Put) -> Signatures:
         return Signatures(tuple((into(role), name) for role, name in self.people))
@@ -133,7 +133,7 @@ class Signatures:
 
 @dataclass(frozen=True)
 class Folded:
-    """What only some readers want: a line on a screen that opens, and all of it in print."""
+    """Blocks for some readers only: folded on a screen, unfolded in print."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -147,7 +147,7 @@ Block = Paragraph | Heading | Points | TableBlock | Picture | Code | Signatures 
 
 @dataclass(frozen=True)
 class Section:
-    """A chapter of the report: the first page, a part that is decided on, or one of the annex."""
+    """A chapter of the report: the first page, one of the main part, or one of the annex."""
 
     key: str
     title: str
@@ -159,7 +159,7 @@ class Section:
 
 
 def percent(value: float | None) -> str:
-    """Write a share. Nothing that is not zero looks like zero, and nothing below one like one.
+    """Format a share. Only zero is written as 0 %, and only one as 100 %.
 
     >>> percent(0.04834), percent(0.00001), percent(0.99999), percent(1), percent(None)
     ('4.83 %', '< 0.01 %', '> 99.99 %', '100 %', '–')
@@ -175,7 +175,7 @@ def percent(value: float | None) -> str:
 
 
 def number(value: Any) -> str:
-    """Write a number, or whatever else there is.
+    """Format a number; any other value as text.
 
     >>> number(30162), number(0.123456789), number(None)
     ('30,162', '0.1235', '–')
@@ -193,21 +193,21 @@ def number(value: Any) -> str:
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
-def spell_given(value: Any) -> str:
-    """Write a parameter as somebody gave it.
+def spell_parameter(value: Any) -> str:
+    """Format a parameter without rounding.
 
-    >>> spell_given(5.0), spell_given(0.3), spell_given(["a", "b"]), spell_given(1e-06)
+    >>> spell_parameter(5.0), spell_parameter(0.3), spell_parameter(["a", "b"]), spell_parameter(1e-06)
     ('5', '0.3', 'a, b', '0.000001')
     """
     if isinstance(value, list | tuple):
-        return ", ".join(map(spell_given, value))
+        return ", ".join(map(spell_parameter, value))
     if isinstance(value, float):
         return f"{value:,.12f}".rstrip("0").rstrip(".") if 1e-9 < abs(value) < 1e15 else f"{value:g}"
     return str(value)
 
 
 def day(moment: str) -> str:
-    """Write a moment as people do.
+    """Format an instant to the minute.
 
     >>> day("2026-11-17T12:01:33+00:00")
     '2026-11-17, 12:01 UTC'
@@ -216,25 +216,25 @@ def day(moment: str) -> str:
 
 
 def list_names(names: Sequence[str], most: int = 20) -> str:
-    """List names, and say how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    """Join the first names, with the number of further ones."""
+    text = ", ".join(names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
 def cut(rows: list[tuple[str | Cell, ...]], most: int = MOST_ROWS) -> tuple[tuple[str | Cell, ...], ...]:
-    """Return the rows that are shown."""
+    """Return the first rows of a table."""
     return tuple(rows[:most])
 
 
 def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
-    """Say how many rows are not shown, if any."""
+    """Return a note on the number of rows that are not shown, if any."""
     if len(rows) <= most:
         return []
     return [Paragraph(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
 
 
 def verdict(holds: bool | None) -> Cell:
-    """Say whether a promise is kept; None is one that no table shows."""
+    """Return whether a promise holds as a cell; None is a promise that no table shows."""
     if holds is None:
         return Cell("not checked")
     return Cell("holds", "good") if holds else Cell("BROKEN", "bad")

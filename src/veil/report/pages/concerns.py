@@ -1,4 +1,4 @@
-"""What somebody should know before signing: what was found beside the guarantees, and how to fix or accept it."""
+"""Concerns to know before signing, which no guarantee covers, and how to fix or accept them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock
 
 
 def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """What no model judges: what nobody has acknowledged, then the rest."""
-    found = facts["concerns"]
-    if not found:
+    """Return the concerns that no model judges: first the open, then the acknowledged ones."""
+    entries = facts["concerns"]
+    if not entries:
         return (Paragraph(_NOTHING_PROMISED if facts["asked"]["steps"] else f"{_COVERED} {_NO_CONCERN}"),)
     blocks: list[Block] = [Paragraph(_OF_A_MASK if facts["asked"]["steps"] else f"{_COVERED} {_CONCERNS}")]
     for acknowledged, title in ((False, "Open"), (True, "Acknowledged")):
         rows: list[tuple[str | Cell, ...]] = [
             (Cell(each["kind"], "" if acknowledged else "bad"), each["statement"], each["step"])
-            for each in found
+            for each in entries
             if each["acknowledged"] == acknowledged
         ]
         if rows:
@@ -26,7 +26,7 @@ def concerns(facts: dict[str, Any]) -> tuple[Block, ...]:
                 TableBlock(("", "What was found", "How to fix it"), cut(rows)),
                 *note_on(rows),
             ]
-    if open_ones := [each["key"] for each in found if not each["acknowledged"]]:
+    if open_ones := [each["key"] for each in entries if not each["acknowledged"]]:
         key = open_ones[0]
         blocks += [
             Paragraph(

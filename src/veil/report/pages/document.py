@@ -1,4 +1,4 @@
-"""The report in words: the facts put into sections of texts, tables and pictures, for any kind of page."""
+"""The report in words: sections of texts, tables and pictures, for any format."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from veil.report.pages.blocks import (
     note_on,
     number,
     percent,
-    spell_given,
+    spell_parameter,
     verdict,
 )
 from veil.report.pages.concerns import concerns
 from veil.report.pages.first import first_page
-from veil.report.pages.repeat import again, certificate
+from veil.report.pages.repeat import certificate, repetition
 
 _CHOICES = {
     "all columns": "",
@@ -42,22 +42,22 @@ _ORDERS = {
 
 
 def title_of(facts: dict[str, Any]) -> str:
-    """Return what the report is called."""
+    """Return the title of the report."""
     title = facts["about"]["title"]
     return "Anonymization report" if title is None else Verbatim(title)
 
 
 def sections(facts: dict[str, Any]) -> list[Section]:
-    """Put the facts into words: a page to sign, then what was decided and what else there is, then the figures."""
-    asked = steps.request(facts) if facts["asked"]["steps"] else _request(facts)
+    """Return the sections of a report: a page to sign, the main part, then the annex of figures."""
+    request = steps.request(facts) if facts["asked"]["steps"] else _request(facts)
     main = {
         ("before", "Before you sign"): concerns(facts),
         ("summary", "Summary"): _summary(facts),
-        ("asked", "What was asked"): asked,
+        ("asked", "What was asked"): request,
         ("policies", "What each policy asked and how it was met"): (
-            () if facts["policies"] is None else policies.asked_and_met(facts["policies"])
+            () if facts["policies"] is None else policies.account_of_policies(facts["policies"])
         ),
-        ("tables", "The tables"): tables.of_each(facts) if facts["tables"] else (),
+        ("tables", "The tables"): tables.linked_tables(facts) if facts["tables"] else (),
         ("done", "What was done"): _treatment(facts),
         ("guarantees", "Guarantees, and their verification"): _guarantees(facts),
         ("alternatives", "Alternatives"): alternatives(facts),
@@ -68,7 +68,7 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         ("utility", f"Utility {which}"): measured.utility(facts),
         ("distributions", "Distributions and dependencies"): measured.distributions(facts),
         ("search", "The search"): () if facts["space"] is None else measured.search(facts),
-        ("again", "How to repeat it"): again(facts),
+        ("again", "How to repeat it"): repetition(facts),
         ("certificate", "Certificate"): certificate(facts),
     }
     return [
@@ -79,82 +79,81 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 
 
 def _summary(facts: dict[str, Any]) -> tuple[Block, ...]:
-    found, asked = facts["summary"], facts["asked"]
-    blocks: list[Block] = [Paragraph(_what_happened(facts), "lead")]
+    summary, request = facts["summary"], facts["asked"]
+    blocks: list[Block] = [Paragraph(_summarize(facts), "lead")]
     rows: list[tuple[str | Cell, ...]] = []
     if not facts["private"]:
-        rows.append(("Records in the input", number(found["records"])))
-        if asked["subset"]:
-            rows.append(("Records of the research subset", number(found["chosen"])))
-        if found["suppression_limit"] is not None:
-            share = found["suppressed"] / max(1, found["chosen"])
-            limit = f"limit {percent(found['suppression_limit'])}"
-            limit += "" if found["within_limit"] else ", passed on purpose"
-            people = found.get("people")
+        rows.append(("Records in the input", number(summary["records"])))
+        if request["subset"]:
+            rows.append(("Records of the research subset", number(summary["chosen"])))
+        if summary["suppression_limit"] is not None:
+            share = summary["suppressed"] / max(1, summary["chosen"])
+            limit = f"limit {percent(summary['suppression_limit'])}"
+            limit += "" if summary["within_limit"] else ", passed on purpose"
+            people = summary.get("people")
             if people is not None:
-                lost = people["lose_a_row"]
-                rows.append(("Suppressed rows", f"{number(found['suppressed'])} ({percent(share)})"))
+                count = people["lose_a_row"]
+                rows.append(("Suppressed rows", f"{number(summary['suppressed'])} ({percent(share)})"))
                 rows.append(("People in the input", number(people["all"])))
-                rows.append(
-                    ("People who lose a row", f"{number(lost)} ({percent(lost / people['all'])}; {limit})")
-                )
+                affected = f"{number(count)} ({percent(count / people['all'])}; {limit})"
+                rows.append(("People who lose a row", affected))
             else:
                 rows.append(
-                    ("Suppressed records", f"{number(found['suppressed'])} ({percent(share)}; {limit})")
+                    ("Suppressed records", f"{number(summary['suppressed'])} ({percent(share)}; {limit})")
                 )
     out = "Rows of all released tables" if facts["tables"] else "Rows of the released table"
-    rows.append((out, number(found["released_rows"])))
-    if "people" in found:
-        rows.append(("Groups of people who look alike", number(found["classes"])))
-        rows.append(("People of the smallest group", number(found["smallest_class"])))
+    rows.append((out, number(summary["released_rows"])))
+    if "people" in summary:
+        rows.append(("Groups of people who look alike", number(summary["classes"])))
+        rows.append(("People of the smallest group", number(summary["smallest_class"])))
     else:
-        rows.append(("Groups of records that look alike", number(found["classes"])))
-        rows.append(("Smallest group", number(found["smallest_class"])))
+        rows.append(("Groups of records that look alike", number(summary["classes"])))
+        rows.append(("Smallest group", number(summary["smallest_class"])))
     for each in facts["output"]["apart"]:
         what = "kept secret" if each["secret"] else "released beside it"
         rows.append((f"Separate table: {each['name']}", f"{plural(each['rows'], 'row')}, {what}"))
-    if "score" in found:
-        score = found["score"] if isinstance(found["score"], list) else [found["score"]]
-        kind = asked["quality"]["kind"]
+    if "score" in summary:
+        score = summary["score"] if isinstance(summary["score"], list) else [summary["score"]]
+        kind = request["quality"]["kind"]
         rows.append((f"Score ({kind}; lower is better)", ", ".join(f"{each:.6g}" for each in score)))
-        rows.append(("Search", _ending(found)))
-    if not asked["steps"]:
-        rows.append(("Independent verification", verdict(found["holds"])))
+        rows.append(("Search", _ending(summary)))
+    if not request["steps"]:
+        rows.append(("Independent verification", verdict(summary["holds"])))
     elif facts["verification"]:
-        rows.append(("Promises of the methods", verdict(found["holds"])))
+        rows.append(("Promises of the methods", verdict(summary["holds"])))
     blocks.append(TableBlock(("", ""), tuple(rows)))
     return tuple(blocks)
 
 
-def _whom(asked: dict[str, Any]) -> str:
-    """Whom a limit speaks of."""
-    return "records may be suppressed" if asked["person"] is None else "people may lose a row"
+def _limited(request: dict[str, Any]) -> str:
+    """Return the subject of the suppression limit."""
+    return "records may be suppressed" if request["person"] is None else "people may lose a row"
 
 
-def _what_happened(facts: dict[str, Any]) -> str:
-    found, asked = facts["summary"], facts["asked"]
-    if asked["steps"]:
-        return steps.what_happened(facts)
-    promises = "; ".join(model["promise"] for model in asked["models"])
+def _summarize(facts: dict[str, Any]) -> str:
+    summary, request = facts["summary"], facts["asked"]
+    if request["steps"]:
+        return steps.summarize(facts)
+    promises = "; ".join(model["promise"] for model in request["models"])
     if facts["private"]:
-        rows = plural(found["released_rows"], "row")
+        rows = plural(summary["released_rows"], "row")
         return f"A table of {rows} is released under this promise: {promises}. The transformation was chosen privately."
-    released = found["chosen"] - found["suppressed"]
-    text = f"Of {plural(found['chosen'], 'record')}, {released:,} are released and {found['suppressed']:,} suppressed. "
+    released_count = summary["chosen"] - summary["suppressed"]
+    text = f"Of {plural(summary['chosen'], 'record')}, {released_count:,} are released and {summary['suppressed']:,} suppressed. "
     text += f"The released table fulfils: {promises}. "
-    if "is_optimum" not in found and found["ending"] is None:
+    if "is_optimum" not in summary and summary["ending"] is None:
         text += "Each part of the table was transformed by itself."
-    elif "is_optimum" not in found:
+    elif "is_optimum" not in summary:
         text += "Suppressed records were transformed again, on their own, so that fewer stay suppressed."
-    elif found["proven_optimal"]:
+    elif summary["proven_optimal"]:
         text += "No other transformation of the search space loses less information."
     elif facts["statement"]:
         text += "The transformation was chosen privately."
-    elif not found["is_optimum"]:
+    elif not summary["is_optimum"]:
         text += "This transformation was chosen by hand; it is not the best one that was found."
     else:
         text += "This transformation is not proven to be the best one"
-        gap = found["gap"]
+        gap = summary["gap"]
         text += "." if gap is None else f"; {gap_in_words(gap)}."
     return text
 
@@ -167,31 +166,31 @@ _ENDINGS = {
 }
 
 
-def _ending(found: dict[str, Any]) -> str:
-    """How the search ended, and what that says about its result.
+def _ending(summary: dict[str, Any]) -> str:
+    """Describe how the search ended, and whether its result is optimal.
 
     >>> _ending({"ending": "finished", "proven_optimal": True, "gap": 0})
     'completed; optimality proven'
     """
-    if found["proven_optimal"]:
+    if summary["proven_optimal"]:
         optimality = "optimality proven"
-    elif found["gap"] is None:
+    elif summary["gap"] is None:
         optimality = "optimality not proven"
     else:
-        optimality = f"optimality not proven; {gap_in_words(found['gap'])}"
-    ending = found.get("ending")
+        optimality = f"optimality not proven; {gap_in_words(summary['gap'])}"
+    ending = summary.get("ending")
     return f"{_ENDINGS.get(ending, ending)}; {optimality}" if ending else optimality
 
 
 def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
-    asked = facts["asked"]
+    request = facts["asked"]
     blocks: list[Block] = [
         Paragraph("The table was to be released under the following guarantees."),
         TableBlock(
             ("Guarantee", "What it means", "Defends against"),
             tuple(
                 (model["promise"], model["definition"], ", ".join(model["attacks"]) or "–")
-                for model in asked["models"]
+                for model in request["models"]
             ),
         ),
         Heading("Their parameters"),
@@ -201,29 +200,29 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
                 (
                     Verbatim(model["kind"]),
                     each["name"],
-                    Verbatim(spell_given(model["given"][each["name"]])),
+                    Verbatim(spell_parameter(model["given"][each["name"]])),
                     each["values"],
                     each["about"].replace("`", ""),
                 )
-                for model in asked["models"]
+                for model in request["models"]
                 for each in model["parameters"]
                 if each["name"] in model["given"]
             ),
         ),
     ]
     if not facts["private"]:
-        kept = {
+        treatment = {
             "blank": "stay, with every cell blanked",
             "keep cells": "stay with blank quasi-identifiers; what their other columns show keeps every guarantee as a "
             "class of its own",
             "drop": "are left out",
-        }[asked["suppressed_rows"]]
+        }[request["suppressed_rows"]]
         blocks.append(
             Paragraph(
-                f"At most {percent(asked['suppression_limit'])} of the {_whom(asked)}; suppressed rows {kept}. "
-                f"{_ORDERS[asked['order']]} "
-                f"Of all transformations that keep the guarantees{_CHOICES[asked['choose_by']]}, the one with the least "
-                f"information loss was sought, measured by {asked['quality']['kind']}: {asked['quality']['definition']}"
+                f"At most {percent(request['suppression_limit'])} of the {_limited(request)}; suppressed rows {treatment}. "
+                f"{_ORDERS[request['order']]} "
+                f"Of all transformations that keep the guarantees{_CHOICES[request['choose_by']]}, the one with the least "
+                f"information loss was sought, measured by {request['quality']['kind']}: {request['quality']['definition']}"
             )
         )
     names = {
@@ -233,17 +232,17 @@ def _request(facts: dict[str, Any]) -> tuple[Block, ...]:
         "identifying": "Identifying: they name a person",
     }
     roles = tuple(
-        (names[role], Verbatim(list_names(columns, 60))) for role, columns in asked["roles"].items()
+        (names[role], Verbatim(list_names(columns, 60))) for role, columns in request["roles"].items()
     )
     blocks += [Heading("Roles of the columns"), TableBlock(("Role", "Columns"), roles)]
-    if asked.get("person") is not None:
+    if request.get("person") is not None:
         blocks.append(
             Paragraph(
-                f"A person may have several rows, and column {asked['person']!r} tells people apart: guarantees, limits "
-                f"and risks count people. Attackers are assumed to know {asked['knows']} of a person."
+                f"A person may have several rows, and column {request['person']!r} tells people apart: guarantees, limits "
+                f"and risks count people. Attackers are assumed to know {request['knows']} of a person."
             )
         )
-    if asked["subset"]:
+    if request["subset"]:
         blocks.append(
             Paragraph("Only a research subset of the records is released; the whole table is the population.")
         )
@@ -266,8 +265,8 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     as_it_was: list[Block] = []
     if plain:
-        listed = Verbatim(", ".join(each["column"] for each in plain))
-        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Paragraph(listed),))]
+        unchanged = Verbatim(", ".join(each["column"] for each in plain))
+        as_it_was = [Folded(f"{plural(len(plain), 'column')} published as before", (Paragraph(unchanged),))]
     if facts["asked"]["steps"]:
         brief: list[tuple[str | Cell, ...]] = [(row[0], row[2]) for row in rows]
         return (TableBlock(("Column", "Treatment"), cut(brief)), *note_on(brief), *as_it_was)
@@ -290,19 +289,19 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
     if "parts" in done:
         blocks.append(Heading("Transformations of parts of the records"))
         names = [Verbatim(each) for each in done["parts"][0]["levels"]] if done["parts"] else []
-        shown = names[:8]
+        first = names[:8]
         recoded: list[tuple[str | Cell, ...]] = [
-            (str(at), number(part["records"]), *(str(part["levels"][name]) for name in shown))
+            (str(at), number(part["records"]), *(str(part["levels"][name]) for name in first))
             for at, part in enumerate(done["parts"], 1)
         ]
         blocks.append(
-            TableBlock(("Part", "Records", *shown), cut(recoded), right=tuple(range(len(shown) + 2)))
+            TableBlock(("Part", "Records", *first), cut(recoded), right=tuple(range(len(first) + 2)))
         )
         blocks += note_on(recoded)
-        if len(names) > len(shown):
+        if len(names) > len(first):
             blocks.append(
                 Paragraph(
-                    f"Levels of {len(names) - len(shown)} further columns are in the report as JSON.", "note"
+                    f"Levels of {len(names) - len(first)} further columns are in the report as JSON.", "note"
                 )
             )
         measures = facts["summary"].get("measures", {})
@@ -317,11 +316,11 @@ def _treatment(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 
 _MANY = 6
-"""Rows about columns that nobody changed that are still read; more are folded."""
+"""Rows about unchanged columns that are shown; more are folded."""
 
 
 def _level(column: dict[str, Any]) -> str:
-    """Say on which level of how many a column is."""
+    """Describe the level of a column, and how many there are."""
     if "level" not in column:
         return "–"
     low, high = column["level"], column["highest_level"]
@@ -351,14 +350,14 @@ def _guarantees(facts: dict[str, Any]) -> tuple[Block, ...]:
         )
     same = [row for row in rows if str(row[0]).startswith("column ") and str(row[0]).endswith("unchanged")]
     same = [row for row in same if row[2] == verdict(True)]
-    told = [row for row in rows if row not in same] if len(same) > _MANY else rows
+    others = [row for row in rows if row not in same] if len(same) > _MANY else rows
     blocks: list[Block] = [
         Paragraph(text),
-        TableBlock(("Promise", "Found", "Verified"), cut(told)),
-        *note_on(told),
+        TableBlock(("Promise", "Found", "Verified"), cut(others)),
+        *note_on(others),
     ]
     if len(same) > _MANY:
         names = [str(row[0]).removeprefix("column ").split(" is ", 1)[0] for row in same]
-        found = Paragraph(Verbatim(", ".join(names)))
-        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (found,)))
+        paragraph = Paragraph(Verbatim(", ".join(names)))
+        blocks.append(Folded(f"{plural(len(same), 'column')} found unchanged", (paragraph,)))
     return tuple(blocks)

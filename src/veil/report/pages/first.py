@@ -1,4 +1,4 @@
-"""The first page of a report: what is released to whom, what is promised against whom and what is not, and who signs."""
+"""The first page of a report: release and recipient, promises and attackers, limits, and signatures."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from veil.report.pages.blocks import (
 )
 from veil.report.pages.measured import as_before
 
-_UNSAID = "not stated"
+_NOT_STATED = "not stated"
 
 
 def first_page(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Put on one page what somebody signs."""
+    """Return the page that is signed."""
     blocks: list[Block] = []
     if facts["not_anonymous"] is not None:
         blocks += [Paragraph(_NOT_ANONYMOUS, "notice"), Paragraph(Verbatim(facts["not_anonymous"]), "lead")]
-    blocks.append(TableBlock(("", ""), tuple(_what(facts))))
+    blocks.append(TableBlock(("", ""), tuple(_description_rows(facts))))
     if facts["notice"]:
         blocks.append(Paragraph(facts["notice"], "notice"))
     blocks += [Heading("What is promised"), *_promises(facts)]
@@ -56,10 +56,10 @@ _DECLARATION = (
 )
 
 
-def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
+def _description_rows(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
     about, out = facts["about"], facts["output"]
     file = (facts["input"] or {}).get("file")
-    said = [
+    descriptions = [
         ("Data set", about["data_set"] or file),
         ("Purpose", about["purpose"]),
         ("Recipient", about["recipient"]),
@@ -67,12 +67,12 @@ def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
         ("Version", about["version"]),
     ]
     rows: list[tuple[str | Cell, ...]] = [
-        (name, _UNSAID if value is None else Verbatim(value)) for name, value in said
+        (name, _NOT_STATED if value is None else Verbatim(value)) for name, value in descriptions
     ]
-    released = f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"
+    size = f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"
     if facts["tables"]:
-        released = f"{plural(len(facts['tables']), 'table')}: {released}"
-    rows.append(("Released", released))
+        size = f"{plural(len(facts['tables']), 'table')}: {size}"
+    rows.append(("Released", size))
     if facts["summary"].get("suppressed"):
         rows.append(("Suppressed", _suppressed(facts)))
     rows.append(("SHA-256 of its content", out["sha256"] or "not computed: an engine holds it"))
@@ -80,11 +80,9 @@ def _what(facts: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
 
 
 def _suppressed(facts: dict[str, Any]) -> str:
-    found = facts["summary"]
-    share = percent(found["suppressed"] / max(1, found["chosen"]))
-    return (
-        f"{plural(found['suppressed'], 'record')} ({share}): {_SUPPRESSED[facts['asked']['suppressed_rows']]}"
-    )
+    summary = facts["summary"]
+    share = percent(summary["suppressed"] / max(1, summary["chosen"]))
+    return f"{plural(summary['suppressed'], 'record')} ({share}): {_SUPPRESSED[facts['asked']['suppressed_rows']]}"
 
 
 _SUPPRESSED = {
@@ -94,54 +92,54 @@ _SUPPRESSED = {
 }
 
 
-# What is promised
+# Promises
 
 
 def _promises(facts: dict[str, Any]) -> list[Block]:
-    models, found = facts["asked"]["models"], facts["verification"]
+    models, verification = facts["asked"]["models"], facts["verification"]
     if not models:
-        return _of_methods(facts)
-    holds = {each["promise"]: each["holds"] for each in found}
+        return _promises_of_methods(facts)
+    holds = {each["promise"]: each["holds"] for each in verification}
     verdicts = [verdict(holds.get(each["promise"], True)) for each in models]
     if facts["statement"]:
-        rows = [(each["promise"], said) for each, said in zip(models, verdicts, strict=True)]
+        rows = [(each["promise"], cell) for each, cell in zip(models, verdicts, strict=True)]
         return [
             Paragraph(facts["statement"]),
             TableBlock(("What the table shows of it", "Verified"), tuple(rows)),
         ]
-    known = Paragraph(f"An attacker may know about a person: {list_names(_known(facts), 12)}.")
-    told = [
-        (each["promise"], in_plain_words(each, facts), said)
-        for each, said in zip(models, verdicts, strict=True)
+    knowledge = Paragraph(f"An attacker may know about a person: {list_names(_known_columns(facts), 12)}.")
+    promise_rows = [
+        (each["promise"], explain_model(each, facts), cell)
+        for each, cell in zip(models, verdicts, strict=True)
     ]
-    return [known, TableBlock(("Promise", "In plain words", "Verified"), tuple(told))]
+    return [knowledge, TableBlock(("Promise", "In plain words", "Verified"), tuple(promise_rows))]
 
 
-def _of_methods(facts: dict[str, Any]) -> list[Block]:
-    """Say what masking promises, which is little, and what an attacker still finds."""
-    found = facts["verification"]
+def _promises_of_methods(facts: dict[str, Any]) -> list[Block]:
+    """Return the promises of masking methods, and the remaining share of unique records."""
+    verification = facts["verification"]
     blocks: list[Block] = [
         Paragraph(
             "Masking makes attacks harder, and this report says by how much. It promises the following, and nothing else:"
-            if found
+            if verification
             else "The methods give no guarantee: they make an attack harder, and say by how much."
         )
     ]
-    if found:
-        said = [_of_method_in_plain_words(each["promise"]) for each in found]
+    if verification:
+        texts = [_explain_method_promise(each["promise"]) for each in verification]
         rows = [
-            (each["promise"], *([words] if any(said) else []), verdict(each["holds"]))
-            for each, words in zip(found, said, strict=True)
+            (each["promise"], *([words] if any(texts) else []), verdict(each["holds"]))
+            for each, words in zip(verification, texts, strict=True)
         ]
         blocks.append(
-            TableBlock(("Promise", *(["In plain words"] if any(said) else []), "Verified"), tuple(rows))
+            TableBlock(("Promise", *(["In plain words"] if any(texts) else []), "Verified"), tuple(rows))
         )
-    risks, known = facts["risks"], _known(facts)
-    if known and risks["before"] is not None:
+    risks, quasi_identifiers = facts["risks"], _known_columns(facts)
+    if quasi_identifiers and risks["before"] is not None:
         before, after = (percent(risks[which]["sample_uniques"]["share"]) for which in ("before", "after"))
         blocks.append(
             Paragraph(
-                f"Records with a unique combination of {list_names(known, 12)}: {after} of the release, {before} of the input."
+                f"Records with a unique combination of {list_names(quasi_identifiers, 12)}: {after} of the release, {before} of the input."
             )
         )
     return blocks
@@ -150,36 +148,36 @@ def _of_methods(facts: dict[str, Any]) -> list[Block]:
 _ANONYMITY = re.compile(r"(?:.*: )?(\d+)-anonymity in ('.*')")
 
 
-def _of_method_in_plain_words(promise: str) -> str:
-    """Say what a method promises if its promise has a name; the others are in plain words already.
+def _explain_method_promise(promise: str) -> str:
+    """Explain k-anonymity as promised by a method; other promises are in plain words already.
 
-    >>> _of_method_in_plain_words("after step 2, Rounding: 5-anonymity in 'age', 'stay'")
+    >>> _explain_method_promise("after step 2, Rounding: 5-anonymity in 'age', 'stay'")
     "After this step, every combination of 'age', 'stay' occurs at least 5 times."
     """
-    found = _ANONYMITY.fullmatch(promise)
+    match = _ANONYMITY.fullmatch(promise)
     return (
-        f"After this step, every combination of {found[2]} occurs at least {found[1]} times." if found else ""
+        f"After this step, every combination of {match[2]} occurs at least {match[1]} times." if match else ""
     )
 
 
-def in_plain_words(model: dict[str, Any], facts: dict[str, Any]) -> str:
-    """Say what a model promises about this table, with its own columns and numbers; at least what it says of itself."""
-    given, who = model["given"], "people" if facts["asked"].get("person") is not None else "records"
-    said = {
-        "KAnonymity": f"At least {given.get('k')} {who} look the same in what an attacker may know, so nobody can tell "
+def explain_model(model: dict[str, Any], facts: dict[str, Any]) -> str:
+    """Explain the promise of a model with its columns and parameters; by default return its definition."""
+    parameters, who = model["given"], "people" if facts["asked"].get("person") is not None else "records"
+    explanations = {
+        "KAnonymity": f"At least {parameters.get('k')} {who} look the same in what an attacker may know, so nobody can tell "
         "which one is whose.",
-        "DistinctLDiversity": f"Those who look the same have at least {given.get('l')} different values of "
-        f"{given.get('attribute')}.",
-        "TCloseness": f"Among those who look the same, {given.get('attribute')} is distributed almost as in the whole table: "
-        f"the distance is at most {given.get('t')}, on a scale from 0 (equal) to 1.",
-        "AlphaKAnonymity": f"At least {given.get('k')} look the same, and no value of {given.get('attribute')} belongs to "
-        f"more than a share of {given.get('alpha')} of them.",
+        "DistinctLDiversity": f"Those who look the same have at least {parameters.get('l')} different values of "
+        f"{parameters.get('attribute')}.",
+        "TCloseness": f"Among those who look the same, {parameters.get('attribute')} is distributed almost as in the whole table: "
+        f"the distance is at most {parameters.get('t')}, on a scale from 0 (equal) to 1.",
+        "AlphaKAnonymity": f"At least {parameters.get('k')} look the same, and no value of {parameters.get('attribute')} belongs to "
+        f"more than a share of {parameters.get('alpha')} of them.",
     }
-    said["EntropyLDiversity"] = (
-        f"Among those who look the same, {given.get('attribute')} is at least as uncertain as {given.get('l')} equally "
+    explanations["EntropyLDiversity"] = (
+        f"Among those who look the same, {parameters.get('attribute')} is at least as uncertain as {parameters.get('l')} equally "
         "frequent values."
     )
-    return str(said.get(model["kind"], model["definition"]))
+    return str(explanations.get(model["kind"], model["definition"]))
 
 
 _AIMS = {
@@ -192,59 +190,59 @@ _SAME = {"identity linkage": "record linkage"}
 
 
 def _aims(facts: dict[str, Any]) -> set[str]:
-    """What the attackers want whom the promises are against."""
-    asked = facts["asked"]
-    if asked["steps"] and not facts["verification"]:
+    """Return the attacks that the promises defend against."""
+    request = facts["asked"]
+    if request["steps"] and not facts["verification"]:
         return set()
-    every = [aim for each in (*asked["models"], *asked["steps"]) for aim in each["attacks"]]
+    every = [aim for each in (*request["models"], *request["steps"]) for aim in each["attacks"]]
     return set(map(attack, every))
 
 
 def attack(name: str) -> str:
-    """Return the one name that a report has for an attack."""
+    """Return the name of an attack in reports."""
     return _SAME.get(name, name)
 
 
-def _known(facts: dict[str, Any]) -> list[str]:
-    """The columns that attackers know; of several tables, also in which of them a row stands, which goes without saying."""
+def _known_columns(facts: dict[str, Any]) -> list[str]:
+    """Return the columns that attackers know, without the column that names the table of a row."""
     names: list[str] = facts["asked"]["roles"].get("quasi-identifying", [])
     return [name for name in names if not (facts["tables"] and name == "table")]
 
 
 def _attackers(facts: dict[str, Any]) -> list[str]:
-    """What attackers are kept from; by masking methods without a promise, from nothing."""
+    """Return the aims of the attackers that are defended against; none for masks without a promise."""
     aims, secret = _aims(facts), list_names(facts["asked"]["roles"].get("sensitive", []), 12)
     return [text.format(secret=secret or "something else") for aim, text in _AIMS.items() if aim in aims]
 
 
 def _not_promised(facts: dict[str, Any]) -> list[str]:
-    asked, aims = facts["asked"], set() if facts["asked"]["steps"] else _aims(facts)
-    told = []
+    request, aims = facts["asked"], set() if facts["asked"]["steps"] else _aims(facts)
+    points = []
     open_ones = sum(not each["acknowledged"] for each in facts["concerns"])
     accepted = len(facts["concerns"]) - open_ones
     if open_ones:
-        told.append(f"{plural(open_ones, 'concern')} that no promise covers: see “Before you sign”.")
+        points.append(f"{plural(open_ones, 'concern')} that no promise covers: see “Before you sign”.")
     if accepted:
-        told.append(f"{plural(accepted, 'concern')} known and accepted: see “Before you sign”.")
+        points.append(f"{plural(accepted, 'concern')} known and accepted: see “Before you sign”.")
     if "attribute linkage" not in aims:
-        told.append(
+        points.append(
             "That nobody can learn something about a person without finding their record: people who look the same may share "
             "a secret."
         )
     if "table linkage" not in aims:
-        told.append("That nobody can find out whether a person is in the table.")
-    if asked["steps"]:
-        told.append("That nobody can find a person's record, beyond what is promised above.")
+        points.append("That nobody can find out whether a person is in the table.")
+    if request["steps"]:
+        points.append("That nobody can find a person's record, beyond what is promised above.")
     changed = {each["column"] for each in facts["done"]["columns"]} - as_before(facts)
-    if kept := [name for name in asked["roles"].get("insensitive", []) if name not in changed]:
-        told.append(
-            f"Protection against attackers who also know columns that are published unchanged: {list_names(kept, 12)}."
+    if unchanged := [name for name in request["roles"].get("insensitive", []) if name not in changed]:
+        points.append(
+            f"Protection against attackers who also know columns that are published unchanged: {list_names(unchanged, 12)}."
         )
     if facts["statement"] is None:
-        told.append("Protection against combining this release with other releases about the same people.")
+        points.append("Protection against combining this release with other releases about the same people.")
     else:
-        told.append("That further releases about the same people cost nothing: their ε and δ add up.")
-    return told
+        points.append("That further releases about the same people cost nothing: their ε and δ add up.")
+    return points
 
 
 # A few rows of the release

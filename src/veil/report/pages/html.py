@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else."""
+"""The report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from veil.report.pictures.by_name import scenes
 from veil.report.pictures.shapes import svg
 
 _FITS = 18
-"""Letters of a word in the first, and of the text in the last of three columns, that still fit on a phone."""
+"""Characters of a word in the first, and of the text in the last of three columns, that fit on a phone."""
 
 _SENTENCE = 40
-"""Letters of a cell that is read like a sentence."""
+"""Characters from which on a cell is set as a sentence."""
 
 _COMPOUND = re.compile(r"\b\d+-[^\W\d]\w*")
-"""Words that begin with a number, which a line should not end with: 5-anonymity."""
+"""Words with a leading number, which stay on one line: 5-anonymity."""
 
 
 def html(facts: dict[str, Any]) -> str:
-    """Return the report as an HTML page: style, pictures and certificate are inside, and no script is run."""
+    """Return the report as an HTML page with style, pictures and certificate, and without any script."""
     words = Translator(facts["about"]["language"])
     return page(sections(facts), facts, title=title_of(facts), certificate=facts["certificate"], words=words)
 
@@ -38,7 +38,7 @@ def page(
     certificate: dict[str, Any] | None = None,
     words: Translator | None = None,
 ) -> str:
-    """Return sections as an HTML page, in the language of the words."""
+    """Return sections as an HTML page, translated."""
     import jinja2
     import markupsafe
 
@@ -48,16 +48,16 @@ def page(
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    # A name of no class fails: compared by name, whatever is called otherwise would be left out of the page.
+    # An unknown class fails: a comparison by name would leave its blocks out of the page.
     environment.tests["block"] = lambda each, kind: type(each) is getattr(blocks, kind)
     environment.globals["cell"] = lambda each: (each, "") if isinstance(each, str) else (each.text, each.mark)
     environment.filters["shape"] = _shape
     environment.filters["whole"] = lambda text: markupsafe.Markup(  # noqa: S704  (the text is escaped first)
         _COMPOUND.sub(r'<span class="whole">\g<0></span>', str(markupsafe.escape(text)))
     )
-    environment.globals["charts"] = lambda wanted: [
+    environment.globals["charts"] = lambda picture: [
         markupsafe.Markup(svg(words.of_scene(each)))  # noqa: S704  (its texts are escaped)
-        for each in scenes(facts, wanted)
+        for each in scenes(facts, picture)
     ]
     environment.globals["_"] = words.of
     return environment.get_template("report.html").render(
@@ -65,13 +65,13 @@ def page(
         running=markupsafe.Markup(_for_style(words.of(title))),  # noqa: S704  (escaped for style sheets)
         sections=words.of_sections(chapters),
         language=words.language,
-        made=words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}"),
+        imprint=words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}"),
         certificate=None if certificate is None else json_for_script(certificate),
     )
 
 
 def _shape(grid: TableBlock) -> str:
-    """Return how a table is set on a phone: few columns fit, sentences stand below each other, others are scrolled."""
+    """Return the layout of a table on a phone: few columns fit, sentences are stacked, others scroll."""
     texts = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in grid.rows]
     if not any(grid.headings):
         return "few facts"
@@ -85,7 +85,7 @@ def _shape(grid: TableBlock) -> str:
 
 
 def _for_style(text: str) -> str:
-    r"""Return a text that can stand between quotes in a style sheet, whatever is in it.
+    r"""Escape a text for quotes in a style sheet.
 
     >>> _for_style('a"</style>')
     'a\\22 \\3c \\2f style\\3e '
@@ -94,7 +94,7 @@ def _for_style(text: str) -> str:
 
 
 def json_for_script(data: dict[str, Any]) -> Any:
-    """Return JSON that can stand in a script element, whatever texts are in it."""
+    """Return JSON that is safe in a script element."""
     import markupsafe
 
     text = json.dumps(data, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The measured part of the report in words: risks, utility, distributions and the search."""
+"""The sections on risks, utility, distributions and the search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from veil.report.pages.blocks import (
 )
 from veil.report.pictures.charts import MOST_BARS
 
-MOST_DRAWN = 24
+MOST_PICTURES = 24
 """Columns whose distributions are drawn."""
 
 
@@ -35,9 +35,9 @@ _SQUARED = (
 
 
 def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell what both tables reveal."""
-    found = facts["risks"]
-    before, after, at = found["before"], found["after"], percent(found["threshold"])
+    """Return the risks of both tables."""
+    measures = facts["risks"]
+    before, after, at = measures["before"], measures["after"], percent(measures["threshold"])
     lines: list[tuple[str, Any]] = [
         ("Prosecutor: highest risk of a record", lambda t: percent(t["attackers"]["prosecutor"]["highest"])),
         (f"Prosecutor: records with a risk above {at}", lambda t: percent(t["attackers"]["prosecutor"]["at_risk"])),
@@ -58,7 +58,7 @@ def risks(facts: dict[str, Any]) -> tuple[Block, ...]:
         lines.append(("Unique in the population, by estimate (Dankar)", _population))
     tables = [table for table in (before, after) if table is not None]
     headings = ("Measure", "Before", "After") if before is not None else ("Measure", "Release")
-    rows = tuple((name, *(tell(table) for table in tables)) for name, tell in lines)
+    rows = tuple((name, *(spell(table) for table in tables)) for name, spell in lines)
     blocks: list[Block] = [
         Paragraph(_ATTACKERS + _suppressed(facts)),
         TableBlock(headings, rows, right=tuple(range(1, len(headings)))),
@@ -78,21 +78,19 @@ _ATTACKERS = (
 
 
 def _suppressed(facts: dict[str, Any]) -> str:
-    """Say that suppressed records do not count, where there may be some."""
+    """Return a sentence on suppressed records, which do not count, if there are any."""
     if facts["private"] or not facts["summary"].get("suppressed"):
         return ""
-    shown = facts["asked"]["suppressed_rows"] == "keep cells"
-    more = "; what their other columns show is published" if shown else ""
+    cells_stay = facts["asked"]["suppressed_rows"] == "keep cells"
+    more = "; what their other columns show is published" if cells_stay else ""
     return f" Suppressed records show no quasi-identifier and do not count{more}."
 
 
 def _population(table: dict[str, Any]) -> str:
-    found = table["population_uniques"]
-    if found is None:
+    estimate = table["population_uniques"]
+    if estimate is None:
         return "–"
-    return (
-        f"{found['dankar']['uniques']:,.0f} of {found['population']:,} ({percent(found['dankar']['share'])})"
-    )
+    return f"{estimate['dankar']['uniques']:,.0f} of {estimate['population']:,} ({percent(estimate['dankar']['share'])})"
 
 
 def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> list[Block]:
@@ -103,8 +101,8 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
     rows: list[tuple[str | Cell, ...]] = []
     for name, each in sorted(second.items(), key=lambda item: -first.get(item[0], item[1])["separation"]):
         old = first.get(name)
-        told = [percent(old["distinction"]), percent(old["separation"])] if old else []
-        rows.append((Verbatim(name), *told, percent(each["distinction"]), percent(each["separation"])))
+        cells = [percent(old["distinction"]), percent(old["separation"])] if old else []
+        rows.append((Verbatim(name), *cells, percent(each["distinction"]), percent(each["separation"])))
     headings: tuple[str, ...] = ("Column", "Distinction", "Separation")
     if first:
         headings = (
@@ -144,17 +142,17 @@ def _attribute_risks(before: dict[str, Any] | None, after: dict[str, Any]) -> li
 
 
 def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell what the release is still good for."""
-    found = facts["utility"]
-    blocks: list[Block] = [] if found["note"] is None or facts["private"] else [Paragraph(found["note"])]
-    if found["quality"] is not None:
-        blocks += _quality(found["quality"])
-    if found["statistics"]:
-        blocks += _statistics(found["statistics"], facts["private"], as_before(facts))
-    if found["preservation"] is not None:
-        blocks += _preservation(found["preservation"], as_before(facts))
-    if found["queries"] is not None and found["queries"]["mean"] is not None:
-        queries = found["queries"]
+    """Return the utility of the release."""
+    figures = facts["utility"]
+    blocks: list[Block] = [] if figures["note"] is None or facts["private"] else [Paragraph(figures["note"])]
+    if figures["quality"] is not None:
+        blocks += _quality(figures["quality"])
+    if figures["statistics"]:
+        blocks += _statistics(figures["statistics"], facts["private"], as_before(facts))
+    if figures["preservation"] is not None:
+        blocks += _preservation(figures["preservation"], as_before(facts))
+    if figures["queries"] is not None and figures["queries"]["mean"] is not None:
+        queries = figures["queries"]
         blocks += [
             Heading("Count queries"),
             Paragraph(
@@ -163,12 +161,12 @@ def utility(facts: dict[str, Any]) -> tuple[Block, ...]:
                 f"{percent(queries['median'])} (median) and {percent(queries['mean'])} (mean) of the true count."
             ),
         ]
-    if facts["asked"]["roles"].get("sensitive") and any(found["predictions"].values()):
-        blocks += _predictions(found["predictions"])
+    if facts["asked"]["roles"].get("sensitive") and any(figures["predictions"].values()):
+        blocks += _predictions(figures["predictions"])
     return tuple(blocks)
 
 
-def _quality(found: dict[str, Any]) -> list[Block]:
+def _quality(figures: dict[str, Any]) -> list[Block]:
     measures = ("granularity", "intensity", "entropy", "squared_error")
     rows: list[tuple[str | Cell, ...]] = [
         (
@@ -176,9 +174,10 @@ def _quality(found: dict[str, Any]) -> list[Block]:
             *(percent(each[name]) for name in measures),
             percent(each["missing_after"]),
         )
-        for each in found["attributes"]
+        for each in figures["attributes"]
     ]
-    together = ("All together", *(percent(found["together"][name]) for name in measures), "")
+    withheld = figures["withheld"]
+    together = ("All together", *(percent(figures["together"][name]) for name in measures), "")
     names = {
         "discernibility": "Discernibility",
         "class_size": "Class size",
@@ -203,16 +202,16 @@ def _quality(found: dict[str, Any]) -> list[Block]:
         *note_on(rows),
         TableBlock(
             ("Measure of the whole table", "Left"),
-            tuple((names[key], percent(value)) for key, value in found["table"].items()),
+            tuple((names[key], percent(value)) for key, value in figures["table"].items()),
             right=(1,),
         ),
-        *([Paragraph(_SQUARED.format(list_names(found["withheld"])), "note")] if found["withheld"] else []),
+        *([Paragraph(_SQUARED.format(list_names(withheld)), "note")] if withheld else []),
     ]
 
 
-def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> list[Block]:
+def _statistics(statistics: list[dict[str, Any]], private: bool, unchanged: set[str]) -> list[Block]:
     rows: list[tuple[str | Cell, ...]] = []
-    for each in found:
+    for each in statistics:
         old, new = each["before"], each["after"]
         before: tuple[str, ...] = ()
         if not private:
@@ -229,8 +228,8 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
                 number(new.get("count", 0)),
                 number(new.get("mean")),
                 number(new.get("standard_deviation")),
-                _told(new.get("median"), _value),
-                _told(new.get("mode"), _exact),
+                _cell(new.get("median"), _value),
+                _cell(new.get("mode"), _exact),
             )
         )
     after = ("Values", "Mean", "Std. dev.", "Median", "Mode")
@@ -243,19 +242,19 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
             "Std. dev. before",
             *(f"{name} after" for name in after),
         )
-    # Of text there are no means: columns that would be empty are left out.
-    kept = [at for at in range(len(headings)) if at < 2 or any(row[at] not in ("–", "") for row in rows)]
-    headings, rows = tuple(headings[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
+    # Texts have no means: empty columns are left out.
+    used = [at for at in range(len(headings)) if at < 2 or any(row[at] not in ("–", "") for row in rows)]
+    headings, rows = tuple(headings[at] for at in used), [tuple(row[at] for at in used) for row in rows]
     right = tuple(range(1, len(headings)))
-    told = [row for row in rows if row[0] not in same]
-    folded = [row for row in rows if row[0] in same]
+    changed_rows = [row for row in rows if row[0] not in unchanged]
+    unchanged_rows = [row for row in rows if row[0] in unchanged]
     blocks: list[Block] = [Heading("Summary statistics")]
-    if told:
-        blocks += [TableBlock(headings, cut(told), right=right), *note_on(told)]
-    if folded:
-        shown = TableBlock(headings, cut(folded), right=right)
-        title = f"Statistics of {plural(len(folded), 'column')} published as before"
-        blocks.append(Folded(title, (shown, *note_on(folded))))
+    if changed_rows:
+        blocks += [TableBlock(headings, cut(changed_rows), right=right), *note_on(changed_rows)]
+    if unchanged_rows:
+        table = TableBlock(headings, cut(unchanged_rows), right=right)
+        title = f"Statistics of {plural(len(unchanged_rows), 'column')} published as before"
+        blocks.append(Folded(title, (table, *note_on(unchanged_rows))))
     if not private:
         blocks.append(
             Paragraph(
@@ -269,14 +268,14 @@ def _statistics(found: list[dict[str, Any]], private: bool, same: set[str]) -> l
     return blocks
 
 
-def _told(value: Any, tell: Callable[[Any], str]) -> str:
-    """Write a value of the table: numbers as the language does, anything else as it is."""
+def _cell(value: Any, spell: Callable[[Any], str]) -> str:
+    """Format a value of the table: numbers are translated, other values are not."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return tell(value) if is_number else Verbatim(tell(value))
+    return spell(value) if is_number else Verbatim(spell(value))
 
 
 def _exact(value: Any) -> str:
-    """Write a value as it occurs.
+    """Format a value without rounding.
 
     >>> _exact(2700.0), _exact(0.123456), _exact("a")
     ('2,700', '0.123456', 'a')
@@ -289,8 +288,8 @@ def _value(value: Any) -> str:
     return text if len(text) <= 30 else text[:29] + "…"
 
 
-def _preservation(found: dict[str, Any], same: set[str]) -> list[Block]:
-    if not found["columns"]:
+def _preservation(preservation: dict[str, Any], unchanged: set[str]) -> list[Block]:
+    if not preservation["columns"]:
         return []
     rows = [
         (
@@ -300,25 +299,25 @@ def _preservation(found: dict[str, Any], same: set[str]) -> list[Block]:
             percent(each["variance_change"]),
             number(each["sse_sst"]),
         )
-        for each in found["columns"]
+        for each in preservation["columns"]
     ]
-    told = [row for row in rows if row[0] not in same]
+    changed_rows = [row for row in rows if row[0] not in unchanged]
     headings = ("Column", "Numbers released", "Change of the mean", "Change of the variance", "SSE/SST")
-    if not told:
+    if not changed_rows:
         return []
     return [
         Heading("Columns of numbers"),
-        TableBlock(headings, tuple(told[:MOST_ROWS]), right=(1, 2, 3, 4)),
-        *note_on(told),
+        TableBlock(headings, tuple(changed_rows[:MOST_ROWS]), right=(1, 2, 3, 4)),
+        *note_on(changed_rows),
         Paragraph(
             "Changes are computed from figures rounded to three digits; “–” means no visible change.", "note"
         ),
     ]
 
 
-def _predictions(found: dict[str, Any]) -> list[Block]:
+def _predictions(predictions: dict[str, Any]) -> list[Block]:
     blocks: list[Block] = [Heading("Predicting sensitive columns from the quasi-identifiers")]
-    if found["classification"]:
+    if predictions["classification"]:
         blocks.append(
             TableBlock(
                 (
@@ -338,61 +337,62 @@ def _predictions(found: dict[str, Any]) -> list[Block]:
                         percent(each["zero_r"]),
                         _gain(each),
                     )
-                    for each in found["classification"]
+                    for each in predictions["classification"]
                 ),
                 right=(2, 3, 4, 5),
             )
         )
-    if found["regression"]:
+    if predictions["regression"]:
         blocks.append(
             TableBlock(
                 ("Column", "Model", "R² before", "R² after"),
                 tuple(
                     (Verbatim(each["target"]), each["method"], *(number(value) for value in each["r2"]))
-                    for each in found["regression"]
+                    for each in predictions["regression"]
                 ),
                 right=(2, 3),
             )
         )
-    return blocks + [Paragraph(note, "note") for note in found["notes"]]
+    return blocks + [Paragraph(note, "note") for note in predictions["notes"]]
 
 
-def _gain(found: dict[str, Any]) -> str:
-    if found["original"] <= found["zero_r"]:
+def _gain(prediction: dict[str, Any]) -> str:
+    if prediction["original"] <= prediction["zero_r"]:
         return "–"
-    return "none" if found["relative"] <= 0 else percent(found["relative"])
+    return "none" if prediction["relative"] <= 0 else percent(prediction["relative"])
 
 
 def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Show how often values occur, and how columns depend on each other."""
+    """Return the frequencies of values, and the associations of columns."""
     every = _drawable(facts)
-    drawn = every[:MOST_DRAWN]
+    columns = every[:MOST_PICTURES]
     text = "Only values that the release shows are named."
     if not facts["private"]:
         text += " The input is counted by the same labels; what the release does not show is counted as one."
-        if any(each["withheld"] for each in drawn):
+        if any(each["withheld"] for each in columns):
             text += (
                 " Where fewer than ten records are not shown, or nearly all of them have one label, the input is not drawn, "
                 "as the difference would reveal the label; nor for columns published as they are if records are suppressed."
             )
     blocks: list[Block] = [Paragraph(text)]
-    plain = as_before(facts)
-    changed = tuple(each["column"] for each in drawn if each["column"] not in plain)
-    same = tuple(each["column"] for each in drawn if each["column"] in plain)
+    unchanged = as_before(facts)
+    changed = tuple(each["column"] for each in columns if each["column"] not in unchanged)
+    same = tuple(each["column"] for each in columns if each["column"] in unchanged)
     if changed:
         blocks.append(
             Picture("distributions", "How often values occur in columns that were changed", changed)
         )
     if same:
-        shown = Picture(
+        picture = Picture(
             "distributions", "How often values occur in columns that are published as before", same
         )
-        blocks.append(Folded(f"Distributions of {plural(len(same), 'column')} published as before", (shown,)))
-    if len(every) > len(drawn):
-        left = plural(len(every) - len(drawn), "further column")
+        title = f"Distributions of {plural(len(same), 'column')} published as before"
+        blocks.append(Folded(title, (picture,)))
+    if len(every) > len(columns):
+        left = plural(len(every) - len(columns), "further column")
         blocks.append(Paragraph(f"{left} not drawn; the report as JSON has all of them.", "note"))
-    found = facts["associations"]
-    if len(found["columns"]) > 1:
+    table = facts["associations"]
+    if len(table["columns"]) > 1:
         blocks.append(Heading("How strongly columns depend on each other"))
         blocks.append(
             Picture(
@@ -401,13 +401,13 @@ def distributions(facts: dict[str, Any]) -> tuple[Block, ...]:
                 "with a single value",
             )
         )
-        if found["left_out"]:
-            blocks.append(Paragraph(f"{plural(found['left_out'], 'further column')} left out.", "note"))
+        if table["left_out"]:
+            blocks.append(Paragraph(f"{plural(table['left_out'], 'further column')} left out.", "note"))
     return tuple(blocks)
 
 
 def as_before(facts: dict[str, Any]) -> set[str]:
-    """Return the columns that nobody changed but in suppressed records."""
+    """Return the columns that are unchanged except in suppressed records."""
     same = ("published as it is", "kept as it is")
     return {each["column"] for each in facts["done"]["columns"] if each["treatment"] in same}
 
@@ -418,23 +418,23 @@ def _drawable(facts: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in every if not _all_different(each)]
 
 
-def _all_different(found: dict[str, Any]) -> bool:
-    """Whether hardly any value occurs often enough to be drawn, as of pseudonyms."""
-    shown, different = sum(found["after"]) + found["others_after"], len(found["values"]) + found["others"]
-    most: int = sum(sorted(found["after"], reverse=True)[:MOST_BARS])
-    return bool(different > _MANY and most < shown / 20)
+def _all_different(column: dict[str, Any]) -> bool:
+    """Whether hardly any value is frequent enough to be drawn, as with pseudonyms."""
+    total, different = sum(column["after"]) + column["others_after"], len(column["values"]) + column["others"]
+    most: int = sum(sorted(column["after"], reverse=True)[:MOST_BARS])
+    return bool(different > _MANY and most < total / 20)
 
 
 _MANY = 100
-"""Different values that are too many to draw, if hardly any is frequent."""
+"""Distinct values that are too many to draw, if hardly any is frequent."""
 
 
 def search(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell what the search looked at."""
-    space, found = facts["space"], facts["summary"]
+    """Return the transformations that the search evaluated."""
+    space, summary = facts["space"], facts["summary"]
     text = f"{space['evaluated']:,} of {space['size']:,} transformations were evaluated"
     everything = space["evaluated"] == space["size"]
-    text += ", the others ruled out by proof." if found["proven_optimal"] and not everything else "."
+    text += ", the others ruled out by proof." if summary["proven_optimal"] and not everything else "."
     blocks: list[Block] = [
         Paragraph(text),
         Picture(

@@ -1,4 +1,4 @@
-"""How results look in a notebook: small HTML tables, with everything from a table escaped."""
+"""Releases in a notebook: small HTML tables, with all values escaped."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from veil.risk.concerns.concern import quoted
 from veil.risk.reidentification import sample_risk
 
 HEAD = 5
-"""Rows of the table that are shown."""
+"""Rows of the table in a notebook."""
 
 MOST_COLUMNS = 20
-"""Columns that are shown one by one; of more, those that are published as they are share a line."""
+"""Columns with a line each; if there are more, unchanged columns share one."""
 
 AS_IT_IS = "published as it is"
 
 
 def html_outcome(outcome: Outcome) -> str:
-    """Return what was done, what holds, what risk remains, and the first rows of the released table."""
+    """Return the treatment, the promises, the remaining risk and the first rows of the released table."""
     private = outcome.statement is not None
     columns = treatment_of_columns(outcome, private)["columns"]
     folded = [each["column"] for each in columns if each["treatment"] == AS_IT_IS]
@@ -56,8 +56,8 @@ def html_outcome(outcome: Outcome) -> str:
         (each.statement, "acknowledged" if each.acknowledged else each.step) for each in concerns_of(outcome)
     ]
     table = outcome.table
-    shown = table.select(table.column_names[:MOST_COLUMNS]).slice(0, HEAD)
-    rows = [list(row.values()) for row in shown.to_pylist()]
+    first_rows = table.select(table.column_names[:MOST_COLUMNS]).slice(0, HEAD)
+    rows = [list(row.values()) for row in first_rows.to_pylist()]
     first_columns = (
         f", first {MOST_COLUMNS} columns of {table.num_columns}" if table.num_columns > MOST_COLUMNS else ""
     )
@@ -73,12 +73,12 @@ def html_outcome(outcome: Outcome) -> str:
         + (html_table(("Promise", "Found", ""), promises, "Guarantees") if promises else "")
         + (html_table(("Found", "How to fix it"), concerns, "Before you sign") if concerns else "")
         + html_table(("", ""), risks, "Risks of the released table")
-        + html_table(shown.column_names, rows, f"First rows of {table.num_rows:,}{first_columns}")
+        + html_table(first_rows.column_names, rows, f"First rows of {table.num_rows:,}{first_columns}")
     )
 
 
 def _examples(outcome: Outcome, name: str) -> list[str]:
-    """A few of the most frequent released values of a column, by which its level can be seen."""
-    shown = outcome.table[name].filter(pa.array(~outcome.by_records.suppressed))
-    counts = sorted(pc.value_counts(shown).to_pylist(), key=lambda each: -each["counts"])
+    """Return a few of the most frequent released values of a column, as examples of its level."""
+    visible_cells = outcome.table[name].filter(pa.array(~outcome.by_records.suppressed))
+    counts = sorted(pc.value_counts(visible_cells).to_pylist(), key=lambda each: -each["counts"])
     return sorted(str(each["values"]) for each in counts[:MOST_EXAMPLES])

@@ -1,4 +1,4 @@
-"""The report as a PDF file, by ReportLab. Its letters are those of DejaVu Sans, which comes with matplotlib."""
+"""The report as a PDF file, by ReportLab. Its font is DejaVu Sans, which comes with matplotlib."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ACCENT, INK, LINE, WASH, GOOD, BAD = "#0b5c8f", "#1c2430", "#d9dee6", "#f4f7fa",
 
 
 def pdf(facts: dict[str, Any]) -> bytes:
-    """Return the report as the bytes of a PDF file."""
+    """Return the report as a PDF file."""
     return bind(sections(facts), facts, title=title_of(facts), words=Translator(facts["about"]["language"]))
 
 
 def bind(
     chapters: Sequence[Section], facts: dict[str, Any], *, title: str, words: Translator | None = None
 ) -> bytes:
-    """Return sections as the bytes of a PDF file, in the language of the words."""
+    """Return sections as a PDF file, translated."""
     words = words or Translator("en")
     try:
         import matplotlib
@@ -45,9 +45,9 @@ def bind(
     first = [each for each in chapters if each.part == "first"]
     others = [each for each in chapters if each.part != "first"]
 
-    def laid_out(pages: dict[str, int]) -> tuple[bytes, dict[str, int]]:
-        """Lay the report out with what is known of the pages on which sections begin, and return them."""
-        page, found = _Page(facts, words), dict[str, int]()
+    def lay_out(pages: dict[str, int]) -> tuple[bytes, dict[str, int]]:
+        """Lay the report out with the pages on which sections begin, as far as known; also return them."""
+        page, starts = _Page(facts, words), dict[str, int]()
         made_with = words.of(f"Made on {day(facts['date'])} with Veil {facts['versions']['veil']}")
         story: list[Any] = [
             Paragraph(_safe(title), page.styles["title"]),
@@ -62,23 +62,23 @@ def bind(
                 story += [PageBreak(), Paragraph(_safe(words.of("Annex")), page.styles["title"])]
             story += page.section(at, section)
         file = BytesIO()
-        made = SimpleDocTemplate(
+        document = SimpleDocTemplate(
             file, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN, bottomMargin=_BOTTOM,
             title=title, author="", creator="Veil", producer="Veil", subject="", lang=words.language,
         )  # fmt: skip
-        made.afterFlowable = lambda each: found.setdefault(getattr(each, "begins", ""), made.page)
-        made.build(story, canvasmaker=_numbered(title))
-        return file.getvalue(), found
+        document.afterFlowable = lambda each: starts.setdefault(getattr(each, "begins", ""), document.page)
+        document.build(story, canvasmaker=_numbered(title))
+        return file.getvalue(), starts
 
-    _, pages = laid_out({})
-    return laid_out(pages)[0]
+    _, pages = lay_out({})
+    return lay_out(pages)[0]
 
 
 _MARGIN, _BOTTOM = 48, 52
 
 
 def _height(flowables: Sequence[Any], width: float) -> float:
-    """Return how high flowables are below each other."""
+    """Return the total height of flowables."""
     high, below = 0.0, 0.0
     for each in flowables:
         high += max(below, each.getSpaceBefore()) + each.wrap(width, 10_000)[1]
@@ -87,7 +87,7 @@ def _height(flowables: Sequence[Any], width: float) -> float:
 
 
 def _beginning(flowable: Any, width: float) -> float:
-    """Return how much room the beginning of a table or of a text takes: all of what is short, else a few lines."""
+    """Return the height of the beginning of a table or a text: all of a short one, else a few lines."""
     high: float = flowable.wrap(width, 10_000)[1]
     rows = getattr(flowable, "_rowHeights", None)
     if rows:
@@ -96,7 +96,7 @@ def _beginning(flowable: Any, width: float) -> float:
 
 
 _FEW_ROWS = 5
-"""Rows with which a long table may begin on a page."""
+"""Rows of a long table that stay together at its beginning."""
 
 _SHORT_TEXT = 450.0
 """Height of a recipe that stays on one page."""
@@ -106,35 +106,35 @@ def _register(folder: Path) -> None:
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFont
 
-    known = pdfmetrics.getRegisteredFontNames()
+    registered = pdfmetrics.getRegisteredFontNames()
     for name in ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"):
-        if name not in known:
+        if name not in registered:
             pdfmetrics.registerFont(TTFont(name, str(folder / f"{name}.ttf")))
 
 
 def _numbered(title: str) -> Any:
-    """Return a canvas that writes on each page which of how many it is, which is known at the end."""
+    """Return a canvas that writes the page number and the number of pages."""
     from reportlab.pdfgen.canvas import Canvas
 
     class Numbered(Canvas):  # type: ignore[misc]
-        """Keeps the pages back until all are there."""
+        """Keeps the pages until their number is known."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            self.kept: list[dict[str, Any]] = []
+            self.finished_pages: list[dict[str, Any]] = []
 
         def showPage(self) -> None:
-            self.kept.append(dict(self.__dict__))
+            self.finished_pages.append(dict(self.__dict__))
             self._startPage()
 
         def save(self) -> None:
-            for page in self.kept:
+            for page in self.finished_pages:
                 self.__dict__.update(page)
                 self.setFont("DejaVuSans", 7)
                 self.setFillColor("#5b6676")
                 self.drawString(_MARGIN + 6, 30, title)
                 self.drawRightString(
-                    self._pagesize[0] - _MARGIN - 6, 30, f"{self._pageNumber} / {len(self.kept)}"
+                    self._pagesize[0] - _MARGIN - 6, 30, f"{self._pageNumber} / {len(self.finished_pages)}"
                 )
                 super().showPage()
             super().save()
@@ -143,7 +143,7 @@ def _numbered(title: str) -> Any:
 
 
 def _unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks as paper has them, on which nothing can be folded."""
+    """Yield blocks for print, with folded ones unfolded."""
     for block in blocks:
         if isinstance(block, b.Folded):
             yield b.Heading(block.title)
@@ -153,7 +153,7 @@ def _unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 class _Page:
-    """Turns blocks into what ReportLab lays out."""
+    """Turns blocks into flowables of ReportLab."""
 
     def __init__(self, facts: dict[str, Any], words: Translator) -> None:
         from reportlab.lib.pagesizes import A4
@@ -195,31 +195,31 @@ class _Page:
         from reportlab.platypus import CondPageBreak, KeepTogether, Paragraph
 
         title = f'<a name="{section.key}"/>{at}&nbsp;&nbsp;{escape(section.title)}'
-        made: list[Any] = [Paragraph(title, self.styles["h2"])]
-        made[0].keepWithNext, made[0].begins = True, section.key
+        story: list[Any] = [Paragraph(title, self.styles["h2"])]
+        story[0].keepWithNext, story[0].begins = True, section.key
         blocks = list(_unfolded(section.blocks))
         for block, below in zip(blocks, [*blocks[1:], None], strict=True):
-            found = self.block(block)
+            flowables = self.block(block)
             if (
                 isinstance(block, b.Paragraph)
                 and isinstance(below, TableBlock | b.Picture | b.Code | b.Paragraph)
-                and getattr(made[-1], "keepWithNext", False)
+                and getattr(story[-1], "keepWithNext", False)
             ):
-                found[0].keepWithNext = True  # a heading and a line alone say nothing at the end of a page
-            if isinstance(block, b.Picture | TableBlock | b.Code) and found:
-                # Headings stay with what they head, with the first lines of it: a table need not be on one page.
+                flowables[0].keepWithNext = True  # no heading with a single line at the end of a page
+            if isinstance(block, b.Picture | TableBlock | b.Code) and flowables:
+                # Headings stay with the first lines below them: a table need not be on one page.
                 above: list[Any] = []
-                while made and getattr(made[-1], "keepWithNext", False):
-                    above.insert(0, made.pop())
+                while story and getattr(story[-1], "keepWithNext", False):
+                    above.insert(0, story.pop())
                     above[0].keepWithNext = False
                 if isinstance(block, b.Picture):
                     first, *others = self.picture(block)
-                    found = [KeepTogether([*above, *first]), *map(KeepTogether, others)]
+                    flowables = [KeepTogether([*above, *first]), *map(KeepTogether, others)]
                 else:
-                    room = _height(above, self.width) + _beginning(found[0], self.width)
-                    found = [CondPageBreak(room + 4), *above, *found]
-            made += found
-        return made
+                    room = _height(above, self.width) + _beginning(flowables[0], self.width)
+                    flowables = [CondPageBreak(room + 4), *above, *flowables]
+            story += flowables
+        return story
 
     def block(self, block: Block) -> list[Any]:
         from reportlab.platypus import Paragraph, Spacer
@@ -227,15 +227,15 @@ class _Page:
         if isinstance(block, b.Paragraph):
             return [Paragraph(_safe(block.text), self.styles[block.style])]
         if isinstance(block, b.Heading):
-            made = Paragraph(_safe(block.text), self.styles["h3"])
-            made.keepWithNext = True
-            return [made]
+            heading = Paragraph(_safe(block.text), self.styles["h3"])
+            heading.keepWithNext = True
+            return [heading]
         if isinstance(block, TableBlock):
             return [self.table(block), Spacer(1, self.gap)] if block.rows else []
         if isinstance(block, b.Picture):
             return [each for group in self.picture(block) for each in group]
         if isinstance(block, b.Code):
-            # A paragraph a line, so that a long recipe can go on on the next page.
+            # Paragraphs of 40 lines, so that a long recipe can continue on the next page.
             lines = [
                 _safe(line).replace(" ", "&nbsp;") or "&nbsp;" for line in block.text.rstrip("\n").split("\n")
             ]
@@ -250,23 +250,23 @@ class _Page:
         return [self.signatures(block)]
 
     def fitted(self, blocks: Sequence[Block], room: float) -> list[Any]:
-        """Set the first page, which should be one, in the largest letters that fit."""
-        made: list[Any] = []
+        """Set the first page in the largest font that fits on one page."""
+        flowables: list[Any] = []
         for size in (1.0, 0.96, 0.92, 0.88, 0.84, 0.8):
-            made = self.smaller(blocks, size)
-            if _height(made, self.width) <= room:
+            flowables = self.smaller(blocks, size)
+            if _height(flowables, self.width) <= room:
                 break
-        return made
+        return flowables
 
     def smaller(self, blocks: Sequence[Block], size: float) -> list[Any]:
         styles = {name: copy.copy(each) for name, each in self.styles.items()}
         for style in styles.values():
             style.fontSize, style.leading = style.fontSize * size, style.leading * size * 0.97
             style.spaceBefore, style.spaceAfter = style.spaceBefore * size, style.spaceAfter * size * 0.7
-        self.styles, self.gap, kept = styles, 5.0 * size, self.styles
-        made = [each for block in blocks for each in self.block(block)]
-        self.styles, self.gap = kept, 8.0
-        return made
+        self.styles, self.gap, original_styles = styles, 5.0 * size, self.styles
+        flowables = [each for block in blocks for each in self.block(block)]
+        self.styles, self.gap = original_styles, 8.0
+        return flowables
 
     def contents(self, sections: Sequence[Section], pages: dict[str, int]) -> Any:
         """List the sections with their pages."""
@@ -282,15 +282,15 @@ class _Page:
             ]
             for at, each in enumerate(sections, 1)
         ]
-        made = Table(rows, colWidths=[self.width - 40, 40], hAlign="LEFT")
-        made.setStyle(
+        table = Table(rows, colWidths=[self.width - 40, 40], hAlign="LEFT")
+        table.setStyle(
             [
                 ("LEFTPADDING", (0, 0), (-1, -1), 0),
                 ("TOPPADDING", (0, 0), (-1, -1), 1),
                 ("BOTTOMPADDING", (0, 0), (-1, -1), 1),
             ]
         )
-        return made
+        return table
 
     gap = 8.0
     """Room below a table."""
@@ -305,10 +305,10 @@ class _Page:
 
         def cell(each: str | Cell, column: int) -> Any:
             text = each if isinstance(each, str) else each.text
-            shown = _safe(text)
+            markup = _safe(text)
             if isinstance(each, Cell) and each.mark:
-                shown = f'<font name="DejaVuSans-Bold" color="{GOOD if each.mark == "good" else BAD}">{shown}</font>'
-            return Paragraph(shown, small["right" if column in block.right else "cell"])
+                markup = f'<font name="DejaVuSans-Bold" color="{GOOD if each.mark == "good" else BAD}">{markup}</font>'
+            return Paragraph(markup, small["right" if column in block.right else "cell"])
 
         rows = [[cell(each, at) for at, each in enumerate(row)] for row in block.rows]
         head = any(block.headings)
@@ -319,8 +319,8 @@ class _Page:
             rows.insert(
                 0, [Paragraph(_safe(text), style) for text, style in zip(block.headings, styles, strict=True)]
             )
-        made = LongTable(rows, colWidths=widths, repeatRows=1 if head else 0, hAlign="LEFT")
-        made.setStyle(
+        grid = LongTable(rows, colWidths=widths, repeatRows=1 if head else 0, hAlign="LEFT")
+        grid.setStyle(
             [
                 ("VALIGN", (0, 0), (-1, -1), "TOP"),
                 ("LINEBELOW", (0, 0), (-1, -1), 0.4, LINE),
@@ -330,30 +330,30 @@ class _Page:
                 ("BOTTOMPADDING", (0, 0), (-1, -1), 2.5),
             ]
         )
-        return made
+        return grid
 
     def widths(self, block: TableBlock) -> tuple[list[float], float]:
-        """Give each column room for its longest word, and share out the rest by what the columns would like.
+        """Return the widths of columns: their longest words, and a share of the rest by preferred width.
 
-        Also return how large the letters of the table are: smaller where the longest words would not fit otherwise.
+        Also return the scale of the font: smaller where the longest words would not fit otherwise.
         """
-        if not any(block.headings):  # facts: what they are stands in columns of one width, wherever they are
+        if not any(block.headings):  # lists of facts have the same widths everywhere
             return [self.width * 0.3, self.width * 0.7], 1.0
         for smaller in (1.0, 0.94, 0.88, 0.82, 0.76):
-            least, wanted = self.wishes(block, smaller)
+            least, preferred = self.preferred_widths(block, smaller)
             if sum(least) <= self.width:
                 break
-        more = [max(0.0, high - low) for low, high in zip(least, wanted, strict=True)]
+        more = [max(0.0, high - low) for low, high in zip(least, preferred, strict=True)]
         share = min(1.0, max(0.0, self.width - sum(least)) / sum(more)) if sum(more) else 0.0
         sizes = [low + share * extra for low, extra in zip(least, more, strict=True)]
         return [each * self.width / sum(sizes) for each in sizes], smaller
 
-    def wishes(self, block: TableBlock, smaller: float) -> tuple[list[float], list[float]]:
-        """Return how wide the columns of a table have to be, and would like to be."""
+    def preferred_widths(self, block: TableBlock, smaller: float) -> tuple[list[float], list[float]]:
+        """Return the least and the preferred widths of the columns of a table."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
         size = self.styles["cell"].fontSize * smaller
-        least, wanted = [], []
+        least, preferred = [], []
         for column, heading in enumerate(block.headings):
             cells = [row[column] for row in block.rows]
             fonts = [(heading, "DejaVuSans-Bold")]
@@ -364,22 +364,22 @@ class _Page:
             words = [stringWidth(word, font, size) for text, font in fonts for word in text.split(" ")]
             whole = [stringWidth(text, font, size) for text, font in fonts]
             least.append(min(130.0, max(words, default=0.0)) + 9.0)
-            wanted.append(min(300.0, max(whole)) + 9.0)
-        return least, wanted
+            preferred.append(min(300.0, max(whole)) + 9.0)
+        return least, preferred
 
-    def picture(self, wanted: b.Picture) -> list[list[Any]]:
-        """Set pictures two in a row, and return what stays together: each row, and the caption with the last."""
+    def picture(self, block: b.Picture) -> list[list[Any]]:
+        """Set pictures two in a row, and return groups to keep together: rows, the last with the caption."""
         from reportlab.platypus import Paragraph, Spacer, Table
 
-        drawn = [
-            _flowable(self.words.of_scene(each), self.width / 2 - 12) for each in scenes(self.facts, wanted)
+        drawings = [
+            _flowable(self.words.of_scene(each), self.width / 2 - 12) for each in scenes(self.facts, block)
         ]
-        rows = [[*drawn[at : at + 2], ""][:2] for at in range(0, len(drawn), 2)]
-        caption = Paragraph(_safe(wanted.caption), self.styles["note"])
-        made = [Table([row], colWidths=[self.width / 2] * 2, hAlign="LEFT") for row in rows]
-        for each in made:
+        rows = [[*drawings[at : at + 2], ""][:2] for at in range(0, len(drawings), 2)]
+        caption = Paragraph(_safe(block.caption), self.styles["note"])
+        tables = [Table([row], colWidths=[self.width / 2] * 2, hAlign="LEFT") for row in rows]
+        for each in tables:
             each.setStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)])
-        groups: list[list[Any]] = [[each] for each in made] or [[]]
+        groups: list[list[Any]] = [[each] for each in tables] or [[]]
         groups[0].insert(0, Spacer(1, 6))
         groups[-1] += [caption, Spacer(1, 6)]
         return groups
@@ -405,24 +405,24 @@ class _Page:
         apart = 24
         wide = (self.width - apart * (len(columns) - 1)) / len(columns)
         rows = [[each for cell in row for each in (cell, "")][:-1] for row in rows]
-        made = Table(rows, colWidths=([wide, apart] * len(columns))[:-1], hAlign="LEFT", spaceBefore=4)
+        table = Table(rows, colWidths=([wide, apart] * len(columns))[:-1], hAlign="LEFT", spaceBefore=4)
         lines = [
             ("LINEBELOW", (2 * at, row), (2 * at, row), 0.6, INK)
             for at in range(len(columns))
             for row in (1, 3)
         ]
         tight = [("TOPPADDING", (0, 0), (-1, -1), 1), ("BOTTOMPADDING", (0, 0), (-1, -1), 1)]
-        made.setStyle([*lines, *tight, ("LEFTPADDING", (0, 0), (-1, -1), 2)])
-        return made
+        table.setStyle([*lines, *tight, ("LEFTPADDING", (0, 0), (-1, -1), 2)])
+        return table
 
 
 def _flowable(scene: Scene, width: float) -> Any:
-    """Return a picture as what ReportLab lays out, not larger than it is meant to be."""
+    """Return a picture as a flowable, not larger than its size on a page."""
     from reportlab.platypus import Flowable
 
     scale = min(0.75, width / scene.width)
 
-    class Drawn(Flowable):  # type: ignore[misc]
+    class Drawing(Flowable):  # type: ignore[misc]
         """Shapes on a canvas, whose y grows upwards."""
 
         def wrap(self, *_: float) -> tuple[float, float]:
@@ -433,7 +433,7 @@ def _flowable(scene: Scene, width: float) -> Any:
             for shape in scene.shapes:
                 _draw(self.canv, shape, scene.height)
 
-    return Drawn()
+    return Drawing()
 
 
 def _draw(canvas: Any, shape: Any, height: float) -> None:
@@ -473,7 +473,7 @@ def _write(canvas: Any, label: TextShape, height: float) -> None:
 
 
 def _safe(text: str) -> str:
-    """Return text that ReportLab prints as it is: no markup, nothing that cannot be printed."""
+    """Escape a text for ReportLab: no markup, no unprintable characters."""
     plain = "".join(
         each if each.isprintable() or each in "\n\u00a0" else "\N{REPLACEMENT CHARACTER}" for each in text
     )

@@ -1,4 +1,4 @@
-"""The section about privacy policies: what they asked together, who was left out, and how it was met."""
+"""The section on privacy policies: requirements, records left out, and how the requirements were met."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from veil.report.pages.blocks import Block, Cell, Heading, Paragraph, TableBlock, cut, note_on, number
 
 
-def asked_and_met(account: dict[str, Any]) -> tuple[Block, ...]:
-    """Put the account of policies into words."""
+def account_of_policies(account: dict[str, Any]) -> tuple[Block, ...]:
+    """Return the account of policies as blocks."""
     blocks: list[Block] = [
         Paragraph(
             f"{account['recipient']} asked for the purpose “{account['purpose']}” on {account['on']}. "

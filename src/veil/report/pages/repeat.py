@@ -1,4 +1,4 @@
-"""How to repeat and to check a release: what it was made with, its recipe, and its certificate."""
+"""The sections on repeating and checking a release: versions, recipe and certificate."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from veil.base.wording import plural
 from veil.report.pages.blocks import Block, Cell, Code, Heading, Paragraph, TableBlock, Verbatim, day
 
 
-def again(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell what was used, and give the recipe."""
+def repetition(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Return the input, the versions and the recipe."""
     rows: list[tuple[str | Cell, ...]] = []
-    given = facts["input"]
-    if given is not None:
-        if "file" in given:
-            rows.append(("Input file", Verbatim(given["file"])))
-        if given.get("file_sha256"):
-            rows.append(("SHA-256 of the input file", given["file_sha256"]))
-        rows.append(("Input", f"{plural(given['rows'], 'row')}, {plural(given['columns'], 'column')}"))
-        if given.get("sha256"):
-            rows.append(("SHA-256 of the content of the input", given["sha256"]))
+    source = facts["input"]
+    if source is not None:
+        if "file" in source:
+            rows.append(("Input file", Verbatim(source["file"])))
+        if source.get("file_sha256"):
+            rows.append(("SHA-256 of the input file", source["file_sha256"]))
+        rows.append(("Input", f"{plural(source['rows'], 'row')}, {plural(source['columns'], 'column')}"))
+        if source.get("sha256"):
+            rows.append(("SHA-256 of the content of the input", source["sha256"]))
     out = facts["output"]
-    released = f"Released {plural(len(facts['tables']), 'table')}" if facts["tables"] else "Released table"
-    rows.append((released, f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
+    release = f"Released {plural(len(facts['tables']), 'table')}" if facts["tables"] else "Released table"
+    rows.append((release, f"{plural(out['rows'], 'row')}, {plural(out['columns'], 'column')}"))
     rows.append(
         ("SHA-256 of the content of the release", out["sha256"] or "not computed: an engine holds it")
     )
-    asked = facts["asked"]
-    if not asked["steps"] and facts["statement"] is None:
+    request = facts["asked"]
+    if not request["steps"] and facts["statement"] is None:
         limits = [
-            f"{name.replace('_', ' ')} {asked[name]:,}"
+            f"{name.replace('_', ' ')} {request[name]:,}"
             for name in ("time_limit", "check_limit")
-            if asked[name] is not None
+            if request[name] is not None
         ]
-        rows.append(("Search", ", ".join([f"strategy {asked['strategy']}", *limits])))
+        rows.append(("Search", ", ".join([f"strategy {request['strategy']}", *limits])))
     rows.append(("Made with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())))
     rows.append(("Date", Verbatim(day(facts["date"]))))
     return (
         TableBlock(("", ""), tuple(rows)),
         Heading("Recipe"),
-        Paragraph(_withheld(facts) or _RUN_AGAIN.format("mask" if asked["steps"] else "anonymize"), "note"),
+        Paragraph(_withheld(facts) or _RUN_AGAIN.format("mask" if request["steps"] else "anonymize"), "note"),
         *([Paragraph(_FOLDERS, "note")] if "apart" in facts["recipe"] else []),
         *([Paragraph(_INDENTED, "note")] if _is_pdf(facts) else []),
         Code(facts["recipe_text"]),
@@ -64,7 +64,7 @@ def _is_pdf(facts: dict[str, Any]) -> bool:
 
 
 def _withheld(facts: dict[str, Any]) -> str | None:
-    """Say that something is missing from the recipe, if so."""
+    """Return a note if the recipe withholds values."""
     return _PUT_BACK if _names_withheld(facts["recipe"]) else None
 
 
@@ -78,7 +78,7 @@ _NO_PROMISE = "No promise can be checked on the table alone, so that the certifi
 
 
 def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell how recipients check the table."""
+    """Return how recipients check the table."""
     what = (
         "check that they have the right table, and verify the guarantees on it again:"
         if facts["output"]["sha256"]
@@ -86,15 +86,15 @@ def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
         "only the number of rows and the names of the columns show whether it is this table."
     )
     report, holder = facts.get("report") or "report.html", facts.get("certificate_file")
-    made = "A certificate was written along with this report,"
+    opening = "A certificate was written along with this report,"
     if holder is None and _is_pdf(facts):
         holder = "certificate.json"
-        made = (
+        opening = (
             'A PDF contains no certificate. Write one with release.certificate("certificate.json") or, on the command line, '
             "with --certificate certificate.json,"
         )
     elif holder is None:
-        holder, made = report, "This report contains a certificate"
+        holder, opening = report, "This report contains a certificate"
     table = facts.get("table_file") or ("release" if facts["tables"] else "release.csv")
     whole = "released tables" if facts["tables"] else "released table"
     rows = tuple(
@@ -106,7 +106,7 @@ def certificate(facts: dict[str, Any]) -> tuple[Block, ...]:
         for each in facts["certificate"]["found"]
     )
     return (
-        Paragraph(f"{made} by which anybody who has the {whole} can {what}"),
+        Paragraph(f"{opening} by which anybody who has the {whole} can {what}"),
         Code(f"veil verify {shlex.quote(table)} --certificate {shlex.quote(holder)}"),
         TableBlock(("Promise", "Found", "Checkable on the table alone"), rows)
         if rows

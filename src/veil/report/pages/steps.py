@@ -1,4 +1,4 @@
-"""Masking steps in words: what each method is, which columns it changed, what it cost and still reveals."""
+"""The section on masking steps: methods, columns, losses and remaining risks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from veil.report.pages.blocks import (
     list_names,
     number,
     percent,
-    spell_given,
+    spell_parameter,
 )
 from veil.report.pages.first import attack
 
 
-def what_happened(facts: dict[str, Any]) -> str:
-    """Sum up a mask in a few sentences."""
-    found, steps = facts["summary"], facts["asked"]["steps"]
-    text = f"Of {plural(found['records'], 'record')}, {found['released_rows']:,} are released, masked by "
+def summarize(facts: dict[str, Any]) -> str:
+    """Summarize a mask in a few sentences."""
+    summary, steps = facts["summary"], facts["asked"]["steps"]
+    text = f"Of {plural(summary['records'], 'record')}, {summary['released_rows']:,} are released, masked by "
     text += ", then ".join(step["kind"] for step in steps) + ". "
     promises = "; ".join(each["promise"] for each in facts["verification"])
     return text + (
@@ -32,7 +32,7 @@ def what_happened(facts: dict[str, Any]) -> str:
 
 
 def request(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell which methods were to be applied, and what each did."""
+    """Return the methods with their parameters and figures."""
     steps = facts["asked"]["steps"]
     blocks: list[Block] = [
         Paragraph("The table was to be masked by the following methods, one after the other."),
@@ -77,10 +77,10 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
     ]
     if facts_of and not facts["private"]:
         blocks += [Heading("Facts about the run"), TableBlock(("Step", "Fact", "Value"), tuple(facts_of))]
-    known = facts["asked"]["roles"].get("quasi-identifying", [])
+    quasi_identifiers = facts["asked"]["roles"].get("quasi-identifying", [])
     blocks.append(
         Paragraph(
-            f"Risks assume an attacker who knows these columns about a person: {list_names(known, 60)}.",
+            f"Risks assume an attacker who knows these columns about a person: {list_names(quasi_identifiers, 60)}.",
             "note",
         )
     )
@@ -88,18 +88,18 @@ def request(facts: dict[str, Any]) -> tuple[Block, ...]:
 
 
 def _spell_parameters(parameters: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {spell_given(value)}" for name, value in parameters.items()) or "–"
+    return ", ".join(f"{name} = {spell_parameter(value)}" for name, value in parameters.items()) or "–"
 
 
 def _figures(at: int, step: dict[str, Any]) -> list[tuple[str | Cell, ...]]:
-    """Tell what a step cost, in a row for each column that it changed."""
-    found = step["figures"]
-    changed = list(found["changed"].items())[:6]
+    """Return the loss and the risk of a step, in a row for each changed column."""
+    figures = step["figures"]
+    changed = list(figures["changed"].items())[:6]
     columns = [(Verbatim(name), percent(share)) for name, share in changed] or [(Verbatim("–"), "–")]
     together = (
-        " / ".join(percent(each) for each in found["linked"]),
-        " → ".join(number(each) for each in found["smallest_class"]),
-        " → ".join(percent(each) for each in found["uniques"]),
+        " / ".join(percent(each) for each in figures["linked"]),
+        " → ".join(number(each) for each in figures["smallest_class"]),
+        " → ".join(percent(each) for each in figures["uniques"]),
     )
     first, *others = columns
     return [(str(at), *first, *together), *(("", *each, "", "", "") for each in others)]

@@ -1,4 +1,4 @@
-"""The section of a report about several tables."""
+"""The section on several tables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
 
 
-def of_each(facts: dict[str, Any]) -> tuple[Block, ...]:
-    """Tell of each table what came in and what went out."""
+def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:
+    """Return the input and the output of each table."""
     return (
         Paragraph(
             "These tables are about the same people, and were anonymized together. An attacker is assumed to know the "

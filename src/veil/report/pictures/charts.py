@@ -1,4 +1,4 @@
-"""The pictures of a report: each is made of plain data of `Findings`, so that it shows no more than a report may tell."""
+"""The pictures of a report, drawn from plain data of `Findings`: they disclose no more than a report."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ MOST_BARS = 12
 
 _SMALL = SIZE - 1.5
 _TOP = 34.0
-"""Room for the title and what the colours stand for."""
+"""Room for the title and the legend."""
 
 Row = tuple[str, float | None, float | None]
-"""A label with its share before and after; None where nothing is told."""
+"""A label with its share before and after; None if it is withheld."""
 
 
-def risks(found: dict[str, Any]) -> Scene:
-    """Draw which share of the records has which risk of re-identification, before and after."""
-    tables = [found["before"], found["after"]]
+def risks(analyses: dict[str, Any]) -> Scene:
+    """Draw the share of records by re-identification risk, before and after."""
+    tables = [analyses["before"], analyses["after"]]
     shares = [None if table is None else _by_risk(table["distribution"]) for table in tables]
     after = shares[1] or {}
     rows = [
@@ -50,22 +50,22 @@ def risks(found: dict[str, Any]) -> Scene:
 
 
 _RISKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1.0)
-"""Upper ends of what is drawn as one bar: a class of 100, 50, 20, 10, 5, 4, 3, 2 and 1."""
+"""Upper limits of the bars: a class of 100, 50, 20, 10, 5, 4, 3, 2 and 1."""
 
 
 def _by_risk(bins: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Add up the shares between one end and the next."""
-    made, low = {}, 0.0
+    """Add up the shares of each bar."""
+    shares, low = {}, 0.0
     for high in _RISKS:
-        # The ends of the bins are rounded up: that of a third is 33.4 %.
+        # The limits of the bins are rounded up: that of a third is 33.4 %.
         inside = [each["share"] for each in bins if low < 0.995 * each["upper"] <= high]
-        made[f"≤ {100 * high:.3g} %"], low = sum(inside), high
-    return made
+        shares[f"≤ {100 * high:.3g} %"], low = sum(inside), high
+    return shares
 
 
-def class_sizes(found: dict[str, Any]) -> Scene:
-    """Draw which share of the records is in classes of which size, before and after."""
-    tables = [found[which]["class_sizes"] if found[which] else None for which in ("before", "after")]
+def class_sizes(analyses: dict[str, Any]) -> Scene:
+    """Draw the share of records by class size, before and after."""
+    tables = [analyses[which]["class_sizes"] if analyses[which] else None for which in ("before", "after")]
     spans = sorted({(each["from"], each["to"]) for table in tables if table for each in table["groups"]})
 
     def share(table: dict[str, Any] | None, span: tuple[int, int]) -> float | None:
@@ -86,55 +86,55 @@ def class_sizes(found: dict[str, Any]) -> Scene:
 
 
 def _filled(rows: Sequence[Row]) -> list[Row]:
-    """Leave out what holds no record."""
+    """Return the rows with records."""
     return [row for row in rows if row[1] or row[2]]
 
 
-def distribution(found: dict[str, Any]) -> Scene:
-    """Draw how often the released values of a column occur, before and after."""
-    shown = bars(found, _value if found["limits"] is None else _interval)
-    before = sum(bar[1] or 0 for bar in shown)
-    after = max(1, sum(bar[2] for bar in shown))
+def distribution(column: dict[str, Any]) -> Scene:
+    """Draw the frequencies of the released values of a column, before and after."""
+    entries = bars(column, _value if column["limits"] is None else _interval)
+    before = sum(bar[1] or 0 for bar in entries)
+    after = max(1, sum(bar[2] for bar in entries))
     rows = [
-        (name, None if found["before"] is None else (old or 0) / max(1, before), new / after)
-        for name, old, new in shown
+        (name, None if column["before"] is None else (old or 0) / max(1, before), new / after)
+        for name, old, new in entries
     ]
-    return _pairs(_value(found["column"], 40), rows)
+    return _pairs(_value(column["column"], 40), rows)
 
 
-def bars(found: dict[str, Any], named: Callable[[str | None], str]) -> list[tuple[str, int | None, int]]:
-    """Return the name and both counts of each bar: the most frequent values, the others, what is not shown."""
-    before = found["before"] or [None] * len(found["values"])
-    rows = list(zip(found["values"], before, found["after"], strict=True))
+def bars(column: dict[str, Any], label: Callable[[str | None], str]) -> list[tuple[str, int | None, int]]:
+    """Return the name and both counts of each bar: the most frequent values, the others, the hidden ones."""
+    before = column["before"] or [None] * len(column["values"])
+    rows = list(zip(column["values"], before, column["after"], strict=True))
     most = rows
     if len(rows) > MOST_BARS:
         often = sorted(range(len(rows)), key=lambda at: -rows[at][2])[: MOST_BARS - 1]
         most = [rows[at] for at in sorted(often)]
-    made: list[tuple[str, int | None, int]] = [(named(text), old, new) for text, old, new in most]
-    rest = len(rows) - len(most) + found["others"]
+    entries: list[tuple[str, int | None, int]] = [(label(text), old, new) for text, old, new in most]
+    rest = len(rows) - len(most) + column["others"]
     if rest:
         old = None
-        if found["before"] is not None:
-            old = sum(found["before"]) + found["others_before"] - sum(bar[1] or 0 for bar in most)
-        new = sum(found["after"]) + found["others_after"] - sum(bar[2] for bar in most)
-        made.append((f"({rest:,} other values)", old, new))
-    if found["hidden_after"] or found["hidden_before"]:
-        made.append(("(not shown)", found["hidden_before"], found["hidden_after"]))
-    return made
+        if column["before"] is not None:
+            old = sum(column["before"]) + column["others_before"] - sum(bar[1] or 0 for bar in most)
+        new = sum(column["after"]) + column["others_after"] - sum(bar[2] for bar in most)
+        entries.append((f"({rest:,} other values)", old, new))
+    if column["hidden_after"] or column["hidden_before"]:
+        entries.append(("(not shown)", column["hidden_before"], column["hidden_after"]))
+    return entries
 
 
 def _value(text: str | None, most: int = 24) -> str:
-    """Return what stands in a table, or how it is called there, as a label."""
+    """Return a value or a name of a column as a label."""
     return short(text) if text is None else Verbatim(short(text, most))
 
 
 def _interval(text: str | None) -> str:
-    """Return an interval of numbers as a label, in our own words: `-5 to <0`."""
+    """Return an interval of numbers as a label: `-5 to <0`."""
     return short(None) if text is None else text.replace("-", "−")
 
 
 def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") -> Scene:
-    """Draw a row for each label: its share after and, where that is told, before."""
+    """Draw a row for each label: its share after and, unless withheld, before."""
     scene = Scene(title)
     has_before = any(row[1] is not None for row in rows)
     _head(scene, title, [("before", BEFORE), ("after", AFTER)] if has_before else [])
@@ -144,17 +144,17 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
     thick, apart = (10.0, 5.0) if has_before else (11.0, 6.0)
     y = _TOP if has_before else _TOP - 12
     for name, before, after in rows:
-        shown = [each for each in ((before, BEFORE), (after, AFTER)) if each[0] is not None]
+        shares = [each for each in ((before, BEFORE), (after, AFTER)) if each[0] is not None]
         middle = y + thick * (2 if has_before else 1) / 2
         scene.add(TextShape(left - 6, middle + 4, name, "end"))
-        for share, colour in shown:
+        for share, colour in shares:
             length = room * (share or 0.0) / most
             scene.add(
                 Bar(left, y, length, thick, colour),
                 TextShape(left + length + 3, y + thick - 1.5, _share(share), size=_SMALL, colour=SOFT),
             )
             y += thick
-        y += apart + (thick if has_before and len(shown) == 1 else 0.0)
+        y += apart + (thick if has_before and len(shares) == 1 else 0.0)
     if not rows:
         scene.add(TextShape(0, _TOP + 12, nothing, colour=SOFT))
         y += 20
@@ -163,12 +163,12 @@ def _pairs(title: str, rows: Sequence[Row], nothing: str = "nothing to show") ->
 
 
 def _room(label: str) -> float:
-    """How wide a label may become: our own words are longer in other languages."""
+    """Return the width of a label with room for its translation."""
     return width_of(label) * (1.0 if isinstance(label, Verbatim) else 1.4)
 
 
 def _share(value: float | None) -> str:
-    """Write a share in a few letters; what is little does not look like nothing.
+    """Format a share in a few characters; only zero is written as 0 %.
 
     >>> _share(0.1234), _share(0.00001), _share(0.0), _share(1.0)
     ('12.3 %', '< 0.1 %', '0 %', '100 %')
@@ -181,7 +181,7 @@ def _share(value: float | None) -> str:
 
 
 def _head(scene: Scene, title: str, colours: Sequence[tuple[str, str]]) -> None:
-    """Write the title and what each colour stands for."""
+    """Write the title and the legend."""
     scene.add(TextShape(0, 12, title, bold=True))
     x = 0.0
     for name, colour in colours:
@@ -189,19 +189,19 @@ def _head(scene: Scene, title: str, colours: Sequence[tuple[str, str]]) -> None:
         x += 22 + width_of(name, _SMALL)
 
 
-def correlations(found: dict[str, Any]) -> list[Scene]:
-    """Draw how strongly columns depend on each other, before and after."""
-    return [_heat(found, which) for which in ("before", "after") if found[which] is not None]
+def correlations(associations: dict[str, Any]) -> list[Scene]:
+    """Draw the associations of columns, before and after."""
+    return [_heat(associations, which) for which in ("before", "after") if associations[which] is not None]
 
 
-def _heat(found: dict[str, Any], which: Literal["before", "after"]) -> Scene:
-    names = [_value(name, 14) for name in found["columns"]]
+def _heat(associations: dict[str, Any], which: Literal["before", "after"]) -> Scene:
+    names = [_value(name, 14) for name in associations["columns"]]
     wide = max(map(width_of, names)) + 4
     side = min(34.0, (WIDTH - wide) / len(names))
     scene = Scene(which)
     scene.add(TextShape(0, 12, which, bold=True))
     top = 20.0
-    for i, row in enumerate(found[which]):
+    for i, row in enumerate(associations[which]):
         y = top + i * side
         scene.add(TextShape(wide - 5, y + side / 2 + 4, names[i], "end", size=min(SIZE, side)))
         for j, value in enumerate(row):
@@ -239,22 +239,22 @@ def _shade(value: float) -> str:
     return "#" + "".join(f"{round(low + (high - low) * value):02x}" for low, high in ends)
 
 
-def spaces(found: dict[str, Any]) -> list[Scene]:
-    """Draw the evaluated transformations by the sum of their levels: once by score, once by suppressed records."""
-    return [_space(found, "score"), _space(found, "suppressed")]
+def spaces(space: dict[str, Any]) -> list[Scene]:
+    """Draw the evaluated transformations by the sum of their levels: by score and by suppressed records."""
+    return [_space(space, "score"), _space(space, "suppressed")]
 
 
-def _space(found: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
-    nodes = [each for each in found["nodes"] if each[by] is not None]
+def _space(space: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
+    nodes = [each for each in space["nodes"] if each[by] is not None]
     if by == "score":
         nodes = [each for each in nodes if each["anonymous"]]
     title = "Score (lower is better)" if by == "score" else "Suppressed records"
     points = [
         (
-            sum(each["levels"]) + (0.0 if each["levels"] == found["chosen"] else _apart(at)),
+            sum(each["levels"]) + (0.0 if each["levels"] == space["chosen"] else jitter(at)),
             each[by],
             AFTER if each["anonymous"] else BEFORE,
-            each["levels"] == found["chosen"],
+            each["levels"] == space["chosen"],
         )
         for at, each in enumerate(sorted(nodes, key=lambda each: each["anonymous"]))
     ]
@@ -268,26 +268,26 @@ def _space(found: dict[str, Any], by: Literal["score", "suppressed"]) -> Scene:
     plane = _Plane(
         scene, [round(x) for x, *_ in points], [y for _, y, *_ in points], percent=by == "suppressed"
     )
-    for x, y, colour, chosen in points:
+    for x, y, colour, is_chosen in points:
         place = plane.place(x, y)
         scene.add(Dot(*place, 2.2, colour))
-        if chosen:
+        if is_chosen:
             scene.add(Dot(*place, 6.0, ACCENT, ring=True))
     plane.name("sum of levels: specific to general")
     return scene
 
 
-def _apart(at: int) -> float:
-    """Move a point aside a little, always the same way, so that points do not hide each other."""
+def jitter(at: int) -> float:
+    """Return a small deterministic offset, so that points do not hide each other."""
     return ((at * 0.618034) % 1.0 - 0.5) * 0.6
 
 
-def quality(found: Sequence[dict[str, Any]]) -> Scene:
-    """Draw the best score known over the time of the search."""
+def quality(curve: Sequence[dict[str, Any]]) -> Scene:
+    """Draw the best score over the time of the search."""
     title = "Best score so far (lower is better)"
     scene = Scene(title)
     scene.add(TextShape(0, 12, title, bold=True))
-    points = [(each["seconds"], each["score"]) for each in found]
+    points = [(each["seconds"], each["score"]) for each in curve]
     plane = _Plane(scene, [0.0, *(x for x, _ in points)], [y for _, y in points])
     steps = [plane.place(*points[0])]
     for (_, before), (x, y) in itertools.pairwise(points):
@@ -298,7 +298,7 @@ def quality(found: Sequence[dict[str, Any]]) -> Scene:
 
 
 class _Plane:
-    """Two axes with round numbers, and where a point is between them."""
+    """Two axes with round numbers, and the positions of points."""
 
     def __init__(
         self, scene: Scene, xs: Sequence[float], ys: Sequence[float], *, percent: bool = False
@@ -318,13 +318,13 @@ class _Plane:
             scene.add(TextShape(x, self.bottom + 13, f"{tick:,.6g}", "middle", SOFT, _SMALL))
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a point is drawn."""
+        """Return the position of a point."""
         across = (x - self.x_ticks[0]) / (self.x_ticks[-1] - self.x_ticks[0])
         up = (y - self.y_ticks[0]) / (self.y_ticks[-1] - self.y_ticks[0])
         return self.left + 8 + across * (WIDTH - self.left - 20), self.bottom - up * (self.bottom - self.top)
 
     def name(self, text: str) -> None:
-        """Write what the lower axis shows."""
+        """Write the name of the lower axis."""
         self.scene.add(TextShape((self.left + WIDTH) / 2, self.bottom + 28, text, "middle", SOFT, _SMALL))
 
 

@@ -1,6 +1,6 @@
-"""The pictures: each is drawn from plain data of `Findings`, so that it shows no more than a report may tell.
+"""The pictures in matplotlib, drawn from plain data of `Findings`: they disclose no more than a report.
 
-Before is grey and after is blue, which print and any eye tell apart. Nothing here touches pyplot or its state.
+Before is grey and after is blue: distinct in print and for the colour-blind. No state of pyplot is touched.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from veil.base.figures import new_figure
 from veil.report.pictures import shapes
 from veil.report.pictures.charts import bars as bars_of
+from veil.report.pictures.charts import jitter
 from veil.report.pictures.shapes import ACCENT, AFTER, BEFORE, SOFT
 
 if TYPE_CHECKING:
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = 8
-"""Points of the letters."""
-
-A_PAGE = 6
-"""Distributions in one picture of a report."""
+"""Font size in points."""
 
 
 def short(text: str | None, most: int = 26) -> str:
-    r"""Return a label that fits: printable, not too long, and never read as a formula.
+    r"""Return a label that fits: printable, not too long, and not a formula.
 
     >>> short("x" * 40, 8), short(None), short("a$b")
     ('xxxxxxx…', '(missing)', 'a\\$b')
@@ -53,7 +51,7 @@ def _plain(axes: Any) -> None:
 
 
 def _pairs(axes: Any, names: Sequence[str], before: Sequence[float] | None, after: Sequence[float]) -> None:
-    """Draw two bars beside each other for each name."""
+    """Draw two adjacent bars for each name."""
     width = 0.4 if before is not None else 0.7
     places = range(len(names))
     if before is not None:
@@ -75,10 +73,10 @@ def _pairs(axes: Any, names: Sequence[str], before: Sequence[float] | None, afte
     _plain(axes)
 
 
-def risks(found: dict[str, Any], ax: Axes | None = None) -> Figure:
-    """Draw which share of the records has which risk of re-identification, before and after."""
+def risks(analyses: dict[str, Any], ax: Axes | None = None) -> Figure:
+    """Draw the share of records by re-identification risk, before and after."""
     figure, axes = _axes(ax, 7.5, 3.2)
-    tables = [found["before"], found["after"]]
+    tables = [analyses["before"], analyses["after"]]
     bins = [list(table["distribution"]) if table else None for table in tables]
     uppers = [each["upper"] for each in bins[1] or []]
     low = [at for at, upper in enumerate(uppers) if upper <= 0.01]
@@ -97,10 +95,10 @@ def risks(found: dict[str, Any], ax: Axes | None = None) -> Figure:
     return figure
 
 
-def class_sizes(found: dict[str, Any], ax: Axes | None = None) -> Figure:
-    """Draw which share of the records is in classes of which size, before and after."""
+def class_sizes(analyses: dict[str, Any], ax: Axes | None = None) -> Figure:
+    """Draw the share of records by class size, before and after."""
     figure, axes = _axes(ax, 7.5, 3.2)
-    tables = [found[which]["class_sizes"] if found[which] else None for which in ("before", "after")]
+    tables = [analyses[which]["class_sizes"] if analyses[which] else None for which in ("before", "after")]
     spans = sorted({(each["from"], each["to"]) for table in tables if table for each in table["groups"]})
     names = [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in spans]
 
@@ -114,17 +112,17 @@ def class_sizes(found: dict[str, Any], ax: Axes | None = None) -> Figure:
     axes.set_xlabel("records in the class")
     axes.set_ylabel("share of the records")
     if not spans:
-        _say(axes, "no classes: every record is suppressed")
+        _write_in_middle(axes, "no classes: every record is suppressed")
     return figure
 
 
-def distribution(found: dict[str, Any], ax: Axes | None = None, *, room: int = 0) -> Figure:
-    """Draw how often the released values of a column occur, before and after; with room for so many bars."""
-    bars = bars_of(found, short)
+def distribution(column: dict[str, Any], ax: Axes | None = None, *, room: int = 0) -> Figure:
+    """Draw the frequencies of the released values of a column, before and after; `room` is for bars."""
+    bars = bars_of(column, short)
     figure, axes = _axes(ax, 5, 0.8 + 0.3 * len(bars))
     places = list(range(len(bars)))[::-1]
     total_after = max(1, sum(bar[2] for bar in bars))
-    has_before = found["before"] is not None
+    has_before = column["before"] is not None
     height = 0.38 if has_before else 0.7
     if has_before:
         total = max(1, sum(bar[1] or 0 for bar in bars))
@@ -141,13 +139,13 @@ def distribution(found: dict[str, Any], ax: Axes | None = None, *, room: int = 0
     axes.xaxis.set_major_formatter(_percent)
     axes.locator_params(axis="x", nbins=5)
     _plain(axes)
-    axes.set_title(short(found["column"], 40), fontsize=SIZE + 1, loc="left")
+    axes.set_title(short(column["column"], 40), fontsize=SIZE + 1, loc="left")
     return figure
 
 
-def distributions(found: Sequence[dict[str, Any]]) -> Figure:
+def distributions(columns: Sequence[dict[str, Any]]) -> Figure:
     """Draw the distributions of several columns, two in a row."""
-    rows = [found[at : at + 2] for at in range(0, len(found), 2)]
+    rows = [columns[at : at + 2] for at in range(0, len(columns), 2)]
     heights = [0.75 + 0.24 * max(len(bars_of(each, short)) for each in row) for row in rows]
     figure = new_figure(8.5, max(1.5, sum(heights) + 0.3))
     if rows:
@@ -157,7 +155,7 @@ def distributions(found: Sequence[dict[str, Any]]) -> Figure:
             room = max(len(bars_of(each, short)) for each in row)
             for j, each in enumerate(row):
                 distribution(each, figure.add_subplot(grid[i, j]), room=room)
-        handles = _legend(any(each["before"] is not None for each in found))
+        handles = _legend(any(each["before"] is not None for each in columns))
         figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False, fontsize=SIZE)
     return figure
 
@@ -169,44 +167,44 @@ def _legend(has_before: bool) -> list[Any]:
     return [Patch(color=BEFORE, label="before"), *after] if has_before else after
 
 
-def correlations(found: dict[str, Any]) -> Figure:
-    """Draw how strongly columns depend on each other, before and after beside each other."""
-    tables = [which for which in ("before", "after") if found[which] is not None]
-    side = 1.6 + 0.33 * max(2, len(found["columns"]))
+def correlations(associations: dict[str, Any]) -> Figure:
+    """Draw the associations of columns, before and after, side by side."""
+    tables = [which for which in ("before", "after") if associations[which] is not None]
+    side = 1.6 + 0.33 * max(2, len(associations["columns"]))
     figure = new_figure(min(11.0, side * len(tables) + 0.9), min(7.0, side))
     axes: list[Any] = []
     for at, which in enumerate(tables):
         axes.append(figure.add_subplot(1, len(tables), at + 1))
-        image = _heat(found, which, axes[-1], names=at == 0)
+        image = _heat(associations, which, axes[-1], names=at == 0)
     bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=25)
     bar.ax.tick_params(labelsize=SIZE)
     bar.set_label("Cramér's V", size=SIZE)
     return figure
 
 
-def correlation(found: dict[str, Any], which: str, ax: Axes) -> Figure:
-    """Draw how strongly columns depend on each other in one of the tables."""
-    _heat(found, which, ax, names=True)
+def correlation(associations: dict[str, Any], which: str, ax: Axes) -> Figure:
+    """Draw the associations of columns in one of the tables."""
+    _heat(associations, which, ax, names=True)
     figure: Figure = ax.get_figure(root=True)  # type: ignore[assignment]
     return figure
 
 
-def _heat(found: dict[str, Any], which: str, axes: Any, *, names: bool) -> Any:
+def _heat(associations: dict[str, Any], which: str, axes: Any, *, names: bool) -> Any:
     import numpy as np
 
     values = np.array(
-        [[np.nan if value is None else value for value in row] for row in found[which]], np.float64
-    ).reshape(len(found["columns"]), -1)
+        [[np.nan if value is None else value for value in row] for row in associations[which]], np.float64
+    ).reshape(len(associations["columns"]), -1)
     image = axes.imshow(values, cmap="Blues", vmin=0, vmax=1)
     axes.set_facecolor("#f1f1f1")
-    labels = [short(name, 16) for name in found["columns"]]
+    labels = [short(name, 16) for name in associations["columns"]]
     places = range(len(labels))
     axes.set_xticks(places, labels, rotation=90, fontsize=SIZE)
     axes.set_yticks(places, labels if names else [""] * len(labels), fontsize=SIZE)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if len(labels) <= 12:
-        for i, row in enumerate(found[which]):
+        for i, row in enumerate(associations[which]):
             for j, value in enumerate(row):
                 text, dark = ("–", False) if value is None else (f"{value:.2f}", value > 0.55)
                 axes.text(
@@ -218,28 +216,28 @@ def _heat(found: dict[str, Any], which: str, axes: Any, *, names: bool) -> Any:
 
 
 def space(
-    found: dict[str, Any] | None, by: Literal["score", "suppressed"] = "score", ax: Axes | None = None
+    lattice: dict[str, Any] | None, by: Literal["score", "suppressed"] = "score", ax: Axes | None = None
 ) -> Figure:
     """Draw the evaluated transformations by the sum of their levels, and by score or suppressed records."""
     figure, axes = _axes(ax, 5, 3.2)
-    nodes = [] if found is None else [each for each in found["nodes"] if each[by] is not None]
-    wanted = None if found is None else found["chosen"]
+    nodes = [] if lattice is None else [each for each in lattice["nodes"] if each[by] is not None]
+    chosen_levels = None if lattice is None else lattice["chosen"]
     if by == "score":
         nodes = [each for each in nodes if each["anonymous"]]
     for anonymous, colour, name in ((False, BEFORE, "not anonymous"), (True, AFTER, "anonymous")):
         some = [each for each in nodes if each["anonymous"] == anonymous]
         if some:
             places = [
-                sum(each["levels"]) + (_apart(at) if each["levels"] != wanted else 0.0)
+                sum(each["levels"]) + (jitter(at) if each["levels"] != chosen_levels else 0.0)
                 for at, each in enumerate(some)
             ]
             axes.scatter(
                 places, [each[by] for each in some], s=9, color=colour, label=name, linewidths=0, alpha=0.8
             )
-    chosen = [each for each in nodes if each["levels"] == wanted]
-    if chosen:
+    chosen_nodes = [each for each in nodes if each["levels"] == chosen_levels]
+    if chosen_nodes:
         axes.scatter(
-            [sum(each["levels"]) for each in chosen], [each[by] for each in chosen], s=90, marker="o",
+            [sum(each["levels"]) for each in chosen_nodes], [each[by] for each in chosen_nodes], s=90, marker="o",
             facecolors="none", edgecolors=ACCENT, linewidths=1.8, label="chosen", zorder=3,
         )  # fmt: skip
     if nodes:
@@ -248,7 +246,7 @@ def space(
             handletextpad=0.2, columnspacing=1.0,
         )  # fmt: skip
     else:
-        _say(axes, "no transformation to show")
+        _write_in_middle(axes, "no transformation to show")
     if by == "suppressed":
         axes.yaxis.set_major_formatter(_percent)
         axes.set_ylim(-0.02, max([0.05, *(1.05 * each[by] for each in nodes)]))
@@ -261,35 +259,30 @@ def space(
     return figure
 
 
-def spaces(found: dict[str, Any]) -> Figure:
+def spaces(lattice: dict[str, Any]) -> Figure:
     """Draw the solution space twice, by score and by suppressed records."""
     figure = new_figure(8.5, 3.2)
-    space(found, "score", figure.add_subplot(1, 2, 1))
-    space(found, "suppressed", figure.add_subplot(1, 2, 2))
+    space(lattice, "score", figure.add_subplot(1, 2, 1))
+    space(lattice, "suppressed", figure.add_subplot(1, 2, 2))
     return figure
 
 
-def _apart(at: int) -> float:
-    """Move a point aside a little, always the same way, so that points do not hide each other."""
-    return ((at * 0.618034) % 1.0 - 0.5) * 0.6
-
-
-def quality(found: Sequence[dict[str, Any]], ax: Axes | None = None) -> Figure:
-    """Draw the best score known over the time of the search."""
+def quality(curve: Sequence[dict[str, Any]], ax: Axes | None = None) -> Figure:
+    """Draw the best score over the time of the search."""
     figure, axes = _axes(ax, 5, 2.8)
-    if found:
-        seconds, scores = [each["seconds"] for each in found], [each["score"] for each in found]
+    if curve:
+        seconds, scores = [each["seconds"] for each in curve], [each["score"] for each in curve]
         axes.step(seconds, scores, where="post", color=AFTER, linewidth=1.5)
         axes.scatter(seconds, scores, s=14, color=AFTER, zorder=3)
         axes.set_xlim(0, 1.05 * max(seconds) or 1)
         axes.locator_params(axis="x", nbins=5)
     else:
-        _say(axes, "the search kept no record of its progress")
+        _write_in_middle(axes, "the search kept no record of its progress")
     axes.set_xlabel("seconds of search")
     axes.set_ylabel("best score so far")
     _plain(axes)
     return figure
 
 
-def _say(axes: Any, text: str) -> None:
+def _write_in_middle(axes: Any, text: str) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=SIZE, color=SOFT)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """Draws pictures of a release. Each method returns a matplotlib figure; most can draw into axes that exist.
+    """Pictures of a release. Each method returns a matplotlib figure; most can draw into existing axes.
 
-    Nothing that is drawn names an original value that the release does not show; how often values occur in the input
-    is drawn, though, suppressed records among them, so that these pictures are for the data holder.
+    No picture names an original value that the release does not show. But frequencies in the input include
+    suppressed records, so these pictures are for the data holder.
 
     >>> import pyarrow as pa
     >>> import veil
@@ -37,7 +37,7 @@ class Plots:
         return f"pictures of a release: {', '.join(self._pictures())}"
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Say which pictures there are."""
+        """Refuse the call, and list the pictures."""
         raise ParameterError(f"say which picture: {', '.join(f'plot.{each}' for each in self._pictures())}")
 
     @classmethod
@@ -49,33 +49,33 @@ class Plots:
         return Findings(self._outcome, exact=True)
 
     def risks(self, *, ax: Axes | None = None) -> Figure:
-        """Which share of the records has which risk of re-identification, before and after."""
+        """Draw the share of records by re-identification risk, before and after."""
         return pictures.risks(self._findings.risks, ax)
 
     def class_sizes(self, *, ax: Axes | None = None) -> Figure:
-        """Which share of the records is in classes of which size, before and after."""
+        """Draw the share of records by class size, before and after."""
         return pictures.class_sizes(self._findings.risks, ax)
 
     def distribution(self, column: str, *, ax: Axes | None = None) -> Figure:
-        """How often the released values of a column occur, before and after."""
-        known = {each["column"]: each for each in self._findings.distributions}
-        if column not in known:
-            raise PlanError(f"the release has no column {column!r} to draw.{did_you_mean(column, known)}")
-        return pictures.distribution(known[column], ax)
+        """Draw the frequencies of the released values of a column, before and after."""
+        columns = {each["column"]: each for each in self._findings.distributions}
+        if column not in columns:
+            raise PlanError(f"the release has no column {column!r} to draw.{did_you_mean(column, columns)}")
+        return pictures.distribution(columns[column], ax)
 
     def distributions(self) -> Figure:
-        """The distributions of all columns."""
+        """Draw the distributions of all columns."""
         return pictures.distributions(self._findings.distributions)
 
     def correlations(self, *, table: Literal["before", "after"] = "after", ax: Axes | None = None) -> Figure:
-        """How strongly columns depend on each other: both tables or, into existing axes, one of them."""
-        found = self._findings.associations
-        return pictures.correlations(found) if ax is None else pictures.correlation(found, table, ax)
+        """Draw the associations of columns: of both tables or, into existing axes, of one of them."""
+        matrices = self._findings.associations
+        return pictures.correlations(matrices) if ax is None else pictures.correlation(matrices, table, ax)
 
     def space(self, by: Literal["score", "suppressed"] = "score", *, ax: Axes | None = None) -> Figure:
-        """The transformations that the search evaluated, by the sum of their levels."""
+        """Draw the evaluated transformations by the sum of their levels."""
         return pictures.space(self._findings.space, by, ax)
 
     def quality(self, *, ax: Axes | None = None) -> Figure:
-        """The best score known over the time of the search."""
+        """Draw the best score over the time of the search."""
         return pictures.quality(self._findings.curve, ax)

@@ -1,7 +1,6 @@
-"""A picture as plain shapes at their places, which become SVG in a page and ink in a PDF. No library draws them.
+"""Pictures as plain shapes, which become SVG in a page and drawing commands in a PDF.
 
-A picture is as wide as a phone, so that its letters are read there as they are; where there is room, several stand
-beside each other.
+A picture is as wide as a phone, so that its text is readable there; wider pages have several side by side.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 WIDTH = 352.0
-"""Width of every picture, in pixels of a page that is as wide as a phone."""
+"""Width of every picture: that of a phone, in pixels."""
 
 SIZE = 11.0
-"""Height of the letters."""
+"""Font size."""
 
 BEFORE, AFTER, ACCENT, INK, SOFT, LINE = "#b9c0ca", "#0b5c8f", "#d55e00", "#1c2430", "#5b6676", "#d9dee6"
-"""Before is grey and after is blue, which print and any eye tell apart."""
+"""Before is grey and after is blue: distinct in print and for the colour-blind."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class TextShape:
-    """A text that begins, has its middle or ends at a place; turned, it reads upwards."""
+    """A text that begins, is centred or ends at a point; turned, it reads upwards."""
 
     x: float
     y: float
@@ -70,7 +69,7 @@ Shape = Bar | Stroke | Dot | TextShape
 
 @dataclass
 class Scene:
-    """A picture: shapes on a ground of a height that follows from them; y grows downwards."""
+    """A picture: shapes on a canvas; y grows downwards."""
 
     title: str
     height: float = 0.0
@@ -78,12 +77,12 @@ class Scene:
     width: float = WIDTH
 
     def add(self, *shapes: Shape) -> None:
-        """Put shapes on top."""
+        """Add shapes on top."""
         self.shapes += shapes
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """Return about how wide a text is, rather too wide: letters differ from font to font.
+    """Return an upper estimate of the width of a text: fonts differ.
 
     >>> width_of("WWW") > width_of("iii") > 0
     True
@@ -93,7 +92,7 @@ def width_of(text: str, size: float = SIZE) -> float:
 
 
 def short(text: str | None, most: int = 26) -> str:
-    """Return a label that fits and can be printed.
+    """Return a label that fits and is printable.
 
     >>> short("x" * 40, 8), short(None), short("a$b")
     ('xxxxxxx…', '(missing)', 'a$b')
@@ -105,19 +104,19 @@ def short(text: str | None, most: int = 26) -> str:
 
 
 def svg(scene: Scene) -> str:
-    """Return a picture as an SVG element that stands in a page and speaks with its letters.
+    """Return a picture as an SVG element for a page, in the page's font.
 
     >>> svg(Scene("nothing", 10)).startswith('<svg class="chart" viewBox="0 0 352 10" role="img" aria-label="nothing">')
     True
     """
-    drawn = "".join(map(_drawn, scene.shapes))
+    elements = "".join(map(_element, scene.shapes))
     return (
         f'<svg class="chart" viewBox="0 0 {_number(scene.width)} {_number(scene.height)}" role="img" '
-        f"aria-label={quoteattr(scene.title)}>{drawn}</svg>"
+        f"aria-label={quoteattr(scene.title)}>{elements}</svg>"
     )
 
 
-def _drawn(shape: Shape) -> str:
+def _element(shape: Shape) -> str:
     if isinstance(shape, Bar):
         place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
         size = f'width="{_number(max(0.0, shape.width))}" height="{_number(shape.height)}"'

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.engines.engine_rows import EngineRows
+from veil.engines.engine_source import EngineSource
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.outcome import Outcome
 from veil.tables.columns import count_codes, encode_values, is_list, number_rows
@@ -181,7 +181,7 @@ class ReleaseContext:
     @property
     def has_input(self) -> bool:
         """Whether the input is in memory, row by row, and may be read."""
-        in_engine = isinstance(self.outcome.source, EngineRows) and self.outcome.prepared is None
+        in_engine = isinstance(self.outcome.source, EngineSource) and self.outcome.prepared is None
         return not (self.is_private or in_engine)
 
     def original(self, name: str, rows: Rows) -> pa.ChunkedArray:

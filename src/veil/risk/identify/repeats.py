@@ -178,9 +178,9 @@ def _tallied(source: Any) -> Tallied:
     """Return a table whose values can be counted, in memory or in an engine."""
     if not isinstance(source, Relation):
         return source if hasattr(source, "tally") else MemoryTally(table_of(source))
-    from veil.engines.tally import HeldTally  # which needs Ibis
+    from veil.engines.tally import EngineTally  # which needs Ibis
 
-    return HeldTally(source.original)
+    return EngineTally(source.original)
 
 
 def _identifying_by_name(columns: Iterable[str]) -> list[str]:

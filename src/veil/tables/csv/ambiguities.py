@@ -1,4 +1,4 @@
-"""What a CSV file seems to mean and is not read as: numbers with other marks, and codes for missing values."""
+"""Ambiguities of a CSV file: texts that look like numbers with other marks, and codes for missing values."""
 
 from __future__ import annotations
 
@@ -19,35 +19,28 @@ MARKS = {
 }
 _NO_ANSWER = frozenset(
     [
-        "k.a.",
-        "k. a.",
-        "ka",
-        "keine angabe",
-        "unbekannt",
-        "weiss nicht",
-        "weiß nicht",
-        "unknown",
-        "not known",
-        "n/a",
-        "na",
-        "n.a.",
-        "missing",
-        "null",
-        "nan",
-        "no answer",
-        "refused",
-        "don't know",
-        "?",
+        *(
+            "k.a.",
+            "k. a.",
+            "ka",
+            "keine angabe",
+            "unbekannt",
+            "weiss nicht",
+            "weiß nicht",
+            "unknown",
+            "not known",
+        ),
+        *("n/a", "na", "n.a.", "missing", "null", "nan", "no answer", "refused", "don't know", "?"),
     ]
 )
 _NUMBERS_FOR_NONE = (-999, -998, -997, -99, -98, -97, -9, -8, -7, -1, 99, 98, 97, 999, 998, 997, 9999)
-_FEW = 3  # codes that are worth a name
+_FEW = 3  # codes that are named
 
 
-class Misread(NamedTuple):
-    """One sentence for each column, and the format by which all of them are read as they seem to be meant.
+class Ambiguities(NamedTuple):
+    """One sentence for each column, and the format by which all of them would be read as intended.
 
-    `numbers` are columns that would be numbers by that format, and are text.
+    `numbers` are columns of text that would be numbers in that format.
     """
 
     notes: tuple[str, ...]
@@ -55,19 +48,19 @@ class Misread(NamedTuple):
     numbers: tuple[str, ...] = ()
 
 
-NOTHING_MISREAD = Misread((), None)
+NO_AMBIGUITIES = Ambiguities((), None)
 
 
-def find_misread(table: pa.Table, format: Format | None) -> Misread:
-    r"""Find what seems to be read otherwise than it is meant, and the format that would read it.
+def find_ambiguities(table: pa.Table, format: Format | None) -> Ambiguities:
+    r"""Find columns that were probably not read as intended, and the format that would read them so.
 
     >>> some = pa.table({"cost": ["16.092,04", "7,50", "k.A."], "v": [1, 5, -9]})
-    >>> found = find_misread(some, Csv(separator=";"))
-    >>> print(*found.notes, sep="\n")
+    >>> ambiguities = find_ambiguities(some, Csv(separator=";"))
+    >>> print(*ambiguities.notes, sep="\n")
     column 'cost' is read as text: its numbers look like 16.092,04
     column 'cost' holds 'k.A.', which looks like a code for a missing value
     column 'v' holds -9, which looks like a code for a missing value
-    >>> found.format.missing, found.format.decimal, found.format.thousands
+    >>> ambiguities.format.missing, ambiguities.format.decimal, ambiguities.format.thousands
     (('', 'k.A.', '-9'), ',', '.')
     """
     notes: list[str] = []
@@ -78,36 +71,36 @@ def find_misread(table: pa.Table, format: Format | None) -> Misread:
         if pa.types.is_nested(table.schema.field(name).type):
             continue
         values = pc.unique(table[name]).drop_null()
-        found = _codes_for_none(values)
+        suspects = _codes_for_none(values)
         if isinstance(format, Csv) and pa.types.is_string(values.type):
-            told = _marks_of(values)
-            if told is not None:
-                notes.append(f"column {name!r} is read as text: its numbers look like {told[0]}")
-                marks |= told[1]
+            marked = _marks_of(values)
+            if marked is not None:
+                notes.append(f"column {name!r} is read as text: its numbers look like {marked[0]}")
+                marks |= marked[1]
                 numbers.append(name)
-        if found:
-            shown = " and ".join(repr(each) for each in found[:_FEW])
-            what = "look like codes" if len(found) > 1 else "looks like a code"
-            notes.append(f"column {name!r} holds {shown}, which {what} for a missing value")
-            codes |= dict.fromkeys(map(str, found))
-    notes += _meant_elsewhere(table, [code for code in codes if code.lstrip("-").isdigit()])
+        if suspects:
+            examples = " and ".join(repr(each) for each in suspects[:_FEW])
+            what = "look like codes" if len(suspects) > 1 else "looks like a code"
+            notes.append(f"column {name!r} holds {examples}, which {what} for a missing value")
+            codes |= dict.fromkeys(map(str, suspects))
+    notes += _ordinary_elsewhere(table, [code for code in codes if code.lstrip("-").isdigit()])
     if not isinstance(format, Csv) or not (marks or codes):
-        return Misread(tuple(notes), None)
+        return Ambiguities(tuple(notes), None)
     if "," in marks.values() and format.separator == ",":
         marks["separator"] = ";"
     missing = tuple(dict.fromkeys([*format.missing, *codes]))
-    return Misread(tuple(notes), dataclasses.replace(format, missing=missing, **marks), tuple(numbers))
+    return Ambiguities(tuple(notes), dataclasses.replace(format, missing=missing, **marks), tuple(numbers))
 
 
 def _marks_of(values: pa.Array) -> tuple[str, dict[str, str]] | None:
-    """Tell which marks the numbers of a column of text have, whatever stands for missing ones."""
+    """Return the marks of a column of numbers and codes for missing values; None if it holds other texts."""
     none = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(values)), pa.array(["", *_NO_ANSWER]))
     texts = values.filter(pc.invert(none))
     if not len(texts) or not pc.any(pc.match_substring_regex(texts, "[.,]")).as_py():
         return None
-    for look, told in MARKS.items():
-        if pc.all(pc.match_substring_regex(texts, look)).as_py():
-            return told
+    for pattern, marks in MARKS.items():
+        if pc.all(pc.match_substring_regex(texts, pattern)).as_py():
+            return marks
     return None
 
 
@@ -120,10 +113,10 @@ def _codes_for_none(values: pa.Array) -> list[Any]:
 
 
 def _numbers_for_none(values: pa.Array) -> list[int]:
-    """Codes such as -9 and 999, where they lie apart from all other numbers of the column."""
+    """Return codes such as -9 and 999 that lie apart from all other numbers of the column."""
     limits = np.iinfo(values.type.to_pandas_dtype())
-    known = [each for each in _NUMBERS_FOR_NONE if limits.min <= each <= limits.max]
-    codes = pc.is_in(values, pa.array(known, values.type))
+    candidates = [each for each in _NUMBERS_FOR_NONE if limits.min <= each <= limits.max]
+    codes = pc.is_in(values, pa.array(candidates, values.type))
     others = values.filter(pc.invert(codes))
     if not len(others):
         return []
@@ -135,13 +128,13 @@ def _numbers_for_none(values: pa.Array) -> list[int]:
     ]
 
 
-def _meant_elsewhere(table: pa.Table, codes: list[str]) -> Iterator[str]:
-    """Say where a number that is a code in one column is a number like any other in the next."""
+def _ordinary_elsewhere(table: pa.Table, codes: list[str]) -> Iterator[str]:
+    """Yield a note for each column in which the code of another column is an ordinary number."""
     for name in table.column_names:
         if not pa.types.is_integer(table.schema.field(name).type):
             continue
         values = pc.unique(table[name]).drop_null()
-        meant = set(values.to_pylist()) - set(_numbers_for_none(values))
-        there = [code for code in codes if int(code) in meant]
+        numbers = set(values.to_pylist()) - set(_numbers_for_none(values))
+        there = [code for code in codes if int(code) in numbers]
         if there:
             yield f"column {name!r} holds {' and '.join(there)} too, and would then have missing values there"

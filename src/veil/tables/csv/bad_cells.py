@@ -1,4 +1,4 @@
-"""Cells that keep a column from being numbers or dates: typing errors, words for missing values."""
+"""Cells that keep a column from being numbers or dates: typing errors and codes for missing values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from veil.tables.columns import count_codes, encode_values, is_text
 from veil.tables.source import read
 
 MOST = 0.2
-"""Share of the cells up to which others than numbers or dates are mistakes; with more, the column is text."""
+"""Largest share of cells that count as mistakes in a column of numbers or dates; with more, it is text."""
 
 NAMED = 50
-"""Different texts that are named."""
+"""Different texts that are listed at most."""
 
 _FORMS: dict[str, re.Pattern[str]] = {
     "integer": re.compile(r"\s*[+-]?\d{1,15}\s*"),
@@ -27,18 +27,18 @@ _FORMS: dict[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Cells of a text column that are none of what all others are.
+    """Cells of a text column in which almost all others are numbers or dates.
 
     Attributes
     ----------
     column, type
         The column, and the type that it would have without them.
     cells
-        How many there are.
+        Their number.
     rows
         The first three rows with one, from 1.
     texts
-        What stands in them, the most frequent first; at most fifty.
+        Their texts, the most frequent first; at most fifty.
     """
 
     column: str
@@ -56,20 +56,20 @@ def find_mistakes(source: Any) -> tuple[Mistakes, ...]:
     age integer 1 (3,) ('n/a',)
     """
     table = source if isinstance(source, pa.Table) else read(source).table
-    found = (_look_at(name, table[name]) for name in table.column_names if is_text(table[name].type))
-    return tuple(each for each in found if each is not None)
+    bad_cells = (_bad_cells_of(name, table[name]) for name in table.column_names if is_text(table[name].type))
+    return tuple(each for each in bad_cells if each is not None)
 
 
-def _look_at(name: str, column: pa.ChunkedArray) -> Mistakes | None:
+def _bad_cells_of(name: str, column: pa.ChunkedArray) -> Mistakes | None:
     values, codes = encode_values(column)
     counts = count_codes(codes, len(values), None)
     texts = values.to_pylist()
-    known = np.array([text is not None and text.strip() != "" for text in texts], np.bool_)
+    filled = np.array([text is not None and text.strip() != "" for text in texts], np.bool_)
     for kind in ("integer", "decimal", "date"):
         form = _FORMS[kind]
         fits = np.array([text is not None and form.fullmatch(text) is not None for text in texts], np.bool_)
-        odd = known & ~fits
-        cells, all_cells = int(counts[odd].sum()), int(counts[known].sum())
+        odd = filled & ~fits
+        cells, all_cells = int(counts[odd].sum()), int(counts[filled].sum())
         if fits.any() and 0 < cells <= MOST * all_cells:
             rows = np.flatnonzero(odd[codes])[:3] + 1
             order = np.flatnonzero(odd)[np.argsort(-counts[odd], kind="stable")][:NAMED]

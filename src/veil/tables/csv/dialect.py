@@ -1,7 +1,7 @@
-"""What a CSV file looks like: its encoding, its separator, its header.
+"""The dialect of a CSV file: its encoding, separator and header.
 
-Only what leaves no doubt is detected. Bytes that are not UTF-8 and carry no byte order mark are refused,
-because every guess at an 8-bit encoding succeeds and most are wrong.
+Only what is certain is detected. Bytes that are not UTF-8 and have no byte order mark are refused, because
+every guess at an 8-bit encoding succeeds and most are wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from veil.errors import InputError, Say
 from veil.tables.formats import Csv
 from veil.tables.header import header_below
 
-# Comma last: it is the one that also stands inside numbers and sentences.
+# Comma last: it also occurs in numbers and sentences.
 SEPARATORS = ("\t", ";", "|", ",")
 
 _SAMPLE_BYTES = 1 << 20
@@ -44,19 +44,19 @@ class Header:
 
 
 def marked_encoding(data: bytes) -> str | None:
-    """Return the encoding that a byte order mark says, or None."""
+    """Return the encoding of a byte order mark, or None."""
     return next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
 
 
 def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
     """Return the file's text as UTF-8 without a byte order mark, and the name of its encoding.
 
-    Text that is UTF-8 already is not checked here: the parser does that as it goes.
+    UTF-8 is not checked here, but by the parser.
     """
     name = codecs.lookup(encoding).name if encoding is not None else marked_encoding(data) or "utf-8"
     if name in ("utf-8", "utf-8-sig"):
-        found = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
-        return data.removeprefix(codecs.BOM_UTF8), found
+        variant = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+        return data.removeprefix(codecs.BOM_UTF8), variant
     try:
         text = data.decode(name)
     except UnicodeDecodeError as error:
@@ -65,8 +65,8 @@ def decode(data: bytes, encoding: str | None, path: Path) -> tuple[bytes, str]:
 
 
 def wrong_encoding(data: bytes, error: UnicodeDecodeError, encoding: str, path: Path) -> InputError:
-    """Say where the bytes stop being text in the given encoding, and how the file could be read instead."""
-    from veil.tables.csv.proposal import propose_reading  # which needs this module
+    """Return an error that names the first undecodable bytes, and a format that could read the file."""
+    from veil.tables.csv.proposal import propose_reading  # imports this module
 
     problem = (
         f"{path}, line {line_of(data, error.start)}: the bytes at offset {error.start} "
@@ -98,7 +98,7 @@ def check_text(data: bytes, path: Path) -> None:
 
 
 def without_titles(data: bytes, lines: int, path: Path) -> bytes:
-    r"""Leave blank lines where lines above the table stood, so that the others keep their numbers.
+    r"""Blank the lines above the table, so that the others keep their numbers.
 
     >>> without_titles(b"A title\nage,sex\n34,m\n", 1, Path("patients.csv"))
     b'\nage,sex\n34,m\n'
@@ -116,7 +116,7 @@ def line_of(data: bytes, offset: int) -> int:
 
 
 def sample_of(data: bytes, path: Path) -> tuple[str, bool]:
-    """Return the first megabyte as text, and whether that is all."""
+    """Return the first megabyte as text, and whether that is the whole file."""
     head, whole = data[:_SAMPLE_BYTES], len(data) <= _SAMPLE_BYTES
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole), whole
@@ -125,7 +125,7 @@ def sample_of(data: bytes, path: Path) -> tuple[str, bool]:
 
 
 _MOST = 0.5
-"""Share of the records that have to look like the first one, if that names the columns."""
+"""Share of the records that have as many fields as the first one, if that is the header."""
 
 
 def detect_separator(sample: str, whole: bool, format: Csv) -> str:
@@ -147,7 +147,7 @@ def detect_separator(sample: str, whole: bool, format: Csv) -> str:
             share = wide[widths[0]] / len(widths)
         width, often = wide.most_common(1)[0] if wide else (0, 0)
         usual = often / len(widths) if widths else 0.0
-        # A title above the table may hold any sign: of that, the records below know nothing.
+        # A title above the table may contain any separator, so that its own width does not count.
         rated = (share, usual, 0, rank) if share >= _MOST else (0.0, usual, width, rank)
         if (share, usual) > (0.0, 0.0) and rated > score:
             best, score = separator, rated
@@ -191,20 +191,19 @@ def _check_names(
 
 def _records(text: str, separator: str, format: Csv) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the fields of each record of a sample, with the lines that it spans."""
-    taken: list[str] = []
+    spanned: list[str] = []
 
     def lines() -> Iterator[str]:
         for line in io.StringIO(text, newline=""):
-            taken.append(line)
+            spanned.append(line)
             yield line
 
     try:
         for fields in csv.reader(lines(), **options(separator, format)):  # type: ignore[arg-type]
-            yield fields, list(taken)
-            taken.clear()
+            yield fields, list(spanned)
+            spanned.clear()
     except csv.Error:
-        # A field beyond the limit of the csv module: what was seen so far has to do.
-        return
+        return  # a field beyond the limit of the csv module: the records so far have to do
 
 
 def options(separator: str, format: Csv) -> dict[str, object]:

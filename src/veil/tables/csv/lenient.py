@@ -1,6 +1,6 @@
-"""Reading a CSV file as it seems to be meant where it does not say: for a look at it, never for a release.
+"""Lenient reading of CSV files, with a guessed format: for inspection, never for a release.
 
-Whoever is shown what was found is also told how the file was read, and a release is made only once somebody says so.
+The guess is shown with the findings, and a release needs the format to be given by the user.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from veil.errors import InputError, VeilError
-from veil.tables.csv.ambiguities import MARKS, find_misread
+from veil.tables.csv.ambiguities import MARKS, find_ambiguities
 from veil.tables.csv.proposal import propose_reading
 from veil.tables.formats import Csv, format_of
 from veil.tables.reading import read_bytes
 from veil.tables.source import Source, read
 
 
-class Guessed(NamedTuple):
-    """A table, the format that was guessed to read it, and what speaks for that; neither if there was no need."""
+class LenientReading(NamedTuple):
+    """A table, the format that was guessed to read it, and the reasons; neither if no guess was needed."""
 
     source: Source
     format: Csv | None = None
     reasons: tuple[str, ...] = ()
 
 
-def read_guessing(path: Path) -> Guessed:
-    """Read a file; if it is a CSV file that is not understood, as it seems to be meant."""
+def read_leniently(path: Path) -> LenientReading:
+    """Read a file; if it is a CSV file that cannot be read as it is, with a guessed format."""
     try:
-        found = Guessed(read(path))
+        reading = LenientReading(read(path))
     except InputError as refused:
-        found = _read_otherwise(path, refused)
-    return _with_marks(path, found)
+        reading = _read_otherwise(path, refused)
+    return _with_marks(path, reading)
 
 
-def _read_otherwise(path: Path, refused: InputError) -> Guessed:
-    """Read what was refused in another encoding, or from a later line on; or refuse it for good."""
+def _read_otherwise(path: Path, refused: InputError) -> LenientReading:
+    """Read a refused file in another encoding, or from a later line on; or raise the refusal."""
     try:
         usual = format_of(path)
         if not isinstance(usual, Csv):
@@ -48,29 +48,29 @@ def _read_otherwise(path: Path, refused: InputError) -> Guessed:
         if skip := parameters.get("skip"):
             reasons.append(f"its table seems to begin in line {skip + 1}")
         format = dataclasses.replace(usual, **parameters)
-        return Guessed(read(path, format=format), format, tuple(reasons))
+        return LenientReading(read(path, format=format), format, tuple(reasons))
     except InputError:
         raise refused from None
 
 
-def _with_marks(path: Path, found: Guessed) -> Guessed:
-    """Read numbers that were taken for text as numbers, unless the numbers of other columns would change by it."""
-    before, usual = found.source.table, found.format or found.source.format
-    meant = find_misread(before, found.source.format).format
-    if meant is None or not isinstance(usual, Csv):
-        return found
-    marks = {"decimal": meant.decimal, "thousands": meant.thousands}
+def _with_marks(path: Path, reading: LenientReading) -> LenientReading:
+    """Read columns of text as numbers if they look so, unless the numbers of other columns would change."""
+    before, usual = reading.source.table, reading.format or reading.source.format
+    proposal = find_ambiguities(before, reading.source.format).format
+    if proposal is None or not isinstance(usual, Csv):
+        return reading
+    marks = {"decimal": proposal.decimal, "thousands": proposal.thousands}
     if marks == {"decimal": usual.decimal, "thousands": usual.thousands}:
-        return found
+        return reading
     try:
-        format = dataclasses.replace(found.format or format_of(path), **marks)  # type: ignore[arg-type]
+        format = dataclasses.replace(reading.format or format_of(path), **marks)  # type: ignore[arg-type]
         source = read(path, format=format)
     except VeilError:
-        return found
+        return reading
     numbers = [name for name in before.column_names if not pa.types.is_string(before.schema.field(name).type)]
     if not all(source.table[name].equals(before[name]) for name in numbers):
-        return found
-    example = next(
-        shown for shown, each in MARKS.values() if {"thousands": None, "decimal": ".", **each} == marks
-    )
-    return Guessed(source, format, (*found.reasons, f"its numbers look like {example}"))  # type: ignore[arg-type]
+        return reading
+    usual_marks = {"thousands": None, "decimal": "."}
+    example = next(text for text, each in MARKS.values() if usual_marks | each == marks)
+    reasons = (*reading.reasons, f"its numbers look like {example}")
+    return LenientReading(source, format, reasons)  # type: ignore[arg-type]

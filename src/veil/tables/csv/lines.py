@@ -1,10 +1,10 @@
-"""CSV read line by line: no line changes what another says, and none is an error.
+"""CSV read line by line: no line changes how another is read, and none is an error.
 
-A quote that never closes, a byte that is no text, a field too many would otherwise change how the rest of the file is
-read, or have it refused: an answer about one record that nobody pays for. So every line is a row here, also a blank one. One
-that does not have a field for every column, or a quote that is closed in it, or that is longer than a megabyte, is no record:
-all its cells are missing. So are the parts of a record with a line break in a field: whoever has such records should give
-another format. Bytes that are no text become U+FFFD, by the line; separator and names follow from the first line alone.
+An unclosed quote, an invalid byte or a surplus field would otherwise change how the rest of the file is read,
+or have it refused: an answer about one record that is not charged to the budget. So every line is a row. One
+with the wrong number of fields, an unclosed quote or more than a megabyte is no record: all its cells are
+missing. So are the parts of a record with a line break in a field, which needs another format. Invalid bytes
+become U+FFFD, line by line; separator and names follow from the first line alone.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from veil.tables.formats import Csv
 from veil.tables.reading import read_bytes
 
 _LONGEST = 1 << 20
-"""Bytes of a record at most, so that every parser holds it in one block."""
+"""Largest number of bytes of a record, so that every parser holds it in one block."""
 
 
 def read_lines(path: Path, format: Csv) -> tuple[pa.Table, NDArray[np.bool_], Csv]:
-    """Read the cells of a CSV file as text, each line by itself; tell which rows are records, and the format as it was found."""
+    """Read the lines of a CSV file as rows of text; also return a mask of records and the detected format."""
     data, encoding = _decode(read_bytes(path), format.encoding)
     data = dialect.without_titles(data.replace(b"\0", "\ufffd".encode()), format.skip, path)
     first = re.compile(rb"[\r\n]*([^\r\n]*)(?:\r\n|\r|\n)?").match(data)
@@ -40,10 +40,10 @@ def read_lines(path: Path, format: Csv) -> tuple[pa.Table, NDArray[np.bool_], Cs
             f"{path}: how many columns there are must not follow from a record. Name them with ",
             Say("format", "Csv", header=False, columns=...),
         )
-    assert first is not None  # as it matches nothing at all
+    assert first is not None  # the pattern matches the empty text
     line = first[1].decode("utf-8", "replace")
-    known = "," if not format.header else dialect.detect_separator(line, True, format)
-    format = dataclasses.replace(format, separator=format.separator or known, encoding=encoding)
+    separator = "," if not format.header else dialect.detect_separator(line, True, format)
+    format = dataclasses.replace(format, separator=format.separator or separator, encoding=encoding)
     body = data
     if format.header:
         names = column_names(dialect.read_header(line, format, path).fields, format, path)
@@ -67,10 +67,10 @@ def read_lines(path: Path, format: Csv) -> tuple[pa.Table, NDArray[np.bool_], Cs
 
 
 def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str]:
-    r"""Return a text as UTF-8 without a byte order mark, and the name of its encoding; what is no text is replaced.
+    r"""Return a text as UTF-8 without a byte order mark or invalid bytes, and the name of its encoding.
 
-    Some encodings have signs that hold until others come, in the lines that follow: of these, each line is read by itself. One
-    that spells a line break otherwise has none there.
+    Each line is decoded by itself, as some encodings have a state that lasts beyond a line. A line break in
+    another spelling is no line break.
 
     >>> _decode(b"age\n+\n34\n", "utf-7")[0].decode().splitlines()[2]
     '34'
@@ -79,7 +79,7 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str]:
     if name in ("utf-8", "utf-8-sig"):
         name = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
         return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").encode(), name
-    if "\n".encode(name) != b"\n":  # each unit by itself, as in UTF-16
+    if "\n".encode(name) != b"\n":  # stateless, as UTF-16
         return data.decode(name, "replace").removeprefix("\ufeff").encode(), name
     lines = (line.decode(name, "replace") for line in data.splitlines())
     text = "\n".join(["\ufffd".join(re.split("[\r\n]", line)) for line in lines])
@@ -87,7 +87,7 @@ def _decode(data: bytes, encoding: str | None) -> tuple[bytes, str]:
 
 
 def _whole_record(width: int, format: Csv) -> Callable[[bytes], bool]:
-    r"""Return what tells whether a line is a record: a field for every column, and quotes and escapes closed in it.
+    r"""Return a test of lines: a record has a field for every column, and no open quote or escape.
 
     >>> is_whole = _whole_record(2, Csv(separator=","))
     >>> [is_whole(line) for line in (b'1,"a"', b'2,"b', b'3,c"d', b'4,"e""f"', b"5", b"")]

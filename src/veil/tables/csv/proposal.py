@@ -1,7 +1,7 @@
-"""How a CSV file that was not understood could be read: a proposal, for a person to confirm.
+"""Proposals of a format for a CSV file that could not be read, for the user to confirm.
 
-The reader detects only what leaves no doubt. What is guessed here is shown beside the first lines as they would be
-read, and nothing is read that way until somebody says so.
+The reader detects only what is certain. The guess made here is shown with the first lines as they would be
+read, and is used only once the user has confirmed it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from veil.tables.formats import Csv
 from veil.tables.header import header_below
 
 HEAD = 1 << 17
-"""Bytes from which it can be seen how a file is laid out."""
+"""Bytes that suffice to detect the layout of a file."""
 
 _COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _POINT = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)\.\d+")
@@ -36,7 +36,7 @@ def propose_format(head: bytes) -> Csv:
     separator, records = _records(text)
     width = _usual(records)
     wide = [(line, fields) for line, fields in records if len(fields) == width]
-    # A spreadsheet fills up the lines of a title.
+    # Spreadsheets pad the lines of a title with empty fields.
     below = header_below(wide[0][1], [fields for _, fields in wide[1:]]) if wide else None
     skip = wide[0 if below is None else below + 1][0] if wide else 0
     cells = [cell for line, fields in records if line > skip for cell in fields]
@@ -47,9 +47,9 @@ def propose_format(head: bytes) -> Csv:
 
 
 def propose_reading(data: bytes) -> dict[str, Any]:
-    r"""Propose how to read a file that was not understood, as parameters of `Csv`: what it takes to read it, and no more.
+    r"""Propose the parameters of `Csv` that are needed to read a file.
 
-    How numbers are written is left out: it decides their values.
+    The marks of numbers are left out, as they decide their values.
 
     >>> propose_reading("Klinik\nStand 2024\n\nName;Kosten\nJörg;1.664,71\nKäthe;770,27\n".encode("cp1252"))
     {'encoding': 'cp1252', 'skip': 3}
@@ -58,19 +58,19 @@ def propose_reading(data: bytes) -> dict[str, Any]:
     if encoding is None and marked_encoding(data) is None:
         try:
             data.decode()
-        except UnicodeDecodeError:  # the last character is cut off, which is no fault of a sample
+        except UnicodeDecodeError:  # only the last character is cut off, which `_encoding` allows in a sample
             encoding = "cp1252"
     return ({"encoding": encoding} if encoding else {}) | ({"skip": skip} if skip else {})
 
 
 def decoded(head: bytes, encoding: str | None) -> str:
-    """Read the beginning of a file as text; what the cut has left of its last character is dropped."""
+    """Read the beginning of a file as text, without a character that is cut off at its end."""
     name = encoding or marked_encoding(head) or "utf-8"
     return codecs.getincrementaldecoder(name)("replace").decode(head).removeprefix("\ufeff")
 
 
 def _encoding(head: bytes) -> str | None:
-    """Name the encoding if it is not the one that is detected: UTF-8, or what a byte order mark says."""
+    """Guess the encoding; None if it is detected: UTF-8, or that of a byte order mark."""
     if marked_encoding(head) is not None:
         return None
     if (nuls := head.count(b"\0")) > len(head) // 8:
@@ -86,11 +86,11 @@ def _encoding(head: bytes) -> str | None:
         except UnicodeDecodeError:
             continue
         return name
-    return "latin-1"  # which has a character for every byte
+    return "latin-1"  # has a character for every byte
 
 
 def _records(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
-    """Find the separator under which most records are equally wide, and return the records with the lines above each."""
+    """Return the separator by which most records are equally wide, and the records, with the lines above."""
     best: tuple[float, str, list[tuple[int, list[str]]]] = (-1.0, ",", [])
     for separator in SEPARATORS:
         records, above = [], 0
@@ -100,7 +100,7 @@ def _records(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
                 records.append((above, fields))
                 above = reader.line_num
         except csv.Error:
-            pass  # a field beyond the limit of the csv module: what was seen so far has to do
+            pass  # a field beyond the limit of the csv module: the records so far have to do
         records = [(line, fields) for line, fields in records if fields]
         width = _usual(records)
         share = (
@@ -112,12 +112,12 @@ def _records(text: str) -> tuple[str, list[tuple[int, list[str]]]]:
 
 
 def _usual(records: list[tuple[int, list[str]]]) -> int:
-    """Return how many fields most records have."""
+    """Return the most frequent number of fields."""
     widths = Counter(len(fields) for _, fields in records)
     return widths.most_common(1)[0][0] if widths else 0
 
 
 def _numbers(form: re.Pattern[str], cells: list[str], separator: str, group: str) -> tuple[int, bool]:
-    """Count the cells that are numbers of a form, and tell whether some have groups of three digits."""
-    found = [cell.strip() for cell in cells if form.fullmatch(cell.strip())]
-    return len(found), group != separator and any(group in cell for cell in found)
+    """Count the cells that are numbers of a form, and return whether some have groups of three digits."""
+    numbers = [cell.strip() for cell in cells if form.fullmatch(cell.strip())]
+    return len(numbers), group != separator and any(group in cell for cell in numbers)

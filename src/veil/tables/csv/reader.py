@@ -1,4 +1,4 @@
-"""Reading CSV: Arrow's threaded parser for the rows, our own care for dialect, types and errors."""
+"""Reading CSV: Arrow's threaded parser for the rows, own code for dialect, types and errors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BLOCK = 1 << 22
 def read_csv(
     path: Path, format: Csv, *, as_text: bool = False, may_be_empty: bool = False
 ) -> tuple[pa.Table, Csv]:
-    """Read a CSV file; also return the format with everything that was detected filled in.
+    """Read a CSV file; also return the format with all detected parameters.
 
-    With `as_text` no column gets a type, whatever the format says.
+    With `as_text` no column gets a type, even if the format names one.
     """
     data, encoding = dialect.decode(read_bytes(path), format.encoding, path)
     dialect.check_text(data, path)
@@ -35,7 +35,7 @@ def read_csv(
     format = dataclasses.replace(format, separator=separator, encoding=encoding)
     quotes = data.count(format.quote.encode()) if format.quote is not None else 0
     if quotes % 2:
-        # Possibly a quote that never closes, which the parser would take for the start of a long field.
+        # Possibly an unclosed quote, which the parser would take for the start of a long field.
         _raise(faults.explain(data, None, format, path))
     header = dialect.read_header(sample, format, path)
     names = column_names(header.fields, format, path)
@@ -49,7 +49,7 @@ def read_csv(
 
 
 def column_names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
-    """Return the names of the columns, as the format gives them or as the first record says."""
+    """Return the names of the columns, from the format or from the first record."""
     if format.columns is not None:
         if len(format.columns) != len(first):
             raise InputError(
@@ -74,7 +74,7 @@ def column_names(first: Sequence[str], format: Csv, path: Path) -> list[str]:
 
 
 def check_types(names: list[str], format: Csv, path: Path) -> None:
-    """Refuse types of columns that are not there."""
+    """Refuse types of columns that do not exist."""
     for name in format.types:
         if name not in names:
             raise InputError(
@@ -83,32 +83,32 @@ def check_types(names: list[str], format: Csv, path: Path) -> None:
 
 
 def parse(data: bytes, width: int, format: Csv, path: Path, *, start: int = 0) -> pa.Table:
-    """Return the fields from byte `start` on as text, null where a missing value stands unquoted."""
+    """Return the fields from byte `start` on as text; unquoted missing values are null."""
     quoted = format.quote is not None and format.quote.encode() in data
     body = pa.py_buffer(data).slice(start)
     if data.startswith(codecs.BOM_UTF8, start):
         # The parser drops one byte order mark; here it belongs to the first value.
         body = pa.py_buffer(codecs.BOM_UTF8 + data[start:])
-    parse = arrow_csv.ParseOptions(
+    parse_options = arrow_csv.ParseOptions(
         delimiter=format.separator,
         quote_char=format.quote if format.quote is not None else False,
         escape_char=format.escape if format.escape is not None else False,
-        # Lines need no care for quotes where there are none, and split faster.
+        # Without quotes, lines split faster.
         newlines_in_values=quoted or format.escape is not None,
         # In a table of one column, a blank line is a record: its value is missing.
         ignore_empty_lines=width > 1,
     )
     names = [str(number) for number in range(width)]
-    options = arrow_csv.ConvertOptions(
+    convert_options = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         null_values=list(format.missing),
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
     for block in (_BLOCK, body.size + 1):
-        read = arrow_csv.ReadOptions(column_names=names, block_size=block)
+        read_options = arrow_csv.ReadOptions(column_names=names, block_size=block)
         try:
-            return arrow_csv.read_csv(pa.BufferReader(body), read, parse, options)
+            return arrow_csv.read_csv(pa.BufferReader(body), read_options, parse_options, convert_options)
         except pa.ArrowInvalid as error:
             if "straddl" in str(error) and block == _BLOCK:
                 continue  # a record longer than a block

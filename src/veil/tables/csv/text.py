@@ -1,7 +1,7 @@
-"""How Veil spells typed columns in a CSV file.
+"""The spelling of typed columns in a CSV file.
 
-Reading and writing share this one spelling: a column of a file gets a type only if the typed values are
-spelled here as they stood in the file.
+Reading and writing share it: a column gets a type only if its typed values are spelled as they were in the
+file.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Types for the columns of a CSV file, chosen so that nothing is lost.
 
 A column is typed only if its values, spelled again (`veil.tables.csv.text`), give the text of the file:
-``02139``, ``+5``, ``1e5`` and ``True`` stay text, and ``1.50`` becomes an exact decimal with two places.
-There is one relaxation. Numbers with differing numbers of places (``1.5``, ``2.25``, ``39.0``) become
-floats, or decimals where a float would not hold them exactly; written again they may differ in trailing
-zeros, never in value.
+``02139``, ``+5``, ``1e5`` and ``True`` stay text, and ``1.50`` becomes an exact decimal with two places. With
+one exception: numbers with differing numbers of places (``1.5``, ``2.25``, ``39.0``) become floats, or
+decimals where a float would not be exact; written again, they may differ in trailing zeros, never in value.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _MAX_DIGITS = 38  # of a 128-bit decimal
 _NUMERIC = ("integer", "decimal", "float")
-_HEAD = 1000  # rows that rule most types out before the whole column is looked at
+_HEAD = 1000  # rows that rule most types out before the whole column is read
 
 
 def infer(text: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
-    """Return the column with the type its text stands for, or as it is.
+    """Return the column with the type of its texts, or as it is.
 
     >>> import pyarrow as pa
     >>> infer(pa.chunked_array([["1", None, "39"]]), Csv()).type
@@ -43,7 +42,7 @@ def infer(text: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
     values = text
     if pc.any(pc.equal(text, "")).as_py():
         if text.null_count or "" not in format.missing:
-            return text  # an empty text and a missing value are told apart, so the empty text is a value
+            return text  # empty texts differ from missing values, so they are values
         values = _without_empty(text)
     if values.null_count == len(values):
         return text
@@ -56,7 +55,7 @@ def infer(text: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
 
 
 def convert(text: pa.ChunkedArray, type: TypeName, column: str, format: Csv) -> pa.ChunkedArray:
-    """Return the column with the type asked for; a value that does not fit raises an `InputError`."""
+    """Return the column with a type; a value that does not fit raises an `InputError`."""
     if type == "string":
         return text
     values = _ungrouped(_without_empty(text), format) if type in _NUMERIC else _without_empty(text)
@@ -74,7 +73,7 @@ def convert(text: pa.ChunkedArray, type: TypeName, column: str, format: Csv) -> 
 
 
 def _ungrouped(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray:
-    """Take the separator of thousands out of a column in which all that has one is a number with whole groups."""
+    """Remove the separator of thousands from a column if it occurs only in numbers with whole groups."""
     if format.thousands is None:
         return values
     mark, point = re.escape(format.thousands), re.escape(format.decimal)
@@ -97,7 +96,7 @@ def _numbers(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:
     if not _all(values, _NUMBER):
         return _scientific(values)
     if not pc.any(pc.match_substring(values, ".")).as_py():
-        return None  # whole numbers that do not fit or have a strange zero: identifiers
+        return None  # integers that are too long or begin with zero: identifiers
     least, most, digits = _places(values)
     if least == most and digits <= _MAX_DIGITS:
         exact = _cast(values, pa.decimal128(_MAX_DIGITS, most))
@@ -113,7 +112,7 @@ def _numbers(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:
 
 
 def _scientific(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Floats as programs write them: plain numbers with a point, and the tiny and huge ones like 1.5e-07."""
+    """Return floats as programs write them: plain numbers with a point, tiny and huge ones like 1.5e-07."""
     if not _all(values, f"{_NUMBER}|{_SCIENTIFIC}"):
         return None
     small = pc.match_substring_regex(values, _SCIENTIFIC)
@@ -142,8 +141,8 @@ def _timestamps(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:
     unit = _UNITS.get(len(first.removesuffix("Z").partition(".")[2]))
     if unit is None:
         return None
-    made = _cast(values, pa.timestamp(unit, "UTC" if first.endswith("Z") else None))
-    return made if made is not None and spell(made, "", time_separator=separator).equals(values) else None
+    typed = _cast(values, pa.timestamp(unit, "UTC" if first.endswith("Z") else None))
+    return typed if typed is not None and spell(typed, "", time_separator=separator).equals(values) else None
 
 
 def _booleans(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:
@@ -151,7 +150,7 @@ def _booleans(values: pa.ChunkedArray, format: Csv) -> pa.ChunkedArray | None:
 
 
 def _all(values: pa.ChunkedArray, pattern: str) -> bool:
-    """Whether every value that is not missing matches."""
+    """Whether all values that are not missing match."""
     for part in (values.slice(0, _HEAD), values):
         if not pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py():
             return False
@@ -166,7 +165,7 @@ def _cast(values: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray | None:
 
 
 def _places(values: pa.ChunkedArray) -> tuple[int, int, int]:
-    """Return the least and the greatest number of decimal places, and the digits needed to hold all."""
+    """Return the least and the greatest number of decimal places, and the digits needed for all values."""
     length = pc.utf8_length(values)
     point = pc.find_substring(values, ".")
     has_point = pc.greater_equal(point, 0)
@@ -197,7 +196,7 @@ def _as_timestamp(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _first_misfit(values: pa.ChunkedArray, cast: Callable[[pa.ChunkedArray], Any]) -> int:
-    """Return the first row whose value cannot be cast, by halving."""
+    """Return the first row whose value cannot be cast, by bisection."""
     low, high = 0, len(values)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
 """Writing CSV so that it reads back as the same table.
 
 A missing value is an unquoted empty field (or the first of the dialect's own spellings); a text that is
-empty, or that looks like a missing value, is quoted. Otherwise only what needs quotes gets them.
+empty, or looks like a missing value, is quoted. Otherwise only fields that need quotes get them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ _ROWS = 1 << 14  # rows joined at a time: few enough to stay far below Arrow's 2
 
 @dataclass(frozen=True)
 class Style:
-    """What writers of CSV choose besides the dialect; the defaults are what Veil chooses.
+    """Choices of a CSV writer besides the dialect; the defaults are Veil's.
 
     Attributes
     ----------
     end : str
         The end of a record.
     quotes : str
-        Which texts are quoted: those that any reader could take for something else, those that have to be, all texts or
-        all fields.
+        Which texts are quoted: those that some reader could misread, those that need quotes, all texts, all fields.
     quotes_missing : bool
-        Whether quotes stand around nothing where a value is missing.
+        Whether missing values are quoted.
     point : bool
-        Whether a float that is a whole number has a decimal place.
+        Whether integral floats have a decimal place.
     """
 
     end: str = "\n"
@@ -55,7 +54,7 @@ VEIL = Style()
 
 
 def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
-    """Write a table to an open binary file. What is unknown in the format is written with , and UTF-8."""
+    """Write a table to an open binary file; the defaults of the format are comma and UTF-8."""
     heed_dialect(table, format)
     out = Encoded(file, format.encoding or "utf-8")
     if format.header:
@@ -64,7 +63,7 @@ def write_csv(table: pa.Table, file: BinaryIO, format: Csv) -> None:
 
 
 def header_line(names: Sequence[str], format: Csv, style: Style = VEIL) -> str:
-    """Return the first line of a file."""
+    """Return the header as the first line of a file."""
     separator = format.separator or ","
     header = pa.chunked_array([pa.array(names, pa.string())])
     return (
@@ -85,11 +84,11 @@ def write_records(table: pa.Table, out: Encoded, format: Csv, style: Style = VEI
 
 
 class BlankWarning(UserWarning):
-    """A CSV file holds empty texts beside missing values, which most programs read as the same."""
+    """A CSV file holds empty texts and missing values, which most programs do not distinguish."""
 
 
 def heed_dialect(table: pa.Table, format: Csv) -> None:
-    """Warn of or refuse what other programs take for something else: formulas, and empty texts beside missing values."""
+    """Warn of or refuse values that other programs misread: formulas, empty texts beside missing values."""
     heed_formulas(table, format.formulas, "Csv")
     for name in table.column_names:
         column = table[name]
@@ -103,7 +102,7 @@ def heed_dialect(table: pa.Table, format: Csv) -> None:
 
 
 class Encoded:
-    """Text into a binary file. Encodings with a byte order mark get it once, at the start."""
+    """A binary file to which text is written; a byte order mark is written once, at the start."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         self._file = file
@@ -151,7 +150,7 @@ def _field(column: pa.ChunkedArray, name: str, separator: str, format: Csv, styl
 
 
 def _check_years(column: pa.ChunkedArray, name: str) -> None:
-    """Refuse days and times that no reader of CSV takes for such: years have four digits there."""
+    """Refuse dates and times whose year has not four digits, as readers of CSV require."""
     if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
         return
     for end in ("min", "max"):
@@ -166,16 +165,16 @@ def _check_years(column: pa.ChunkedArray, name: str) -> None:
 def _quote_values(
     text: pa.ChunkedArray, where: str, separator: str, format: Csv, style: Style, texts: bool = True
 ) -> pa.ChunkedArray:
-    """Quote or escape the values that would not be read back as they are, and what else the style quotes."""
+    """Quote or escape the values that would not be read back unchanged, and those that the style quotes."""
     marks = [mark for mark in (separator, format.quote, format.escape) if mark is not None]
     is_cautious = format.quote is not None and style.quotes == "cautious"
     if is_cautious:
-        # Whoever reads the file may guess at any of these; a decimal comma stands in every row.
+        # A reader may guess any of these separators; but a decimal comma occurs in every row.
         marks += [mark for mark in SEPARATORS if mark != format.decimal]
     # \ufeff, because at the start of a file it would be taken for a byte order mark.
     special = f"[{re.escape(''.join(marks))}\r\n\0]|^\ufeff"
     if style.quotes == "all" or (texts and style.quotes == "texts"):
-        special = ""  # which is in all of them
+        special = ""  # matches all
     ambiguous = pa.array(["", *format.missing] if is_cautious else [], pa.string())
     chunks = []
     for chunk in text.chunks:

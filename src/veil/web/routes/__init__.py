@@ -1,1 +1,1 @@
-"""What can be asked of the server, one file for each thing that is asked about."""
+"""The routes of the API, one file for each subject."""

@@ -1,4 +1,4 @@
-"""What all routes share: the session of a request, and the form of answers."""
+"""The session of a request and the form of answers, for all routes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from veil.web.session import BrowserSession
 
 
 class Body(BaseModel):
-    """What is sent: nothing but what is asked for."""
+    """A request body without unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class JobTold(BaseModel):
-    """A job as it stands."""
+    """The status of a job."""
 
     id: str
     kind: str
@@ -39,13 +39,13 @@ class JobTold(BaseModel):
 
 
 def the_session(request: Request) -> BrowserSession:
-    """Return the session that the guard has found."""
+    """Return the session that the guard has identified."""
     return cast("BrowserSession", request.state.session)
 
 
 InSession = Annotated[BrowserSession, Depends(the_session)]
 
 
-def told(job: Task) -> JobTold:
-    """Answer with a job."""
-    return JobTold(**job.told())
+def status_of(job: Task) -> JobTold:
+    """Return the status of a job as an answer."""
+    return JobTold(**job.status())

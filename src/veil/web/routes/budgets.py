@@ -1,4 +1,4 @@
-"""Budgets of differential privacy: what all private releases of a table may cost together."""
+"""Budgets of differential privacy: limits of the privacy loss of all private releases of a table."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ router = APIRouter(tags=["releases"])
 
 
 class Budget(Body):
-    """The most that all private releases of a table may cost together."""
+    """The largest privacy loss of all private releases of a table together."""
 
     epsilon: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
 
 
 def budget_of(session: BrowserSession, table: OpenTable) -> Accountant | None:
-    """Return what may still be spent on a table."""
+    """Return the accountant of a table; None if it has no budget."""
     file = _file(session, table)
     return _Account.open(file, fingerprint=table.fingerprint) if file.exists() else None
 
 
 class _Account(Accountant):
-    """A budget in a file that all sessions spend, for the records of a table, whatever file they are in."""
+    """A budget file shared by all sessions, for the records of a table in any file."""
 
     def check_data(self, source: Source) -> None:
         pass
@@ -45,7 +45,7 @@ def _file(session: BrowserSession, table: OpenTable) -> Path:
 
 @router.get("/tables/{id}/budget")
 def budget(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what may be spent on a table by differentially private releases, and what was."""
+    """Return the budget of a table for differentially private releases, and the privacy loss so far."""
     account = budget_of(session, session.table(id))
     if account is None:
         return {"budget": None, "remaining": None, "ledger": []}
@@ -60,13 +60,13 @@ def budget(id: str, session: InSession) -> dict[str, Any]:
 
 
 @router.put("/tables/{id}/budget")
-def setbudget_of(id: str, asked: Budget, session: InSession) -> dict[str, Any]:
-    """Say what may be spent on a table. It is said once: what was promised is not raised afterwards."""
+def set_budget(id: str, limit: Budget, session: InSession) -> dict[str, Any]:
+    """Set the budget of a table, once: it is not raised afterwards."""
     table = session.table(id)
     session.budgets.mkdir(exist_ok=True)
     try:
         file, fingerprint = _file(session, table), table.fingerprint
-        _Account.create(file, asked.epsilon, asked.delta, fingerprint=fingerprint)
+        _Account.create(file, limit.epsilon, limit.delta, fingerprint=fingerprint)
     except OutputError:
         if not file.exists():
             raise

@@ -1,4 +1,4 @@
-"""What there is: privacy models, quality models, strategies, hierarchies, masks and presets, as they declare themselves."""
+"""Lists of privacy models, quality models, strategies, hierarchies, masks and presets."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pydantic import TypeAdapter
 from veil.base.describe import definition, parameters
 from veil.models.base import PrivacyModel
 from veil.web.help import place_of
-from veil.web.languages import Language, paragraphs, say
+from veil.web.languages import Language, paragraphs, translate
 
 router = APIRouter(tags=["catalogue"])
 
 
 @router.get("/models")
 def models(language: Language = "en") -> list[dict[str, Any]]:
-    """List the privacy models, each with its parameters and the attacks that it is against."""
+    """List the privacy models, each with its parameters and the attacks it protects against."""
     from veil.recipe.parts import MODELS
 
-    return _declared(MODELS, language)
+    return _describe_family(MODELS, language)
 
 
 @router.get("/qualities")
@@ -33,7 +33,7 @@ def qualities(language: Language = "en") -> list[dict[str, Any]]:
     """List the quality models."""
     from veil.quality import QUALITIES
 
-    return _declared(QUALITIES, language)
+    return _describe_family(QUALITIES, language)
 
 
 @router.get("/strategies")
@@ -41,7 +41,7 @@ def strategies(language: Language = "en") -> list[dict[str, Any]]:
     """List the search strategies."""
     from veil.lattice import STRATEGIES
 
-    return _declared(STRATEGIES, language)
+    return _describe_family(STRATEGIES, language)
 
 
 @router.get("/hierarchies")
@@ -49,7 +49,7 @@ def hierarchies(language: Language = "en") -> list[dict[str, Any]]:
     """List the kinds of hierarchies."""
     from veil.hierarchies import BUILDERS
 
-    return _declared({kind: each for kind, each in BUILDERS.items() if kind != "file"}, language)
+    return _describe_family({kind: each for kind, each in BUILDERS.items() if kind != "file"}, language)
 
 
 @router.get("/masks")
@@ -57,7 +57,7 @@ def masks(language: Language = "en") -> list[dict[str, Any]]:
     """List the masking methods."""
     from veil.masking import METHODS
 
-    return _declared(METHODS, language)
+    return _describe_family(METHODS, language)
 
 
 @router.get("/presets")
@@ -68,23 +68,23 @@ def presets() -> list[dict[str, Any]]:
 
 @functools.cache
 def _presets() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(files("veil.web").joinpath("presets.json").read_text("utf-8"))
-    return found
+    presets: list[dict[str, Any]] = json.loads(files("veil.web").joinpath("presets.json").read_text("utf-8"))
+    return presets
 
 
-def _declared(family: Mapping[str, type[Any]], language: Language) -> list[dict[str, Any]]:
-    return [_described(kind, cls, language) for kind, cls in family.items()]
+def _describe_family(family: Mapping[str, type[Any]], language: Language) -> list[dict[str, Any]]:
+    return [_describe(kind, cls, language) for kind, cls in family.items()]
 
 
-def _described(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
+def _describe(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
     schema = TypeAdapter(cls).json_schema()
     properties = schema["properties"]
-    told = [
+    fields = [
         {
             "name": each.name,
             "values": each.values,
             "default": each.default,
-            "about": say(each.about, language),
+            "about": translate(each.about, language),
             "required": each.default == "required",
             "schema": {
                 name: value
@@ -96,14 +96,14 @@ def _described(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
-    made: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "kind": kind,
-        "definition": say(definition(cls), language),
+        "definition": translate(definition(cls), language),
         "about": about,
         "paragraphs": paragraphs(about, language),
-        "parameters": told,
+        "parameters": fields,
     }
-    made["help"] = place_of(cls.__name__)
+    entry["help"] = place_of(cls.__name__)
     if issubclass(cls, PrivacyModel):
-        made["attacks"] = list(cls.attacks)
-    return made
+        entry["attacks"] = list(cls.attacks)
+    return entry

@@ -1,4 +1,4 @@
-"""Releases handed over: table, certificate, report, recipe and forms, and what is taken although it keeps not every promise."""
+"""Downloads of a release: table, certificate, report, recipe and forms; marked if a promise is not kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from veil.web.guard import REPORT_POLICY
 from veil.web.jobs import Task
 from veil.web.languages import Language
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import facts
 from veil.web.routes.releases import look
 from veil.web.session import BrowserSession, SessionRelease, plain_name
@@ -36,59 +36,59 @@ router = APIRouter(tags=["releases"])
 
 
 class Accepted(Body):
-    """Concerns that are known and accepted, by their keys."""
+    """Accepted concerns, by their keys."""
 
     concerns: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=200)]
 
 
 @router.post("/releases/{id}/acknowledge")
 def acknowledge(id: str, accepted: Accepted, session: InSession) -> dict[str, Any]:
-    """Say that concerns are known and accepted, which report and certificate then tell."""
-    made = session.release(id)
-    known = {each.key for each in made.release.concerns}
-    if strange := [key for key in accepted.concerns if key not in known]:
+    """Acknowledge concerns; report and certificate then list them as accepted."""
+    entry = session.release(id)
+    keys = {each.key for each in entry.release.concerns}
+    if strange := [key for key in accepted.concerns if key not in keys]:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
-    made.release = made.release.acknowledge(*accepted.concerns)
-    made.reports = {}
-    masked = made.recipe.get("steps") is not None
-    there = made.release.arrow.column_names
-    quasi = [name for name in made.recipe["quasi_identifiers"] if name in there] if masked else None
-    made.facts = facts(made.release, quasi)
+    entry.release = entry.release.acknowledge(*accepted.concerns)
+    entry.reports = {}
+    masked = entry.recipe.get("steps") is not None
+    there = entry.release.arrow.column_names
+    quasi = [name for name in entry.recipe["quasi_identifiers"] if name in there] if masked else None
+    entry.facts = facts(entry.release, quasi)
     return look(id, session)
 
 
 @router.get("/releases/{id}/table.{ending}", response_class=FileResponse)
 def table(id: str, ending: Literal["csv", "parquet", "feather", "xlsx"], session: InSession) -> FileResponse:
-    """Return the released table as a file, in random order unless the plan says otherwise."""
-    made = _signable(session, id)
-    return _handed(session, f"release.{ending}", made, lambda release, path: release.save(path))
+    """Return the released table as a file, in random order unless the plan keeps that of the input."""
+    entry = _signable(session, id)
+    return _send_file(session, f"release.{ending}", entry, lambda release, path: release.save(path))
 
 
 @router.get("/releases/{id}/report.{ending}", response_class=FileResponse)
 def report(
     id: str, ending: Literal["html", "pdf", "json"], session: InSession, language: Language = "en"
 ) -> Response:
-    """Return the report; its first page says what the plan says under `about`."""
-    made = session.release(id)
-    about = _about(session, made, language)
-    name = f"report.{ending}" if made.not_anonymous is None else f"NOT-ANONYMOUS-report.{ending}"
-    if ending == "html" and about in made.reports:
-        return _shown(Response(made.reports[about], media_type="text/html"), _called(made, name))
+    """Return the report; its first page shows the plan's `about`."""
+    entry = session.release(id)
+    about = _about(session, entry, language)
+    name = f"report.{ending}" if entry.not_anonymous is None else f"NOT-ANONYMOUS-report.{ending}"
+    if ending == "html" and about in entry.reports:
+        return _inline(Response(entry.reports[about], media_type="text/html"), _file_name(entry, name))
 
     def write_report(release: Release, path: Path) -> None:
-        release.report(path, about=about, not_anonymous=made.not_anonymous, progress=False)
+        release.report(path, about=about, not_anonymous=entry.not_anonymous, progress=False)
 
-    answer = _handed(session, name, made, write_report)
-    return _shown(answer, _called(made, name)) if ending == "html" else answer
-
-
-def _about(session: BrowserSession, made: SessionRelease, language: Language) -> About:
-    """What the first page says: what the plan says, and what the table is called and the page speaks where it does not."""
-    return read_about({"language": language, "data_set": made.table.name, **session.history.draft.about})
+    answer = _send_file(session, name, entry, write_report)
+    return _inline(answer, _file_name(entry, name)) if ending == "html" else answer
 
 
-def _shown(answer: Response, name: str) -> Response:
-    """Have a report shown in a frame in which nothing runs."""
+def _about(session: BrowserSession, entry: SessionRelease, language: Language) -> About:
+    """Return the first page's texts: those of the plan, with the table's name and the language by default."""
+    return read_about({"language": language, "data_set": entry.table.name, **session.history.draft.about})
+
+
+def _inline(answer: Response, name: str) -> Response:
+    """Set the headers that show a report in a frame without scripts."""
     answer.headers["Content-Security-Policy"] = REPORT_POLICY
     answer.headers["Content-Disposition"] = f'inline; filename="{name}"'
     return answer
@@ -96,51 +96,51 @@ def _shown(answer: Response, name: str) -> Response:
 
 @router.post("/releases/{id}/report", status_code=HTTPStatus.ACCEPTED)
 def make_report(id: str, session: InSession, language: Language = "en") -> JobTold:
-    """Write the report, which may take a while; it is then there to be fetched at once."""
-    made = session.release(id)
-    about = _about(session, made, language)
+    """Write the report in the background; afterwards it is returned at once."""
+    entry = session.release(id)
+    about = _about(session, entry, language)
 
     def work(job: Task) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
-            known = made.reports
-            path = made.release.report(
+            reports = entry.reports
+            path = entry.release.report(
                 Path(folder) / "report.html",
                 about=about,
-                not_anonymous=made.not_anonymous,
-                progress=job.tell,
+                not_anonymous=entry.not_anonymous,
+                progress=job.report_progress,
             )
             job.check()
-            known[about] = path.read_bytes()  # of what the release was when it was asked for
-        return {"release": made.id}
+            reports[about] = path.read_bytes()  # of the release at the time of the request
+        return {"release": entry.id}
 
-    return told(session.start("report", work))
+    return status_of(session.start("report", work))
 
 
 class Reason(Body):
-    """Why a table that keeps not every promise is taken all the same."""
+    """The reason for taking a table that does not keep every promise."""
 
     reason: Annotated[str, Field(min_length=10, max_length=1000)]
 
 
 @router.post("/releases/{id}/anyway", response_class=FileResponse)
 def anyway(id: str, why: Reason, session: InSession) -> FileResponse:
-    """Return a table that is not anonymous, called so in its name and its first column, both with the reason.
+    """Return a table that is not anonymous, marked so with the reason in its name and first column.
 
-    From then on its report begins with it, too.
+    From then on its report begins with the reason, too.
     """
-    made = session.release(id)
-    if _keeps(made):
+    entry = session.release(id)
+    if _keeps(entry):
         raise Refused(
             HTTPStatus.CONFLICT, "this release keeps every promise: take it as it is", kind="Conflict"
         )
-    made.not_anonymous, made.reports = why.reason, {}
-    marked = made.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * made.release.arrow.num_rows])
+    entry.not_anonymous, entry.reports = why.reason, {}
+    marked = entry.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * entry.release.arrow.num_rows])
     name = "-".join(["NOT-ANONYMOUS", *_in_a_name(why.reason)])
-    return _handed(session, f"{name}.csv", made, lambda _, path: write(marked, path))
+    return _send_file(session, f"{name}.csv", entry, lambda _, path: write(marked, path))
 
 
 def _in_a_name(reason: str) -> list[str]:
-    """Return the words of a reason that a name of a file can hold everywhere: the first few, in plain letters.
+    """Return the first words of a reason in ASCII, for the name of a file.
 
     >>> _in_a_name("Prüfung 2026: <Anfrage> der Aufsicht")
     ['Prufung', '2026', 'Anfrage', 'der', 'Aufsicht']
@@ -149,19 +149,19 @@ def _in_a_name(reason: str) -> list[str]:
     return re.findall(r"[A-Za-z0-9]+", plain[:60])
 
 
-def _keeps(made: SessionRelease) -> bool:
-    return made.release.verification.holds and made.release.within_limit
+def _keeps(entry: SessionRelease) -> bool:
+    return entry.release.verification.holds and entry.release.within_limit
 
 
 @router.get("/releases/{id}/certificate", response_class=FileResponse)
 def certificate(id: str, session: InSession) -> FileResponse:
-    """Return the certificate, by which recipients can check the table."""
-    made = _signable(session, id)
-    return _handed(session, "certificate.json", made, lambda release, path: release.certificate(path))
+    """Return the certificate, with which recipients can check the table."""
+    entry = _signable(session, id)
+    return _send_file(session, "certificate.json", entry, lambda release, path: release.certificate(path))
 
 
 class Signer(Body):
-    """A private key (PEM), which is used for this one signature and kept nowhere, and its passphrase if it has one."""
+    """A private key (PEM), used for this one signature and not stored, and its passphrase if it has one."""
 
     key: Annotated[SecretStr, Field(min_length=1, max_length=10_000)]
     passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
@@ -169,113 +169,113 @@ class Signer(Body):
 
 @router.post("/releases/{id}/certificate", response_class=FileResponse)
 def signed(id: str, signer: Signer, session: InSession) -> FileResponse:
-    """Return the certificate, signed: recipients can tell whom it is from."""
+    """Return the certificate with a signature, so that recipients can check its origin."""
     from veil.report import PrivateKey  # here, so that the workbench starts without it
 
-    made = _signable(session, id)
+    entry = _signable(session, id)
     passphrase = None if signer.passphrase is None else signer.passphrase.get_secret_value()
     key = PrivateKey.of_pem(signer.key.get_secret_value().encode(), passphrase)
-    answer = _handed(
-        session, "certificate.json", made, lambda release, path: release.certificate(path, sign=key)
+    answer = _send_file(
+        session, "certificate.json", entry, lambda release, path: release.certificate(path, sign=key)
     )
     answer.headers["Veil-Key-Fingerprint"] = key.public.fingerprint
     return answer
 
 
 class Passphrase(Body):
-    """What locks the private key; without it, whoever has the file can sign."""
+    """The passphrase of the private key; without one, anyone with the file can sign."""
 
     passphrase: Annotated[SecretStr, Field(max_length=1000)] | None = None
 
 
 @router.post("/keys")
-def new_key(asked: Passphrase, session: InSession) -> dict[str, str]:
-    """Draw a key to sign certificates with. It is told once, to whoever asks, and kept nowhere."""
+def new_key(body: Passphrase, session: InSession) -> dict[str, str]:
+    """Create a key for signing certificates. It is returned once and not stored."""
     from veil.report import PrivateKey
 
     key = PrivateKey.new()
-    passphrase = None if asked.passphrase is None else asked.passphrase.get_secret_value()
+    passphrase = None if body.passphrase is None else body.passphrase.get_secret_value()
     private, public = key.pem(passphrase)
     return {"private": private.decode(), "public": public.decode(), "fingerprint": key.public.fingerprint}
 
 
 @router.get("/releases/{id}/recipe", response_class=Response)
 def recipe(id: str, session: InSession) -> Response:
-    """Return the recipe, by which the release can be made again."""
-    made = session.release(id)
-    if made.recipe.get("without"):
+    """Return the recipe, with which the release can be made again."""
+    entry = session.release(id)
+    if entry.recipe.get("without"):
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
         )
-    if "steps" in made.recipe:
+    if "steps" in entry.recipe:
         default = {"steps": None, "person": ASK, "order": "random"}
-        spelled = {name: made.recipe[name] for name, each in default.items() if made.recipe[name] != each}
+        fields = {name: entry.recipe[name] for name, each in default.items() if entry.recipe[name] != each}
     else:
-        spelled = checked_recipe(made.recipe).spell()
+        fields = checked_recipe(entry.recipe).spell()
     return Response(
-        session.history.draft.text_of(made.table.name, spelled),
+        session.history.draft.text_of(entry.table.name, fields),
         media_type="application/yaml",
-        headers={"Content-Disposition": f'attachment; filename="{_called(made, "recipe.yaml")}"'},
+        headers={"Content-Disposition": f'attachment; filename="{_file_name(entry, "recipe.yaml")}"'},
     )
 
 
 @router.get("/releases/{id}/hierarchies.zip", response_class=FileResponse)
 def hierarchies(id: str, session: InSession) -> FileResponse:
-    """Return the hierarchies as CSV files, one for each quasi-identifier. They list the values of the input: keep them."""
-    made = _signable(session, id)
-    if made.table.held is not None or "steps" in made.recipe:
+    """Return the hierarchies as CSV files, one per quasi-identifier. They list input values: keep them."""
+    entry = _signable(session, id)
+    if entry.table.relation is not None or "steps" in entry.recipe:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "these hierarchies cannot be written out here: the recipe says how they are made",
         )
-    builders = checked_recipe(made.recipe).quasi_identifiers
+    builders = checked_recipe(entry.recipe).quasi_identifiers
 
     def write_all(_: Release, path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as files:
             for number, (column, builder) in enumerate(builders.items(), 1):
-                built = builder.build(*made.table.distinct(column), column)
+                built = builder.build(*entry.table.distinct(column), column)
                 text = io.StringIO()
                 csv.writer(text, lineterminator="\n").writerows(built.to_rows())
                 files.writestr(f"{number:02}-{plain_name(column)}.csv", text.getvalue())
 
-    return _handed(session, "hierarchies.zip", made, write_all)
+    return _send_file(session, "hierarchies.zip", entry, write_all)
 
 
 @router.get("/releases/{id}/criteria.{guide}", response_class=FileResponse)
 def criteria(id: str, guide: Literal["wp216", "sp800-188"], session: InSession) -> FileResponse:
-    """Return the questions of a guide with what the release says to them, as Markdown."""
-    made = _signable(session, id)
-    meant: Literal["WP 216", "NIST SP 800-188"] = "WP 216" if guide == "wp216" else "NIST SP 800-188"
-    return _handed(session, f"{guide}.md", made, lambda release, path: release.criteria(path, meant))
+    """Return the questions of a guide with the answers of the release, as Markdown."""
+    entry = _signable(session, id)
+    title: Literal["WP 216", "NIST SP 800-188"] = "WP 216" if guide == "wp216" else "NIST SP 800-188"
+    return _send_file(session, f"{guide}.md", entry, lambda release, path: release.criteria(path, title))
 
 
 def _signable(session: BrowserSession, id: str) -> SessionRelease:
-    """Return a release that keeps every promise; no other one is handed over."""
-    made = session.release(id)
-    if not _keeps(made):
+    """Return a release that keeps every promise; refuse any other."""
+    entry = session.release(id)
+    if not _keeps(entry):
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "this release does not keep every promise, or suppresses more than the plan allows, and is not handed over",
             kind="VerificationError",
         )
-    return made
+    return entry
 
 
-def _handed(
-    session: BrowserSession, name: str, made: SessionRelease, write: Callable[[Release, Path], object]
+def _send_file(
+    session: BrowserSession, name: str, entry: SessionRelease, write: Callable[[Release, Path], object]
 ) -> FileResponse:
-    """Write a file into a folder of its own, and send it; it is gone once it was sent."""
+    """Write a file into a temporary folder, send it, and remove it."""
     folder = tempfile.TemporaryDirectory(dir=session.folder)
     path = Path(folder.name) / name
     try:
-        write(made.release, path)
+        write(entry.release, path)
     except BaseException:
         folder.cleanup()
         raise
-    return FileResponse(path, filename=_called(made, name), background=BackgroundTask(folder.cleanup))
+    return FileResponse(path, filename=_file_name(entry, name), background=BackgroundTask(folder.cleanup))
 
 
-def _called(made: SessionRelease, name: str) -> str:
-    """Return what a file is called that is handed over: after its table."""
-    return f"{made.table.stem}-{name}"
+def _file_name(entry: SessionRelease, name: str) -> str:
+    """Return the name of a downloaded file, which begins with that of the table."""
+    return f"{entry.table.stem}-{name}"

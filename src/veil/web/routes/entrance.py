@@ -43,7 +43,7 @@ def begin(request: Request, response: Response, workbench: InWorkbench) -> dict[
 
 @router.delete("/session")
 def end(request: Request, response: Response, workbench: InWorkbench) -> dict[str, Any]:
-    """End the session and remove all that it has."""
+    """End the session and remove its files."""
     workbench.end_session(request.state.session)
     response.delete_cookie(COOKIE, path="/")
     return {"ended": True}

@@ -1,4 +1,4 @@
-"""What is told about a release, as JSON can hold it; and how a release is kept."""
+"""Figures about a release as JSON values."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from veil.web.jobs import Task
 from veil.web.session import BrowserSession, SessionRelease
 
 
-def kept(session: BrowserSession, job: Task, made: SessionRelease) -> dict[str, Any]:
+def keep_release(session: BrowserSession, job: Task, entry: SessionRelease) -> dict[str, Any]:
     """Keep a release, unless the job that made it was stopped meanwhile."""
-    return job.commit(lambda: {"release": session.keep(made).id})
+    return job.commit(lambda: {"release": session.keep(entry).id})
 
 
 LOOKING = "looking at the release"
 
 
 def facts(release: Release, quasi: list[str] | None = None) -> dict[str, Any]:
-    """Find out once what may take a while to find out, and stays. Masks are told what an attacker may know."""
+    """Compute the figures of a release that may take long, once. Masks need the quasi-identifiers."""
     before, after = release.risk(quasi_identifiers=quasi)
     return {
         "records": release.records,
@@ -43,15 +43,15 @@ def facts(release: Release, quasi: list[str] | None = None) -> dict[str, Any]:
 
 
 def number(value: Any) -> Any:
-    """JSON has no number for what is not finite."""
+    """Return a value, or None for a number that is not finite, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def score(found: Any) -> Any:
-    """Return the number by which a transformation is judged first."""
-    return number(found[0] if isinstance(found, tuple) and found else found)
+def score(value: Any) -> Any:
+    """Return the first number of a score."""
+    return number(value[0] if isinstance(value, tuple) and value else value)
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold: not-a-number and infinity are null."""
+    """Return a value as JSON has it: NaN and infinity become null."""
     return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -1,4 +1,4 @@
-"""The documentation for whoever is offline: listed, read and searched."""
+"""The documentation offline: list, pages and search."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def listed() -> list[dict[str, str]]:
 @router.get("/pages/{name:path}")
 def page(name: str) -> dict[str, Any]:
     """Return a page of the documentation as HTML, with its sections."""
-    found = documentation.pages().get(name)
-    if found is None:
+    content = documentation.pages().get(name)
+    if content is None:
         raise not_found("page")
-    told = asdict(found)
-    return told | {"sections": [{"anchor": each.anchor, "title": each.title} for each in found.sections]}
+    fields = asdict(content)
+    return fields | {"sections": [{"anchor": each.anchor, "title": each.title} for each in content.sections]}
 
 
 class SearchWords(Body):
-    """What is looked for."""
+    """The words of a search."""
 
     text: Annotated[str, Field(max_length=200)]
 
 
 @router.post("/search")
 def search(words: SearchWords) -> list[dict[str, str]]:
-    """Find the sections of the documentation that speak of something."""
+    """Find the sections of the documentation with some words."""
     return documentation.search(words.text)

@@ -1,4 +1,4 @@
-"""Jobs: looking at them, following them, stopping them."""
+"""Jobs: their status, their events, and how to stop them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from veil.web.jobs import Task
-from veil.web.routes.base import InSession, JobTold, the_session, told
+from veil.web.routes.base import InSession, JobTold, status_of, the_session
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 PAUSE = 0.1
-"""Seconds between two looks at a job."""
+"""Seconds between two polls of a job."""
 
 
 @router.get("")
 def all_jobs(session: InSession) -> list[JobTold]:
     """List the jobs of the session, the oldest first."""
-    return [told(job) for job in session.jobs.values()]
+    return [status_of(job) for job in session.jobs.values()]
 
 
 @router.get("/{id}")
 def one(id: str, session: InSession) -> JobTold:
-    """Tell how a job stands."""
-    return told(session.job(id))
+    """Return the status of a job."""
+    return status_of(session.job(id))
 
 
 @router.delete("/{id}")
 def stop(id: str, session: InSession) -> JobTold:
-    """Stop a job: a search keeps the best so far, everything else is thrown away."""
+    """Stop a job: a search keeps the best so far, any other result is discarded."""
     job = session.job(id)
     job.cancel()
-    return told(job)
+    return status_of(job)
 
 
 @router.get("/{id}/events", response_class=StreamingResponse)
@@ -45,14 +45,14 @@ async def events(id: str, request: Request) -> StreamingResponse:
 
 
 async def _follow(job: Task) -> AsyncIterator[str]:
-    seen, waited = -1, 0
-    yield "retry: 300\n\n"  # milliseconds until a browser asks again whose answer broke off
+    version, waited = -1, 0
+    yield "retry: 300\n\n"  # milliseconds until a browser reconnects
     while True:
-        if job.version != seen:
-            seen, waited = job.version, 0
-            yield f"data: {json.dumps(job.told())}\n\n"
+        if job.version != version:
+            version, waited = job.version, 0
+            yield f"data: {json.dumps(job.status())}\n\n"
             if job.state != "running":
                 return
         elif (waited := waited + 1) % 100 == 0:
-            yield ": still there\n\n"  # so that nobody in between hangs up
+            yield ": still there\n\n"  # so that no proxy closes the connection
         await asyncio.sleep(PAUSE)

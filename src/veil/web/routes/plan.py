@@ -1,10 +1,10 @@
-"""The plan: looked at, changed, undone, and written as code."""
+"""The plan: read, changed, undone, and written as code; and previews of its hierarchies."""
 
 from __future__ import annotations
 
 import dataclasses
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,53 +34,53 @@ from veil.web.session import BrowserSession, OpenTable
 router = APIRouter(tags=["plan"])
 
 
-def plan_told(session: BrowserSession) -> dict[str, Any]:
-    """The draft, what is missing, what is wrong with it, and the code that it makes."""
-    draft, made = session.history.draft, session.history.told()
+def describe_plan(session: BrowserSession) -> dict[str, Any]:
+    """Return the draft, its gaps, its problem, and its code."""
+    draft, answer = session.history.draft, session.history.summary()
     table = session.tables.get(draft.table or "")
     columns = [] if table is None else list(table.arrow.column_names)
     missing = draft.missing(columns)
     if table is not None and draft.way == "search" and (open_ := _uncovered(draft, table)):
         after = [at for at, each in enumerate(missing) if each["step"] == "promises"]
-        told = {"step": "levels", "what": "not covered", "columns": ", ".join(open_)}
-        missing.insert(after[0] if after else len(missing), told)
-    made |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
+        gap = {"step": "levels", "what": "not covered", "columns": ", ".join(open_)}
+        missing.insert(after[0] if after else len(missing), gap)
+    answer |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
     if draft.keyed and draft.pseudonyms and session.key_file is None:
         missing.insert(0, {"step": "roles", "what": "no key"})
     if not missing and table is not None:
         try:
             if draft.way == "masks":
-                made["code"] = _masking_code(draft, table.name, session.key_file)
+                answer["code"] = _masking_code(draft, table.name, session.key_file)
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
-                made["code"] = _code(draft, recipe, table.name)
+                answer["code"] = _code(draft, recipe, table.name)
         except (VeilError, Refused) as error:
-            made["problem"] = sentence(error)
-    return made
+            answer["problem"] = sentence(error)
+    return answer
 
 
 def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
-    """Return the columns with values that a hierarchy which is written down does not have."""
-    found = []
+    """Return the columns with values that an explicit hierarchy does not have."""
+    columns = []
     for name in draft.columns("quasi-identifying"):
         spec = draft.hierarchies.get(name)
         if isinstance(spec, Mapping) and spec.get("kind") in ("table", "categories"):
             try:
                 builder = checked_recipe(_recipe(name, spec)).quasi_identifiers[name]
             except (VeilError, Refused):
-                continue  # which is told once the plan is complete
-            found += [name] if table.uncovered(name, builder) else []
-    return found
+                continue  # reported once the plan is complete
+            columns += [name] if table.uncovered(name, builder) else []
+    return columns
 
 
 def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
     document = draft.document()
     order = document["order"]
-    given = {} if document["person"] == ASK else {"person": document["person"]}
-    given |= {} if order == "random" else {"order": order}
-    recipe = draft.text_of(table, {**given, "steps": document["steps"]})
-    # A recipe of masking methods cannot leave columns out: one that names people would be in what it makes.
+    options = {} if document["person"] == ASK else {"person": document["person"]}
+    options |= {} if order == "random" else {"order": order}
+    recipe = draft.text_of(table, {**options, "steps": document["steps"]})
+    # A recipe of masking methods cannot leave columns out: identifying columns would be in its output.
     text = "" if document["without"] else recipe
     steps = [
         dataclasses.replace(each, key=None, key_file=KEY_FILE) if getattr(each, "key", None) else each  # type: ignore[type-var]
@@ -106,11 +106,11 @@ def _code(draft: Draft, recipe: Recipe, table: str) -> dict[str, str]:
 @router.get("/plan")
 def look(session: InSession) -> dict[str, Any]:
     """Return the plan."""
-    return plan_told(session)
+    return describe_plan(session)
 
 
 class Change(Body):
-    """A change of the plan, named in words. In `set`, null takes something away (RFC 7396)."""
+    """A change of the plan with a answer. In `set`, null removes a field (RFC 7396)."""
 
     version: int | None = None
     words: Annotated[str, Field(min_length=1, max_length=500)]
@@ -118,46 +118,46 @@ class Change(Body):
 
 
 @router.patch("/plan")
-def change(asked: Change, session: InSession) -> dict[str, Any]:
-    """Change the plan; 409 if it has changed since the version that was looked at."""
+def change(patch: Change, session: InSession) -> dict[str, Any]:
+    """Change the plan; 409 if it has changed since `version`."""
     with session.lock:
-        session.history.change(asked.version, asked.words, asked.set)
-        return plan_told(session)
+        session.history.change(patch.version, patch.words, patch.set)
+        return describe_plan(session)
 
 
 @router.post("/plan/undo")
 def undo(session: InSession) -> dict[str, Any]:
-    """Take back the last change."""
+    """Undo the last change."""
     with session.lock:
         session.history.step(-1)
-        return plan_told(session)
+        return describe_plan(session)
 
 
 @router.post("/plan/redo")
 def redo(session: InSession) -> dict[str, Any]:
-    """Make a change again that was taken back."""
+    """Redo a change that was undone."""
     with session.lock:
         session.history.step(1)
-        return plan_told(session)
+        return describe_plan(session)
 
 
 class Secret(Body):
-    """The key of pseudonyms in hexadecimal text; without one, a new one is made."""
+    """The key of pseudonyms in hexadecimal digits; without one, a new one is created."""
 
     key: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
 
 
 @router.put("/plan/key")
 def keep_key(secret: Secret, session: InSession) -> dict[str, Any]:
-    """Take the key of pseudonyms, or make one. A new one is in this answer, and in no other one: keep it.
+    """Store the key of pseudonyms, or create one. A new one is in this answer only: keep it.
 
-    It is in no recipe, project or log, and goes with the session.
+    It is in no recipe, project or log, and is removed with the session.
     """
-    made = secrets.token_hex(32) if secret.key is None else None
-    key = read_key(made or secret.key, None, None).hex()
+    new_key = secrets.token_hex(32) if secret.key is None else None
+    key = read_key(new_key or secret.key, None, None).hex()
     with session.lock:
         session.keep_key(key)
-    return {"key": made, "file": KEY_FILE}
+    return {"key": new_key, "file": KEY_FILE}
 
 
 @router.delete("/plan/key")
@@ -176,12 +176,12 @@ class RecipeText(Body):
 
 @router.put("/plan/recipe")
 def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
-    """Take the plan from the text of a recipe; what is wrong with it is told with its line."""
+    """Replace the plan by the text of a recipe; messages about it name the line."""
     document = parse(recipe.text, "recipe")
     data = {name: value for name, value in document.data.items() if name not in ("input", "output")}
-    made = checked_recipe(data)
-    plan = made.plan()
-    spelled = made.spell()
+    checked = checked_recipe(data)
+    plan = checked.plan()
+    fields = checked.spell()
     roles: dict[str, Any] = dict.fromkeys(session.history.draft.roles)
     with session.lock:
         table = session.tables.get(session.history.draft.table or "")
@@ -191,10 +191,10 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
         if plan.others is not None:
             roles |= dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
         roles |= {name: role for role, names in plan.roles.items() for name in names if role != "dropped"}
-        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | spelled["quasi_identifiers"]
+        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | fields["quasi_identifiers"]
         low, high = plan.minimum_levels, plan.maximum_levels
         bounds = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-        kept = (
+        copied = (
             "quality",
             "suppression_limit",
             "suppressed_rows",
@@ -204,8 +204,8 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
             "local_recoding",
             "person",
         )
-        changes = {name: spelled.get(name) for name in kept}
-        if "person" not in spelled:
+        changes = {name: fields.get(name) for name in copied}
+        if "person" not in fields:
             changes["person"] = plan.person
         session.history.change(
             None,
@@ -218,17 +218,17 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
                 "knows": plan.knows,
                 "hierarchies": hierarchies,
                 "levels": dict.fromkeys(session.history.draft.levels) | bounds,
-                "about": dict.fromkeys(session.history.draft.about) | spelled.get("about", {}),
-                "models": spelled["models"],
+                "about": dict.fromkeys(session.history.draft.about) | fields.get("about", {}),
+                "models": fields["models"],
                 "preset": None,
                 **changes,
             },
         )
-        return plan_told(session)
+        return describe_plan(session)
 
 
 class HierarchyBody(Body):
-    """A column, and a kind of hierarchy with its parameters, as recipes write it."""
+    """A column, and a hierarchy as recipes write it."""
 
     table: Name
     column: Name
@@ -236,38 +236,42 @@ class HierarchyBody(Body):
 
 
 @router.post("/hierarchies/preview")
-def show(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
-    """Tell what a hierarchy makes of a column, level by level; values that it does not cover are named, and left out."""
-    table, builder = session.table(asked.table), _builder(asked)
-    open_ = table.uncovered(asked.column, builder)
-    made = _previewed(table, asked.column, builder, open_, read_person(session.history.draft.whom))
-    spelled = checked_recipe(_recipe(asked.column, asked.builder)).spell()["quasi_identifiers"][asked.column]
-    return {"builder": spelled, **made.to_dict(), "uncovered": list(open_[:MOST_NAMED]), "number": len(open_)}
+def show(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+    """Preview the levels of a hierarchy for a column, without values it does not cover, which are listed."""
+    table, builder = session.table(body.table), _builder(body)
+    open_ = table.uncovered(body.column, builder)
+    levels = _preview_covered(table, body.column, builder, open_, read_person(session.history.draft.whom))
+    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["quasi_identifiers"][body.column]
+    return {"builder": spelling, **levels.to_dict(), **_list_uncovered(open_)}
 
 
-def _previewed(
+def _list_uncovered(values: Sequence[str]) -> dict[str, Any]:
+    return {"uncovered": list(values[:MOST_NAMED]), "number": len(values)}
+
+
+def _preview_covered(
     table: OpenTable, column: str, builder: Any, uncovered: Collection[str], person: str | None
 ) -> Preview:
-    values, counts, kept = _covered(table, column, uncovered)
+    values, counts, covered_mask = _covered_values(table, column, uncovered)
     holders = None if person in (None, ASK, column) else table.holders(column, person)
     if holders is not None:
-        there = kept[holders[0]]
-        holders = (np.cumsum(kept) - 1)[holders[0][there]], holders[1][there]
+        there = covered_mask[holders[0]]
+        holders = (np.cumsum(covered_mask) - 1)[holders[0][there]], holders[1][there]
     return preview(builder, values, counts, column, holders)
 
 
-def _covered(
+def _covered_values(
     table: OpenTable, column: str, uncovered: Collection[str]
 ) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the values of a column that a hierarchy covers, how often each occurs, and which of all values they are.
+    """Return the values of a column that a hierarchy covers, their counts, and their mask among all values.
 
-    They are all of them if it covers none.
+    All values are returned if it covers none.
     """
     values, counts = table.distinct(column)
-    named = set(uncovered)
-    kept = np.array([each not in named for each in canonical_text(values)] if named else True, np.bool_)
-    kept = np.broadcast_to(kept if kept.any() else np.True_, len(values))
-    return values.filter(pa.array(kept)), counts[kept], kept
+    missing = set(uncovered)
+    mask = np.array([each not in missing for each in canonical_text(values)] if missing else True, np.bool_)
+    mask = np.broadcast_to(mask if mask.any() else np.True_, len(values))
+    return values.filter(pa.array(mask)), counts[mask], mask
 
 
 def _recipe(column: str, builder: Any) -> dict[str, Any]:
@@ -278,55 +282,49 @@ _ANY = {"kind": "KAnonymity", "k": 2}
 
 
 MOST_NAMED = 500
-"""Values that are not covered and named; of more, how many there are."""
+"""Uncovered values that are listed; if there are more, only their number is returned."""
 
 
 @router.post("/hierarchies/coverage")
-def coverage(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
-    """Tell how many levels a hierarchy has for a column, and which values it does not cover."""
-    table, builder = session.table(asked.table), _builder(asked)
-    open_ = table.uncovered(asked.column, builder)
-    values, counts, _ = _covered(table, asked.column, open_)
-    levels = builder.build(values, counts, asked.column).height + 1 if len(values) else 0
-    return {
-        "levels": levels,
-        "values": len(table.distinct(asked.column)[0]),
-        "uncovered": list(open_[:MOST_NAMED]),
-        "number": len(open_),
-    }
+def coverage(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+    """Return the number of levels of a hierarchy for a column, and the values it does not cover."""
+    table, builder = session.table(body.table), _builder(body)
+    open_ = table.uncovered(body.column, builder)
+    values, counts, _ = _covered_values(table, body.column, open_)
+    levels = builder.build(values, counts, body.column).height + 1 if len(values) else 0
+    return {"levels": levels, "values": len(table.distinct(body.column)[0]), **_list_uncovered(open_)}
 
 
 MOST_GROUPED = 5000
 
 
 @router.post("/hierarchies/groups")
-def groups(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
-    """Write a hierarchy as groups of values, a tree of names that can be changed by hand."""
-    values, counts = session.table(asked.table).distinct(asked.column)
+def groups(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+    """Return a hierarchy as groups of values: a tree of names for editing by hand."""
+    values, counts = session.table(body.table).distinct(body.column)
     if len(values) > MOST_GROUPED:
         raise ParameterError(
-            f"column {asked.column!r} has {len(values):,} values, and more than {MOST_GROUPED:,} are not grouped by hand: "
+            f"column {body.column!r} has {len(values):,} values, and more than {MOST_GROUPED:,} are not grouped by hand: "
             "take a hierarchy from a file"
         )
-    made = Categories.of(_builder(asked).build(values, counts, asked.column))
-    return {"builder": {"kind": "categories", "tree": made.tree}}
+    categories = Categories.of(_builder(body).build(values, counts, body.column))
+    return {"builder": {"kind": "categories", "tree": categories.tree}}
 
 
-def _builder(asked: HierarchyBody) -> Any:
-    return checked_recipe(_recipe(asked.column, asked.builder)).quasi_identifiers[asked.column]
+def _builder(body: HierarchyBody) -> Any:
+    return checked_recipe(_recipe(body.column, body.builder)).quasi_identifiers[body.column]
 
 
 @router.post("/hierarchies/rows")
-def rows(asked: HierarchyBody, session: InSession) -> dict[str, Any]:
-    """Write out what a hierarchy makes of a column: each value, then its label on every level."""
-    values, counts = session.table(asked.table).distinct(asked.column)
-    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
-    built = recipe.quasi_identifiers[asked.column].build(values, counts, asked.column)
+def rows(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+    """Return a hierarchy for a column as rows: each value, then its label on every level."""
+    values, counts = session.table(body.table).distinct(body.column)
+    built = _builder(body).build(values, counts, body.column)
     return {"rows": [list(row) for row in built.to_rows()]}
 
 
 class Domain(HierarchyBody):
-    """All values that are possible, whoever is in the table: whole numbers from first to last, or a list."""
+    """All possible values, independent of the table: integers from first to last, or a list."""
 
     first: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
     last: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
@@ -334,28 +332,28 @@ class Domain(HierarchyBody):
 
 
 @router.post("/hierarchies/written")
-def write_down(asked: Domain, session: InSession) -> dict[str, Any]:
-    """Write a hierarchy down over all values that are possible, so that it tells nothing of those that occur."""
-    kind = session.table(asked.table).require(asked.column).type
-    recipe = checked_recipe({"quasi_identifiers": {asked.column: asked.builder}, "models": [_ANY]})
-    if asked.values is None:
-        if asked.first is None or asked.last is None or not 0 <= asked.last - asked.first < 100_000:
+def write_down(domain: Domain, session: InSession) -> dict[str, Any]:
+    """Return a hierarchy over all possible values, which reveals nothing of those that occur."""
+    kind = session.table(domain.table).require(domain.column).type
+    builder = _builder(domain)
+    if domain.values is None:
+        if domain.first is None or domain.last is None or not 0 <= domain.last - domain.first < 100_000:
             raise ParameterError(
                 "say the first and the last possible value, at most 100,000 apart, or list them"
             )
-        texts = [str(each) for each in range(asked.first, asked.last + 1)]
+        texts = [str(each) for each in range(domain.first, domain.last + 1)]
     else:
-        texts = list(dict.fromkeys(asked.values))
+        texts = list(dict.fromkeys(domain.values))
     if not texts:
-        raise ParameterError(f"list the possible values of column {asked.column!r}")
+        raise ParameterError(f"list the possible values of column {domain.column!r}")
     try:
         values = pa.array(texts, pa.string()).cast(kind)
     except pa.ArrowInvalid:
         raise ParameterError(
-            f"column {asked.column!r} holds {kind}, and a value of the list is none"
+            f"column {domain.column!r} holds {kind}, and a value of the list is none"
         ) from None
-    built = recipe.quasi_identifiers[asked.column].build(values, np.ones(len(values), np.int64), asked.column)
-    rows = built.with_missing().to_rows()  # whether anything is missing must not be told either
+    built = builder.build(values, np.ones(len(values), np.int64), domain.column)
+    rows = built.with_missing().to_rows()  # must not reveal whether a value is missing either
     return {"builder": {"kind": "table", "rows": [list(row) for row in rows]}}
 
 
@@ -367,12 +365,12 @@ class ColumnsBody(Body):
 
 
 @router.post("/hierarchies/proposals")
-def proposals(asked: ColumnsBody, session: InSession) -> dict[str, Any]:
-    """Propose a hierarchy for each column, as recipes write it; and others that suit it too, each with why."""
-    table = session.table(asked.table)
+def proposals(body: ColumnsBody, session: InSession) -> dict[str, Any]:
+    """Propose a hierarchy for each column, as recipes write it; and alternatives, each with the reason."""
+    table = session.table(body.table)
     choices = {
         name: [_choice(name, each) for each in suggest(table.distinct(name)[0], name)]
-        for name in asked.columns
+        for name in body.columns
     }
     return {"hierarchies": {name: each[0]["builder"] for name, each in choices.items()}, "choices": choices}
 

@@ -1,4 +1,4 @@
-"""Projects: saved as a file, and opened from one."""
+"""Projects, saved to files and opened from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
 from veil.web.jobs import Task
 from veil.web.projects import project_of
-from veil.web.routes.base import InSession, JobTold, the_session, told
+from veil.web.routes.base import InSession, JobTold, status_of, the_session
 from veil.web.routes.tables import open_file
 from veil.web.uploads import Upload, file_name
 
@@ -23,7 +23,7 @@ router = APIRouter(tags=["projects"])
 
 @router.get("/project", response_class=FileResponse)
 def save(session: InSession, table: bool = False) -> FileResponse:
-    """Return all that was decided as a project (.veil); with the table only if that is asked for."""
+    """Return the session as a project (.veil); with the table only if `table` is true."""
     folder = tempfile.TemporaryDirectory(dir=session.folder)
     try:
         path = project_of(session, with_table=table).save(Path(folder.name) / f"project{SUFFIX}")
@@ -40,9 +40,9 @@ def save(session: InSession, table: bool = False) -> FileResponse:
 
 @router.post("/projects", status_code=HTTPStatus.ACCEPTED)
 async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> JobTold:
-    """Open a project of Veil (.veil) or of ARX (.deid): the file as the body, its name as the header Veil-File-Name.
+    """Open a project of Veil (.veil) or ARX (.deid): the file as the body, its name as header Veil-File-Name.
 
-    What could not be taken over is in `left_out` of the result.
+    `left_out` of the result lists the parts that could not be converted.
     """
     session, name = the_session(request), file_name(veil_file_name, (SUFFIX, ARX_SUFFIX))
     upload = Upload(session.folder, name)
@@ -54,4 +54,4 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
         finally:
             upload.discard()
 
-    return told(upload.start(session, "open project", work))
+    return status_of(upload.start(session, "open project", work))

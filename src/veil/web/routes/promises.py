@@ -1,4 +1,4 @@
-"""How the promises of the plan stand before anything is searched."""
+"""The state of the promises of the plan before a search."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from veil.policy.substitution import RuleApplication
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import InSession, JobTold, told
+from veil.web.routes.base import InSession, JobTold, status_of
 
 router = APIRouter(tags=["plan"])
 
 
 @router.post("/plan/promises", status_code=HTTPStatus.ACCEPTED)
 def standing(session: InSession) -> JobTold:
-    """Tell of each promise of the plan whether the table keeps it already, whether it follows from others, or cannot hold."""
+    """Return whether the table keeps each promise of the plan, others imply it, or it cannot hold."""
     draft = session.history.draft
     table = session.table(draft.table or "")
     plan = checked_recipe(draft.recipe()).plan()
-    if table.held is not None:
+    if table.relation is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
     def work(job: Task) -> dict[str, Any]:
-        job.tell("assessing the table", 0, 0, "")
-        return {"promises": [_told(each) for each in veil.promises(table.arrow, plan)]}
+        job.report_progress("assessing the table")
+        return {"promises": [_promise(each) for each in veil.promises(table.arrow, plan)]}
 
-    return told(session.start("promises", work))
+    return status_of(session.start("promises", work))
 
 
-def _told(each: Standing) -> dict[str, Any]:
-    finding = dataclasses.asdict(each.finding) | {"verdict": each.finding.verdict}
+def _promise(standing: Standing) -> dict[str, Any]:
+    finding = dataclasses.asdict(standing.finding) | {"verdict": standing.finding.verdict}
     return {
-        "kind": type(each.model).__name__,
+        "kind": type(standing.model).__name__,
         "finding": finding,
-        "follows": [_step(step) for step in each.follows],
-        "impossible": each.impossible,
+        "follows": [_step(step) for step in standing.follows],
+        "impossible": standing.impossible,
     }
 
 

@@ -1,4 +1,4 @@
-"""Questions before a release is made: what the table fulfils now, and what other values of k would cost."""
+"""Questions before a release: the models that the table fulfils now, and the cost of other values of k."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from veil.plan.plan import ASK
 from veil.web.draft import checked_recipe, with_key
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
 
@@ -29,28 +29,28 @@ class SizesBody(Body):
 
 
 @router.post("/frontier", status_code=HTTPStatus.ACCEPTED)
-def estimate(asked: SizesBody, session: InSession) -> JobTold:
-    """Tell what the plan would cost with other values of k: each a search of two seconds at most."""
+def estimate(sizes: SizesBody, session: InSession) -> JobTold:
+    """Estimate the cost of the plan with other values of k, each by a search of at most two seconds."""
     draft = session.history.draft
     table = session.table(draft.table or "")
     plan = dataclasses.replace(checked_recipe(draft.recipe()).plan(), time_limit=2.0)
     if not any(isinstance(model, KAnonymity) for model in plan.models):
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "no promise has a k to try other values of")
     plan = with_key(plan, session.key_file)
-    if table.held is not None:
+    if table.relation is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
     def work(job: Task) -> dict[str, Any]:
-        found = veil.frontier(
-            table.source, plan, over={"KAnonymity.k": sorted(set(asked.k))}, progress=job.tell
+        frontier = veil.frontier(
+            table.source, plan, over={"KAnonymity.k": sorted(set(sizes.k))}, progress=job.report_progress
         )
-        return {"frontier": plain(found.to_dict())}
+        return {"frontier": plain(frontier.to_dict())}
 
-    return told(session.start("estimate", work))
+    return status_of(session.start("estimate", work))
 
 
 class QuestionBody(Body):
-    """What the table is asked for as it is."""
+    """The roles of columns for an assessment of the table."""
 
     table: Name
     quasi_identifiers: Annotated[list[Name], Field(min_length=1, max_length=500)]
@@ -59,20 +59,20 @@ class QuestionBody(Body):
 
 
 @router.post("/assess", status_code=HTTPStatus.ACCEPTED)
-def assess(asked: QuestionBody, session: InSession) -> JobTold:
+def assess(question: QuestionBody, session: InSession) -> JobTold:
     """Find the strongest parameter of every privacy model that the table fulfils now."""
-    table = session.table(asked.table)
-    whole = table.arrow if table.held is None else table.held.table
-    person = None if asked.person == ASK else asked.person
+    table = session.table(question.table)
+    whole = table.arrow if table.relation is None else table.relation.table
+    person = None if question.person == ASK else question.person
 
     def work(job: Task) -> dict[str, Any]:
-        job.tell("assessing the table", 0, 0, "")
-        found = veil.assess(
-            whole, quasi_identifiers=asked.quasi_identifiers, sensitive=asked.sensitive, person=person
+        job.report_progress("assessing the table")
+        assessment = veil.assess(
+            whole, quasi_identifiers=question.quasi_identifiers, sensitive=question.sensitive, person=person
         )
-        said = [{"said": str(each)} for each in found]
-        made = found.to_dict()
-        made["strengths"] = [a | b for a, b in zip(made["strengths"], said, strict=True)]
-        return {"assessment": plain(made)}
+        sentences = [{"said": str(each)} for each in assessment]
+        fields = assessment.to_dict()
+        fields["strengths"] = [a | b for a, b in zip(fields["strengths"], sentences, strict=True)]
+        return {"assessment": plain(fields)}
 
-    return told(session.start("assess", work))
+    return status_of(session.start("assess", work))

@@ -1,4 +1,4 @@
-"""Which refusals are documented."""
+"""The documented refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from veil.web.problems import MEDIA_TYPE
 
 
 class Problem(BaseModel):
-    """Why a request is refused."""
+    """The reason of a refusal."""
 
     type: str
     title: str
@@ -21,8 +21,8 @@ class Problem(BaseModel):
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": described}
-    for status, described in {
+    status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": description}
+    for status, description in {
         400: "not understood",
         403: "wrong token, host or origin",
         404: "not in this session",

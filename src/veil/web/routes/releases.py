@@ -1,4 +1,4 @@
-"""Releases: made, and told about."""
+"""Releases: made and described."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.web.draft import checked_recipe, checked_steps, with_key
 from veil.web.jobs import Cancelled, Task
-from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.budgets import budget_of
-from veil.web.routes.facts import LOOKING, facts, kept, score
+from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
 from veil.web.session import BrowserSession, OpenTable, SessionRelease
 
@@ -28,7 +28,7 @@ router = APIRouter(tags=["releases"])
 
 
 class Masks(Body):
-    """Masking methods in their order, what they leave out, and what an attacker may know of what they make."""
+    """Masking methods in order, the columns left out, and the quasi-identifiers of the output."""
 
     steps: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=50)]
     quasi_identifiers: Annotated[list[Name], Field(min_length=1, max_length=500)]
@@ -38,7 +38,7 @@ class Masks(Body):
 
 
 class Wish(Body):
-    """A table and a recipe as plain data; without them, those of the session."""
+    """A table and a recipe as plain data; by default those of the session."""
 
     table: Name | None = None
     recipe: dict[str, Any] | None = None
@@ -47,14 +47,14 @@ class Wish(Body):
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
 def make(wish: Wish, session: InSession) -> JobTold:
-    """Anonymize a table: search, apply, verify; or let masking methods change it."""
+    """Anonymize a table: search, apply, verify; or apply masking methods."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
     if wish.masks is not None or (wish.recipe is None and draft.way == "masks"):
         masks = wish.masks or Masks(**draft.document())
-        return told(session.start("anonymize", _masking(session, table, masks)))
-    asked = draft.recipe() if wish.recipe is None else wish.recipe
-    recipe = checked_recipe(asked)
+        return status_of(session.start("anonymize", _masking(session, table, masks)))
+    document = draft.recipe() if wish.recipe is None else wish.recipe
+    recipe = checked_recipe(document)
     plan = recipe.plan()
     plan.check_columns(list(table.arrow.column_names))
     plan = with_key(plan, session.key_file)
@@ -68,40 +68,42 @@ def make(wish: Wish, session: InSession) -> JobTold:
                 local=recipe.local_recoding,
                 accountant=budget,
                 progress=job.progress,
-                cancel=job.asked_to_stop,
+                cancel=job.is_stopped,
             )
         except NoSolutionError:
-            if job.asked_to_stop():
-                raise Cancelled from None  # before anything was found: there is no best so far
+            if job.is_stopped():
+                raise Cancelled from None  # there is no best solution so far
             raise
-        job.tell(LOOKING, 0, 0, "")
-        return kept(session, job, SessionRelease(release, table, asked, facts(release)))
+        job.report_progress(LOOKING)
+        return keep_release(session, job, SessionRelease(release, table, document, facts(release)))
 
-    return told(session.start("anonymize", work))
+    return status_of(session.start("anonymize", work))
 
 
-def _masking(session: BrowserSession, table: OpenTable, asked: Masks) -> Callable[[Task], dict[str, Any]]:
-    methods = checked_steps(asked.steps, session.key_file)
-    for name in (*asked.without, *asked.quasi_identifiers):
+def _masking(session: BrowserSession, table: OpenTable, masks: Masks) -> Callable[[Task], dict[str, Any]]:
+    methods = checked_steps(masks.steps, session.key_file)
+    for name in (*masks.without, *masks.quasi_identifiers):
         table.require(name)
 
     def work(job: Task) -> dict[str, Any]:
-        if table.held is not None:
-            source: Any = table.held.table.drop(*asked.without) if asked.without else table.held.table
+        if table.relation is not None:
+            source: Any = table.relation.table.drop(*masks.without) if masks.without else table.relation.table
         else:
-            source = table.arrow.drop_columns(asked.without)
-        release = veil.mask(source, methods, person=asked.person, order=asked.order, progress=job.tell)
-        job.tell(LOOKING, 0, 0, "")
-        quasi = [name for name in asked.quasi_identifiers if name in release.arrow.column_names]
-        document = asked.model_dump()
-        return kept(session, job, SessionRelease(release, table, document, facts(release, quasi)))
+            source = table.arrow.drop_columns(masks.without)
+        release = veil.mask(
+            source, methods, person=masks.person, order=masks.order, progress=job.report_progress
+        )
+        job.report_progress(LOOKING)
+        quasi = [name for name in masks.quasi_identifiers if name in release.arrow.column_names]
+        document = masks.model_dump()
+        return keep_release(session, job, SessionRelease(release, table, document, facts(release, quasi)))
 
     return work
 
 
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
 def relax(wish: Wish, session: InSession) -> JobTold:
-    """Tell what would have to be relaxed where nothing fulfils all promises, the cheapest first."""
+    """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
     recipe = checked_recipe(draft.recipe() if wish.recipe is None else wish.recipe)
@@ -109,46 +111,47 @@ def relax(wish: Wish, session: InSession) -> JobTold:
     plan.check_columns(list(table.arrow.column_names))
 
     def work(job: Task) -> dict[str, Any]:
-        found = veil.relax(table.whole, plan, progress=job.tell, cancel=job.asked_to_stop)
-        return {"relaxations": [_relaxation(each, plan) for each in found]}
+        relaxations = veil.relax(table.whole, plan, progress=job.report_progress, cancel=job.is_stopped)
+        return {"relaxations": [_relaxation(each, plan) for each in relaxations]}
 
-    return told(session.start("relax", work))
+    return status_of(session.start("relax", work))
 
 
-def _relaxation(each: Relaxation, plan: Plan) -> dict[str, Any]:
-    """Tell a way out, with the change of the plan that it is."""
-    spelled = Recipe.of(each.plan).spell()
-    if each.kind == "levels":
-        assert each.after is not None
-        change: dict[str, Any] = {"levels": {each.name: [plan.minimum_levels.get(each.name, 0), each.after]}}
-    elif each.kind == "suppression":
-        change = {"suppression_limit": each.after}
+def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
+    """Return a relaxation with its change of the plan."""
+    fields = Recipe.of(relaxation.plan).spell()
+    if relaxation.kind == "levels":
+        assert relaxation.after is not None
+        lowest = plan.minimum_levels.get(relaxation.name, 0)
+        change: dict[str, Any] = {"levels": {relaxation.name: [lowest, relaxation.after]}}
+    elif relaxation.kind == "suppression":
+        change = {"suppression_limit": relaxation.after}
     else:
-        change = {"models": spelled["models"], "preset": None}
-    told = {name: getattr(each, name) for name in _TOLD}
-    return {**told, "keeps_promises": each.keeps_promises, "said": str(each), "set": change}
+        change = {"models": fields["models"], "preset": None}
+    figures = {name: getattr(relaxation, name) for name in _FIELDS}
+    return {**figures, "said": str(relaxation), "set": change}
 
 
-_TOLD = ("kind", "name", "parameter", "before", "after", "share", "proven")
+_FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven", "keeps_promises")
 
 
 @router.get("/releases/{id}")
 def look(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what a release is, what it promises and what is left of risk."""
-    made = session.release(id)
+    """Return a release with its promises and the remaining risk."""
+    entry = session.release(id)
     draft = session.history.draft
     return {
-        "id": made.id,
-        "table": made.table.id,
-        "name": made.table.name,
-        "stem": made.table.stem,
-        "outdated": draft.table != made.table.id or draft.document() != made.recipe,
-        "engine": None if made.table.held is None else made.table.held.kind,
-        "order": made.recipe.get("order", "random"),
-        "not_anonymous": made.not_anonymous,
-        "steps": [{"name": str(each.method), "said": str(each)} for each in made.release.steps],
-        "search": None if made.release.search is None else _search(made.release.search),
-        **made.facts,
+        "id": entry.id,
+        "table": entry.table.id,
+        "name": entry.table.name,
+        "stem": entry.table.stem,
+        "outdated": draft.table != entry.table.id or draft.document() != entry.recipe,
+        "engine": None if entry.table.relation is None else entry.table.relation.kind,
+        "order": entry.recipe.get("order", "random"),
+        "not_anonymous": entry.not_anonymous,
+        "steps": [{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
+        "search": None if entry.release.search is None else _search(entry.release.search),
+        **entry.facts,
     }
 
 

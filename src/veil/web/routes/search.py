@@ -1,4 +1,4 @@
-"""Other transformations than the one that was found: listed, priced, evaluated, and taken instead."""
+"""Alternative transformations: listed, evaluated, with level costs, and applied."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from veil.lattice.space import NodeRecord
 from veil.web.draft import require_key
 from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, told
-from veil.web.routes.facts import LOOKING, facts, kept, score
+from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
 from veil.web.session import SessionRelease
 
@@ -25,13 +25,13 @@ router = APIRouter(tags=["releases"])
 Level = Annotated[int, Field(ge=0, le=1000)]
 
 
-def _searched(made: SessionRelease) -> SearchResult:
-    if made.release.search is None:
+def _require_search(entry: SessionRelease) -> SearchResult:
+    if entry.release.search is None:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "this release has several transformations: there are no others to look at",
         )
-    return made.release.search
+    return entry.release.search
 
 
 def _node(record: NodeRecord) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def _node(record: NodeRecord) -> dict[str, Any]:
 
 
 class Listing(Body):
-    """Which transformations: by state and by the levels of columns."""
+    """A selection of transformations by state and by the levels of columns."""
 
     state: Literal["anonymous", "not anonymous", "pruned", "unseen"] | None = None
     levels: dict[Name, Level] | None = None
@@ -55,65 +55,65 @@ class Listing(Body):
 
 
 @router.post("/releases/{id}/nodes")
-def nodes(id: str, asked: Listing, session: InSession) -> dict[str, Any]:
-    """List transformations with what is known of them, the best first."""
-    made = session.release(id)
-    search = _searched(made)
-    with made.lock:
-        listed = search.nodes(state=asked.state, levels=asked.levels, sort=asked.sort, limit=asked.limit)
-        return {"nodes": [_node(each) for each in listed], "counts": search.explored.counts()}
+def nodes(id: str, listing: Listing, session: InSession) -> dict[str, Any]:
+    """List transformations with their scores and bounds, the best first."""
+    entry = session.release(id)
+    search = _require_search(entry)
+    with entry.lock:
+        records = search.nodes(**listing.model_dump())
+        return {"nodes": [_node(each) for each in records], "counts": search.explored.counts()}
 
 
 class NodeBody(Body):
-    """A transformation: levels by column. Columns that are not named stay as they are."""
+    """A transformation: levels by column. All other columns keep their level."""
 
     levels: Annotated[dict[Name, Level], Field(max_length=500)]
 
 
 @router.post("/releases/{id}/nodes/evaluate")
 def evaluate(id: str, node: NodeBody, session: InSession) -> dict[str, Any]:
-    """Evaluate a transformation and its neighbours: itself first, then those that keep more, then those that keep less."""
-    made = session.release(id)
-    search = _searched(made)
-    with made.lock:
+    """Evaluate a transformation and its neighbours: itself, then less, then more generalized ones."""
+    entry = session.release(id)
+    search = _require_search(entry)
+    with entry.lock:
         return {"nodes": [_node(each) for each in search.explore(node.levels)]}
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)
 def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
-    """Tell what each level of each column costs, with some levels fixed."""
-    made = session.release(id)
-    search = _searched(made)
+    """Return the cost of each level of each column, with some levels fixed."""
+    entry = session.release(id)
+    search = _require_search(entry)
 
     def work(job: Task) -> dict[str, Any]:
-        found: list[dict[str, Any]] = []
-        prices = search.price_each(node.levels, progress=job.tell, cancel=job.asked_to_stop)
+        costs: list[dict[str, Any]] = []
+        prices = search.price_each(node.levels, progress=job.report_progress, cancel=job.is_stopped)
         while True:
-            # One price at a time, and a moment for whoever waits meanwhile: neighbours do not wait for all prices.
-            with made.lock:
+            # One cost at a time, with a pause: other requests that need the lock do not wait for all costs.
+            with entry.lock:
                 each = next(prices, None)
             if each is None:
                 break
-            found = [*found, dataclasses.asdict(each) | {"score": score(each.score)}]
-            job.show({"prices": found})
+            costs = [*costs, dataclasses.asdict(each) | {"score": score(each.score)}]
+            job.show({"prices": costs})
             time.sleep(0.001)
         columns = list(search.level_names)
-        return {"prices": sorted(found, key=lambda each: (columns.index(each["column"]), each["level"]))}
+        return {"prices": sorted(costs, key=lambda each: (columns.index(each["column"]), each["level"]))}
 
-    return told(session.start("prices", work))
+    return status_of(session.start("prices", work))
 
 
 @router.post("/releases/{id}/apply", status_code=HTTPStatus.ACCEPTED)
 def apply(id: str, node: NodeBody, session: InSession) -> JobTold:
-    """Take another transformation: apply it and verify it. The promises stay."""
-    made = session.release(id)
-    search = _searched(made)
-    require_key(made.recipe, session.key_file)
+    """Apply another transformation and verify it. The promises stay."""
+    entry = session.release(id)
+    search = _require_search(entry)
+    require_key(entry.recipe, session.key_file)
 
     def work(job: Task) -> dict[str, Any]:
-        job.tell("applying and verifying", 0, 0, "")
+        job.report_progress("applying and verifying")
         release = search.apply(node.levels)
-        job.tell(LOOKING, 0, 0, "")
-        return kept(session, job, SessionRelease(release, made.table, made.recipe, facts(release)))
+        job.report_progress(LOOKING)
+        return keep_release(session, job, SessionRelease(release, entry.table, entry.recipe, facts(release)))
 
-    return told(session.start("apply", work))
+    return status_of(session.start("apply", work))

@@ -1,4 +1,4 @@
-"""Looking at a session."""
+"""The state of a session."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ router = APIRouter(tags=["session"])
 
 @router.get("/session")
 def look(session: InSession) -> dict[str, Any]:
-    """Tell what the session holds."""
+    """Return the tables, jobs and newest release of the session."""
     newest = next(reversed(session.releases.values()), None)
     return {
         "version": __version__,
-        "tables": [table.told() for table in session.tables.values()],
-        "jobs": [job.told() for job in session.jobs.values()],
+        "tables": [table.summary() for table in session.tables.values()],
+        "jobs": [job.status() for job in session.jobs.values()],
         "release": None if newest is None else newest.id,
         "allow_paths": session.allow_paths,
-        "given": None if session.given is None else session.given.name,
+        "given": None if session.initial_table is None else session.initial_table.name,
     }

@@ -1,4 +1,4 @@
-"""Tables: sent, looked at, and closed."""
+"""Tables: uploaded, described, and closed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from veil.tables.formats import TypeName, format_of
 from veil.tables.spelling import PERSON
 from veil.web.child import CHILDREN
 from veil.web.jobs import Task
-from veil.web.languages import Language, say
-from veil.web.problems import Refused, renamed
+from veil.web.languages import Language, translate
+from veil.web.problems import Refused, with_sent_name
 from veil.web.projects import open_project
-from veil.web.routes.base import Body, InSession, JobTold, the_session, told
+from veil.web.routes.base import Body, InSession, JobTold, status_of, the_session
 from veil.web.session import BrowserSession, Filter, OpenTable
 from veil.web.uploads import READING, Upload, file_name, read_file
 
@@ -39,7 +39,7 @@ Name = Annotated[str, Field(max_length=1000)]
 
 
 class HowToRead(Body):
-    """How a file is to be read, where Veil has not understood it."""
+    """The format of a file that Veil has not detected correctly."""
 
     separator: Literal[",", ";", "\t", "|"] | None = None
     encoding: Annotated[str, Field(max_length=40)] | None = None
@@ -79,7 +79,7 @@ async def send(
 ) -> JobTold:
     """Send a table: the file as the body, its name, percent-encoded, as the header Veil-File-Name.
 
-    How to read it, where Veil does not understand it by itself, is the header Veil-Format: JSON, as for `format`.
+    A format that Veil does not detect is given as the header Veil-Format: JSON, as for `format`.
     """
     session, name = the_session(request), file_name(veil_file_name)
     format = None if veil_format is None else _how(veil_format).format(format_of(Path(name)))
@@ -87,9 +87,9 @@ async def send(
     await upload.receive(request.stream())
 
     def work(job: Task) -> dict[str, Any]:
-        return _opened(session, upload.open_in(session, job, format), job)
+        return _adopt(session, upload.open_in(session, job, format), job)
 
-    return told(upload.start(session, "read table", work))
+    return status_of(upload.start(session, "read table", work))
 
 
 def _how(text: str) -> HowToRead:
@@ -104,28 +104,28 @@ LINES = 20
 
 @router.post("/look")
 async def look(request: Request) -> dict[str, Any]:
-    """Propose how to read a CSV file that was not understood: its first bytes as the body, at most 128 KiB.
+    """Propose the format of a CSV file from its first bytes, sent as the body, at most 128 KiB.
 
-    Answers with a format, as for `format`, and with the first lines as they would be read.
+    Returns a format, as for `format`, and the first lines as they would be decoded.
     """
     the_session(request)
     head = await request.body()
-    found = propose_format(head)
+    format = propose_format(head)
     names = ("separator", "encoding", "skip", "decimal", "thousands")
-    lines = [line[:1000] for line in decoded(head, found.encoding).splitlines()[:LINES]]
-    return {"format": {name: getattr(found, name) for name in names}, "lines": lines}
+    lines = [line[:1000] for line in decoded(head, format.encoding).splitlines()[:LINES]]
+    return {"format": {name: getattr(format, name) for name in names}, "lines": lines}
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
 def example(session: InSession) -> JobTold:
-    """Open a table of hospital stays that Veil has made up."""
+    """Open a synthetic table of hospital stays."""
 
     def work(job: Task) -> dict[str, Any]:
-        job.tell(READING, 0, 0, "")
+        job.report_progress(READING)
         session.require_room()
-        return _opened(session, OpenTable("patients.csv", _example(), again=_example), job)
+        return _adopt(session, OpenTable("patients.csv", _example(), again=_example), job)
 
-    return told(session.start("read table", work))
+    return status_of(session.start("read table", work))
 
 
 def _example() -> Source:
@@ -133,9 +133,9 @@ def _example() -> Source:
 
 
 class Place(Body):
-    """A file, folder or pattern of files of the machine that the server runs on, or the address of a database.
+    """A file, folder or pattern of files of the server's machine, or the address of a database.
 
-    None for what the server was started with.
+    None for the table that the server was started with.
     """
 
     path: Annotated[str, Field(max_length=4000)] | None = None
@@ -143,9 +143,9 @@ class Place(Body):
 
 @router.post("/from", status_code=HTTPStatus.ACCEPTED)
 def open_path(place: Place, session: InSession) -> JobTold:
-    """Open the table that the server was started with or, if it may, a file of its machine."""
-    if place.path is None and session.given is not None:
-        path: PlaceOf = session.given
+    """Open the table that the server was started with or, if allowed, a file of its machine."""
+    if place.path is None and session.initial_table is not None:
+        path: PlaceOf = session.initial_table
     elif place.path is not None and session.allow_paths:
         path = place_of(place.path)
     else:
@@ -160,13 +160,13 @@ def open_path(place: Place, session: InSession) -> JobTold:
         relation = None if _is_project(path) else again()
         if relation is not None or not isinstance(path, Path):
             assert relation is not None
-            job.tell(READING, 0, 0, "")
-            return _opened(session, session.open_held(relation, again), job)
+            job.report_progress(READING)
+            return _adopt(session, session.open_relation(relation, again), job)
         if _is_project(path):
             return open_file(session, path, path.name, job)
-        return _opened(session, read_file(session, path, None, path.name, job), job)
+        return _adopt(session, read_file(session, path, None, path.name, job), job)
 
-    return told(session.start("read table", work))
+    return status_of(session.start("read table", work))
 
 
 def _is_project(place: PlaceOf) -> bool:
@@ -174,17 +174,17 @@ def _is_project(place: PlaceOf) -> bool:
 
 
 def open_file(session: BrowserSession, path: Path, name: str, job: Task) -> dict[str, Any]:
-    """Open the file of a project; what is wrong with it is told by its name alone."""
-    job.tell("opening the project", 0, 0, "")
+    """Open the file of a project; messages about it contain its name, not its path."""
+    job.report_progress("opening the project")
     try:
         project = CHILDREN.run(Project.read, path, name=name, check=job.check)
         return open_project(session, project, name, job)
     except VeilError as error:
-        raise renamed(error, path, name) from None
+        raise with_sent_name(error, path, name) from None
 
 
-def _opened(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, Any]:
-    """Look at a table that was opened, and let the plan be about it."""
+def _adopt(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, Any]:
+    """Profile an opened table, add it to the session, and make it the table of the plan."""
     table.look_at_columns(job)
 
     def take() -> dict[str, Any]:
@@ -197,37 +197,37 @@ def _opened(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, A
 
 
 def _about(session: BrowserSession, table: OpenTable) -> dict[str, Any]:
-    """Return the change by which the plan is about a table; what was decided of columns that it has too stays."""
+    """Return the change that makes the plan about a table; choices for columns that it has, too, stay."""
     there, draft = set(table.arrow.column_names), session.history.draft
     decided = [*draft.roles, *draft.hierarchies, *draft.levels, *draft.treatments]
     gone: dict[str, None] = {name: None for name in decided if name not in there}
-    made: dict[str, Any] = {"table": table.id}
-    made |= dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
-    made["linked"] = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
+    change: dict[str, Any] = {"table": table.id}
+    change |= dict.fromkeys(("roles", "hierarchies", "levels", "treatments"), gone)
+    change["linked"] = {name: None for name, to in draft.linked.items() if not {name, to} <= there}
     for what in ("weights", "household", "response"):
         if getattr(draft, what) not in there:
-            made[what] = None
-    if draft.person not in there and gone:  # who the rows of another table are about is asked anew
-        made["person"] = ASK
-    return made | {"models": [each for each in draft.models if each.get("attribute") in {None, *there}]}
+            change[what] = None
+    if draft.person not in there and gone:  # another table: ask again for its `person`
+        change["person"] = ASK
+    return change | {"models": [each for each in draft.models if each.get("attribute") in {None, *there}]}
 
 
 @router.get("/{id}")
 def one(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what a table is called, how large it is and how it was read."""
-    return session.table(id).told()
+    """Return name, size and format of a table."""
+    return session.table(id).summary()
 
 
 @router.delete("/{id}")
 def close(id: str, session: InSession) -> dict[str, Any]:
-    """Close a table, and forget everything that was made from it."""
+    """Close a table and forget its releases."""
     session.close_table(session.table(id))
     return {"closed": True}
 
 
 @router.get("/{id}/profile")
 def profile(id: str, session: InSession) -> dict[str, Any]:
-    """Tell what the columns hold, which cells seem to be mistakes, and whether rows are about the same people."""
+    """Profile the columns, the cells that seem to be mistakes, and rows about the same people."""
     table = session.table(id)
     return {
         "rows": table.arrow.num_rows,
@@ -239,7 +239,7 @@ def profile(id: str, session: InSession) -> dict[str, Any]:
 
 
 class RowFilter(Body):
-    """Rows whose value in a column lies from `first` to `last`, as the bars of the profile do, or is missing."""
+    """Rows whose value in a column is from `first` to `last`, like a bar of the profile, or missing."""
 
     column: Name
     first: Annotated[str, Field(max_length=10_000)] = ""
@@ -248,7 +248,7 @@ class RowFilter(Body):
 
 
 class RowsPage(Body):
-    """Which rows, in which order. Sent as a body, as a filter would hold values, which belong into no address."""
+    """A selection and order of rows, sent as a body: filters contain values, which must not be in a URL."""
 
     start: Annotated[int, Field(ge=0, le=10**12)] = 0
     count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
@@ -261,41 +261,36 @@ class RowsPage(Body):
 def rows(id: str, page: RowsPage, session: InSession) -> dict[str, Any]:
     """Return some rows as text."""
     table = session.table(id)
-    wanted = [Filter(**each.model_dump()) for each in page.filters]
-    shown, total = table.page(page.start, page.count, page.sort, page.descending, wanted)
-    return {
-        "start": page.start,
-        "total": total,
-        "columns": list(table.arrow.column_names),
-        "rows": shown,
-    }
+    filters = [Filter(**each.model_dump()) for each in page.filters]
+    cells, total = table.page(page.start, page.count, page.sort, page.descending, filters)
+    return {"start": page.start, "total": total, "columns": list(table.arrow.column_names), "rows": cells}
 
 
 @router.get("/{id}/roles")
 def roles(id: str, session: InSession, language: Language = "en") -> list[dict[str, Any]]:
     """Propose a role for each column, with the reasons."""
     return [
-        asdict(each) | {"reasons": [say(reason, language) for reason in each.reasons]}
+        asdict(each) | {"reasons": [translate(reason, language) for reason in each.reasons]}
         for each in session.table(id).proposals
     ]
 
 
 class Columns(Body):
-    """Columns that an attacker may know, and the one that tells people apart."""
+    """Columns that an attacker may know, and the `person` column."""
 
     columns: Annotated[list[Name], Field(min_length=1, max_length=500)]
     person: Annotated[Name | None, *PERSON] = None
 
 
 @router.post("/{id}/singling-out")
-def singling_out(id: str, asked: Columns, session: InSession) -> dict[str, Any]:
-    """Tell which share of the people some columns single out together."""
-    return asdict(session.table(id).singled_out(asked.columns, asked.person))
+def singling_out(id: str, body: Columns, session: InSession) -> dict[str, Any]:
+    """Return the share of people that some columns single out together."""
+    return asdict(session.table(id).singled_out(body.columns, body.person))
 
 
 @router.patch("/{id}/format", status_code=HTTPStatus.ACCEPTED)
 def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
-    """Read the file of a table again, in another way: a new table takes its place."""
+    """Read the file of a table again in another format, as a new table."""
     old = session.table(id)
     path, kind = old.source.path, old.source.format
     if path is None or kind is None:
@@ -304,7 +299,7 @@ def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
 
     def work(job: Task) -> dict[str, Any]:
         table = read_file(session, path, format, old.name, job)
-        table.beneath = old.source  # whose file it is
-        return _opened(session, table, job)
+        table.beneath = old.source  # the owner of the file
+        return _adopt(session, table, job)
 
-    return told(session.start("read table", work))
+    return status_of(session.start("read table", work))

@@ -1,4 +1,4 @@
-"""Checking a table that somebody has published."""
+"""Verification of a published table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from veil.web.child import CHILDREN
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Task
 from veil.web.reading import verify_apart
-from veil.web.routes.base import Body, InSession, JobTold, told
+from veil.web.routes.base import Body, InSession, JobTold, status_of
 from veil.web.routes.tables import Name
 
 router = APIRouter(tags=["releases"])
 
 
 class Check(Body):
-    """A published table, sent like any other, and what it promises: a certificate, or a recipe."""
+    """A published table, uploaded like any other, and its promises: a certificate or a recipe."""
 
     table: Name
     certificate: Annotated[
@@ -31,25 +31,27 @@ class Check(Body):
 
 
 @router.post("/verify", status_code=HTTPStatus.ACCEPTED)
-def verify(asked: Check, session: InSession) -> JobTold:
-    """Check that a published table keeps what a certificate or a recipe promises, without the original table."""
-    table = session.table(asked.table)
-    if (asked.certificate is None) == (asked.recipe is None):
+def verify(body: Check, session: InSession) -> JobTold:
+    """Verify the promises of a certificate or a recipe on a published table, without the input."""
+    table = session.table(body.table)
+    if (body.certificate is None) == (body.recipe is None):
         raise PlanError("say what the table promises: send a `certificate` or a `recipe`, one of the two")
-    plan = None if asked.recipe is None else checked_recipe(asked.recipe).plan()
+    plan = None if body.recipe is None else checked_recipe(body.recipe).plan()
     path = table.source.path
 
     def work(job: Task) -> dict[str, Any]:
-        job.tell("verifying", 0, 0, "")
-        given = plan, asked.certificate, table.source.format
+        job.report_progress("verifying")
+        arguments = plan, body.certificate, table.source.format
         if path is None:
-            found = verify_apart(table.whole, *given, session.folder)
+            result = verify_apart(table.whole, *arguments, session.folder)
         else:
-            found = CHILDREN.run(verify_apart, path, *given, path.parent, name=table.name, check=job.check)
+            result = CHILDREN.run(
+                verify_apart, path, *arguments, path.parent, name=table.name, check=job.check
+            )
         return {
-            "holds": found.holds,
-            "findings": [dataclasses.asdict(each) | {"verdict": each.verdict} for each in found.findings],
-            "open_questions": list(found.open_questions),
+            "holds": result.holds,
+            "findings": [dataclasses.asdict(each) | {"verdict": each.verdict} for each in result.findings],
+            "open_questions": list(result.open_questions),
         }
 
-    return told(session.start("verify", work))
+    return status_of(session.start("verify", work))

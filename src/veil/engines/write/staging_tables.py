@@ -1,7 +1,7 @@
-"""Names of tables that hold rows on their way to a table, so that the next run can tell what a killed one has left.
+"""Names of staging tables, by which the next run recognizes what a killed one has left.
 
-Each begins with the name of the table that it is for. Whoever writes to a table holds a lock on that name, which the server
-or the operating system lets go when a run ends, however it does: what bears such a name meanwhile belongs to nobody else.
+Each begins with the name of the target table. Writing to a table takes a lock on that name, which the server
+or the operating system releases however the run ends: under the lock, such tables are the run's own.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from veil.base.locks import busy, file_lock
 from veil.engines.dialects import Dialect
 
-_LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with what is added
-_PATIENCE = 3.0  # seconds in which a server notices that the run before has been killed
+_LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with the additions
+_PATIENCE = 3.0  # seconds in which a server notices that the earlier run was killed
 _ENDS = "_done|_old|_mixed|_mixed_old|_pending"
 
 
-def prefix_of(table: str) -> str:
-    """How the names begin of what is staged for a table; twelve hexadecimal digits follow.
+def staging_prefix(table: str) -> str:
+    """Return the beginning of the names of staging tables for a table; twelve hexadecimal digits follow.
 
-    >>> prefix_of("release")
+    >>> staging_prefix("release")
     'release__veil_'
     """
     short = table
@@ -33,19 +33,19 @@ def prefix_of(table: str) -> str:
     return f"{short}__veil_"
 
 
-def staged_for(table: str, tables: Iterable[str]) -> list[str]:
-    """Return those tables that hold rows on their way to another one, or tell of such.
+def staging_tables(table: str, tables: Iterable[str]) -> list[str]:
+    """List staging tables for a table, and the tables that record them.
 
-    >>> staged_for("release", ["release", "release__veil_0123456789ab_done", "release__veil_notes"])
+    >>> staging_tables("release", ["release", "release__veil_0123456789ab_done", "release__veil_notes"])
     ['release__veil_0123456789ab_done']
     """
-    pattern = re.compile(f"{re.escape(prefix_of(table))}[0-9a-f]{{12}}({_ENDS})?")
+    pattern = re.compile(f"{re.escape(staging_prefix(table))}[0-9a-f]{{12}}({_ENDS})?")
     return [each for each in tables if pattern.fullmatch(each)]
 
 
 @contextlib.contextmanager
-def hold(dialect: Dialect, schema: str | None, table: str, what: str) -> Iterator[None]:
-    """Keep other runs away from a table, which messages call `what`; wait for what others have locked, but not for long."""
+def lock_table(dialect: Dialect, schema: str | None, table: str, what: str) -> Iterator[None]:
+    """Lock a table, called `what` in messages, against other runs; wait for their locks a few seconds."""
     if dialect.patience is not None:
         dialect.run(dialect.patience)
     name = f"veil {dialect.quote(schema, table)}"
@@ -54,14 +54,14 @@ def hold(dialect: Dialect, schema: str | None, table: str, what: str) -> Iterato
         with file_lock(file.with_name(f".{file.name}.veil-{digest}-lock"), what):
             yield
     elif (lock := dialect.lock(name)) is not None:
-        with _hold_on_server(dialect, *lock, what):
+        with _lock_on_server(dialect, *lock, what):
             yield
     else:
-        yield  # in memory it is ours alone
+        yield  # a database in memory is ours alone
 
 
 @contextlib.contextmanager
-def _hold_on_server(dialect: Dialect, take: str, give_back: str, what: str) -> Iterator[None]:
+def _lock_on_server(dialect: Dialect, take: str, give_back: str, what: str) -> Iterator[None]:
     until = time.monotonic() + _PATIENCE
     while not dialect.rows(take)[0][0]:
         if time.monotonic() > until:

@@ -45,13 +45,12 @@ def attacks_on(
     members, outsiders = whole.filter(pa.array(member_mask)), whole.filter(pa.array(~member_mask))
     with following(progress) as tracker:
         half = _anonymize_half(outcome, members, tracker, cancel)
-        visible_mask = (
-            np.ones(half.table.num_rows, np.bool_) if half.hidden_rows is None else ~half.hidden_rows
-        )
+        visible_mask = np.ones(half.table.num_rows, np.bool_)
+        if half.hidden_rows is not None:
+            visible_mask = ~half.hidden_rows
         columns = half.table.column_names
-        columns_known = outcome.quasi_identifiers if known_columns is None else known_columns
-        names = [columns_known] if isinstance(columns_known, str) else list(columns_known)
-        targets = _secrets(outcome) if secrets is None else [secrets] if isinstance(secrets, str) else secrets
+        names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
+        targets = _names(outcome.roles.sensitive if secrets is None else secrets)
         return try_attacks(
             members,
             outsiders,
@@ -67,8 +66,8 @@ def attacks_on(
         )
 
 
-def _secrets(outcome: Outcome) -> list[str]:
-    return [] if outcome.plan is None else list(outcome.plan.sensitive)
+def _names(columns: str | Iterable[str]) -> Iterable[str]:
+    return [columns] if isinstance(columns, str) else columns
 
 
 def _half(outcome: Outcome, seed: int) -> NDArray[np.bool_]:

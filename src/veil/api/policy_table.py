@@ -206,8 +206,7 @@ def with_others(
     if person is not None and len(encode_people(everything[person], person)[0]) < everything.num_rows:
         raise PlanError(
             "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and "
-            "column "
-            f"{person!r} says that some have several records. Keep one record per person; or, if every "
+            f"column {person!r} says that some have several records. Keep one record per person; or, if every "
             "record is a different person, say ",
             Say("person", NOTHING),
         )

@@ -45,8 +45,7 @@ def publish_private_table(
     for name in ("key", "certificate", "sign", "acknowledge"):
         if getattr(recipe, name):
             raise PlanError(
-                f"{recipe.name}: `{name}` is only for releases of true records; leave it out for a private "
-                "table"
+                f"{recipe.name}: `{name}` is only for releases of true records; leave it out for a private table"
             )
     targets = {"table": target} | ({} if report_path is None else {"report": report_path})
     inputs = [each for each in (place, recipe.file) if isinstance(each, Path) and not os.path.isdir(each)]

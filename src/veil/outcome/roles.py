@@ -92,11 +92,11 @@ def roles_of_masks(
     others: Literal["insensitive", "dropped"],
 ) -> Roles:
     """Return the roles after masking: quasi-identifiers are what methods name, else all unchanged columns."""
-    known = [name for method in methods for name in method.known_columns if name in output_columns]
+    known_names = [name for method in methods for name in method.known_columns if name in output_columns]
     changed = {name for method in methods for name in method.column_names}
     unchanged = [name for name in output_columns if name not in changed and name in columns]
     return Roles(
-        quasi_identifiers=tuple(dict.fromkeys(known) or unchanged or output_columns),
+        quasi_identifiers=tuple(dict.fromkeys(known_names) or unchanged or output_columns),
         sensitive=(),
         identifying={},
         insensitive=tuple(output_columns),

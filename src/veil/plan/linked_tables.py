@@ -125,8 +125,7 @@ def _check(sources: Mapping[str, Source], plan: Plan) -> str:
     if plan.items:
         raise PlanError(
             "items can only be generalized if all items of a person are in one table: give one table with "
-            "all items of a person, "
-            "or leave ",
+            "all items of a person, or leave ",
             Say("items"),
             " out",
         )
@@ -156,9 +155,8 @@ def _check_shared(tables: Mapping[str, pa.Table], owners: pa.ChunkedArray, perso
         others = [other for other in people if other is not here]
         if others and not np.isin(here, np.concatenate(others)).any():
             raise PlanError(
-                f"table {name!r} shares nobody with the other tables, by column {person!r}. If they are the "
-                "same people, "
-                "write their numbers in the same way in all tables (7 and '7' match, '007' and '7.0' do "
+                f"table {name!r} shares nobody with the other tables, by column {person!r}. If they are the same "
+                "people, write their numbers in the same way in all tables (7 and '7' match, '007' and '7.0' do "
                 "not); if not, anonymize it separately"
             )
 

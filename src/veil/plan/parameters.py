@@ -28,8 +28,7 @@ def _columns(value: Any) -> Any:
     if not isinstance(names, Iterable):
         raise ValueError(
             "`quasi_identifiers` should be column names, or a mapping from column names to hierarchies, "
-            "for example "
-            f'{{"age": None, "sex": h.suppression()}}, not {value!r}'
+            f'for example {{"age": None, "sex": h.suppression()}}, not {value!r}'
         )
     if isinstance(names, Mapping):
         return names

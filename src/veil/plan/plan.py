@@ -371,8 +371,7 @@ class Plan:
                 if reason is not None:
                     raise PlanError(
                         f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "
-                        "different person, say "
-                        "so in ",
+                        "different person, say so in ",
                         Say("person"),
                     )
             if self.order == "input" and self.knows != "all rows":
@@ -556,8 +555,7 @@ class Plan:
         if self.person == ASK and ASK in columns:
             raise PlanError(
                 f"column {ASK!r} has the name by which `person` says that nobody has said what tells people "
-                "apart: rename "
-                "it, or say what `person` is (None, null in recipes: every row is a different person)"
+                "apart: rename it, or say what `person` is (None, null in recipes: every row is a different person)"
             )
         if self.others is None:
             missing = [column for column in columns if column not in self._assigned]

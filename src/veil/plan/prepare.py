@@ -239,8 +239,7 @@ def level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> t
         if high > hierarchy.height or low > high:
             level = high if high > hierarchy.height else low
             raise PlanError(
-                f"level {level} of column {name!r} does not exist: its hierarchy has levels 0 to "
-                f"{hierarchy.height}"
+                f"level {level} of column {name!r} does not exist: its hierarchy has levels 0 to {hierarchy.height}"
             )
         minimum.append(low)
         maximum.append(high)

@@ -207,18 +207,11 @@ def _verify_unchanged(
     before, after = decode_column(before), decode_column(after)
     unprotected = int(np.count_nonzero(~shows_nothing(after.filter(pa.array(suppressed_mask)), marker)))
     same = same_cells(before.filter(pa.array(~suppressed_mask)), after.filter(pa.array(~suppressed_mask)))
-    measured = (
-        "equal"
-        if same and not unprotected
-        else f"{plural(unprotected, 'row is', 'rows are')} not"
-        if unprotected
-        else "different"
-    )
-    return Finding(
-        f"column {name!r} is blank where records are suppressed, and otherwise unchanged",
-        same and not unprotected,
-        measured,
-    )
+    measured = "equal" if same else "different"
+    if unprotected:
+        measured = f"{plural(unprotected, 'row is', 'rows are')} not"
+    promise = f"column {name!r} is blank where records are suppressed, and otherwise unchanged"
+    return Finding(promise, same and not unprotected, measured)
 
 
 def as_published(

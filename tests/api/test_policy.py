@@ -462,7 +462,7 @@ def test_who_withdraws_does_not_show_in_the_difference() -> None:
         apply(table, policies, **ASKED, **gone, previous=first)
     release = apply(table, policies, **ASKED, **gone, previous=[first], although_differences_tell=True)
     assert release.account is not None
-    assert any("tell by their difference" in each for each in release.account.notes)
+    assert any("tells by its difference" in each for each in release.account.notes)
     same = apply(table, policies, **ASKED, previous=first)
     assert same.account is not None
     assert same.account.notes == ()

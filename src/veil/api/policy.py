@@ -230,7 +230,8 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
                 )
             if difference.exposed:
                 notes.append(
-                    f"{plural(len(difference.exposed), 'class tells', 'classes tell')} by their difference what somebody has in {name!r}"
+                    plural(len(difference.exposed), "class tells by its", "classes tell by their")
+                    + f" difference what somebody has in {name!r}"
                 )
     return dataclasses.replace(account, notes=tuple(notes))
 

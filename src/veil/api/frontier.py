@@ -221,12 +221,19 @@ def frontier(
     threads
         How many releases are made at the same time; the result does not depend on it.
 
-    Examples -------- >>> import pyarrow as pa >>> from veil import KAnonymity, hierarchies as h >>> people =
-    pa.table({"age": [21, 23, 27, 34, 38, 52]}) >>> found = frontier( ...     people, over={"k": [1, 2, 6,
-    7]}, quasi_identifiers={"age": h.intervals(10, 20)}, ...     models=KAnonymity(2), suppression_limit=0.2,
-    ... ) >>> [str(point) for point in found.pareto()] ['k = 6', 'k = 2', 'k = 1'] >>>
-    found.points[-1].problem 'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release
-    with any information can satisfy it'
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from veil import KAnonymity, hierarchies as h
+    >>> people = pa.table({"age": [21, 23, 27, 34, 38, 52]})
+    >>> found = frontier(
+    ...     people, over={"k": [1, 2, 6, 7]}, quasi_identifiers={"age": h.intervals(10, 20)},
+    ...     models=KAnonymity(2), suppression_limit=0.2,
+    ... )
+    >>> [str(point) for point in found.pareto()]
+    ['k = 6', 'k = 2', 'k = 1']
+    >>> found.points[-1].problem
+    'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can satisfy it'
     """
     if (plan is None) == (not options):
         raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")
@@ -235,13 +242,13 @@ def frontier(
         raise ParameterError(f"`threads` should be 1 or more, not {threads}")
     combinations = _combinations(over)
     plans = [_with(base, parameters) for parameters in combinations]
-    table = source if isinstance(source, Source) else read(source, format=format)
+    source = source if isinstance(source, Source) else read(source, format=format)
     for each in plans:
-        each.check_columns(table.table.column_names)
-    if plans and table.weights is None:
-        check_people(table.table, plans[0])
-    plans = _build_hierarchies(plans, table)
-    measure = _Measure(table, dict(risks or {}), dict(utilities or {}), threads)
+        each.check_columns(source.table.column_names)
+    if plans and source.weights is None:
+        check_people(source.table, plans[0])
+    plans = _build_hierarchies(plans, source)
+    measure = _Measure(source, dict(risks or {}), dict(utilities or {}), threads)
     with following(progress) as tracker, ThreadPoolExecutor(threads) as pool:
         tracker.phase("trying parameters")
         points = []
@@ -322,9 +329,9 @@ def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
     if not owner and field in _fields(plan):
         return replace(plan, **{field: value})
     parts: Sequence[Any] = (*plan.models, plan.quality)
-    owners = [part for part in parts if field in _fields(part) and owner in ("", type(part).__name__)]
-    kinds = sorted({type(part).__name__ for part in owners})
-    if not owners:
+    targets = [part for part in parts if field in _fields(part) and owner in ("", type(part).__name__)]
+    kinds = sorted({type(part).__name__ for part in targets})
+    if not targets:
         names = [*_fields(plan), *(each for part in parts for each in _fields(part))]
         qualified = [f"{type(part).__name__}.{each}" for part in parts for each in _fields(part)]
         hint = did_you_mean(name, dict.fromkeys(qualified if owner else names))
@@ -337,7 +344,7 @@ def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
         raise PlanError(f"`over` names {name!r}, which several models have: write {spellings}")
 
     def change_part(part: Any) -> Any:
-        return replace(part, **{field: value}) if part in owners else part
+        return replace(part, **{field: value}) if part in targets else part
 
     return replace(plan, models=tuple(map(change_part, plan.models)), quality=change_part(plan.quality))
 

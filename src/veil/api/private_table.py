@@ -53,7 +53,7 @@ def publish_private_table(
     output_format(target)
     if report_path is not None:
         check_ending(report_path, "report", REPORTS)
-    table = private_table(
+    result = private_table(
         hold_cells(place, input_format, engine),
         recipe.method,
         recipe.epsilon,
@@ -70,8 +70,8 @@ def publish_private_table(
     )
     with Together(overwrite=overwrite or recipe.overwrite) as files:
         with files.making(target) as path:
-            write(table.table, path)
+            write(result.table, path)
         if report_path is not None:
             with files.making(report_path) as path:
-                table.report(path)
-    return table
+                result.report(path)
+    return result

@@ -77,13 +77,15 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         return Verification((shape, *roles))
     findings = [*verify_models_by_part(outcome), *roles, shape]
     suppressed_rows, suppressed_count = np.flatnonzero(suppressed_mask), prepared.records(suppressed_mask)
-    has_suppressed = prepared.plan.suppressed_rows != "drop"
-    origins = np.concatenate([*(part.rows for part in parts), *([suppressed_rows] if has_suppressed else [])])
+    keeps_suppressed = prepared.plan.suppressed_rows != "drop"
+    origins = np.concatenate(
+        [*(part.rows for part in parts), *([suppressed_rows] if keeps_suppressed else [])]
+    )
     rows = outcome.table.num_rows
     complete = np.array_equal(np.sort(origins), np.sort(outcome.origins)) and rows == origins.size
     findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
-    if has_suppressed and suppressed_rows.size:
+    if keeps_suppressed and suppressed_rows.size:
         part = RecodedPart(parts[0].levels, suppressed_rows)
         findings.append(_verify_cells(outcome, part, suppressed=True))
     blank_mask = suppressed_mask[outcome.origins]

@@ -175,11 +175,8 @@ def verify_release(
     if flag is not None:
         wrong = int(np.count_nonzero(published.flags != suppressed_mask))
         promise = f"column {flag!r} shows which rows are suppressed"
-        findings.append(
-            Finding(
-                promise, wrong == 0, plural(wrong, "row differs", "rows differ") if wrong else "every row"
-            )
-        )
+        measured = plural(wrong, "row differs", "rows differ") if wrong else "every row"
+        findings.append(Finding(promise, wrong == 0, measured))
     findings += [finding for of_column in of_columns for finding in of_column]
     if plan.microaggregated:
         cells = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})

@@ -164,11 +164,11 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "input: people.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}\n"
         "models: [{kind: KAnonymity, k: 10}]\n"
     )
-    ran = command("explore", "recipe.yaml", "--json")
+    ran = command("advise", "recipe.yaml", "--json")
     told = json.loads(ran.out)
     assert "zip" in told["poor"] or "age" in told["poor"]
     assert told["alternatives"]
-    assert "How much of each column is kept" in command("explore", "recipe.yaml").out
+    assert "How much of each column is kept" in command("advise", "recipe.yaml").out
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
     recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
     for each in told["alternatives"]:

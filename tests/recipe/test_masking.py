@@ -135,5 +135,5 @@ def test_no_steps_and_no_file(tmp_path):
 
 def test_the_published_schema_is_up_to_date():
     assert json.loads(SCHEMA_FILE.read_text(encoding="utf-8")) == masking_schema(), (
-        "run `veil masks --schema > docs/masking.schema.json`"
+        "run `veil schema masking > docs/masking.schema.json`"
     )

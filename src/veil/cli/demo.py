@@ -21,7 +21,7 @@ report: report.html
 overwrite: true
 
 # What an attacker may know about a person, and how each column may become coarser.
-# `veil hierarchies` lists the kinds.
+# `veil list hierarchies` lists the kinds.
 quasi_identifiers:
   age: {{kind: intervals, widths: [5, 10, 20, 40]}}
   sex: suppression
@@ -38,11 +38,11 @@ sensitive: [diagnosis]                  # what an attacker must not learn
 insensitive: [occupation, stay, cost]   # published as they are
 identifying: [name]                     # removed
 
-# What must hold. `veil models` lists what there is.
+# What must hold. `veil list models` lists what there is.
 models:
   - {{kind: KAnonymity, k: 5}}
 
-# What to lose as little of as possible, and how many records may be suppressed. `veil quality-models` lists more.
+# What to lose as little of as possible, and how many records may be suppressed. `veil list quality-models` lists more.
 quality: loss
 suppression_limit: 0.05
 """

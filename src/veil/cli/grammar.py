@@ -134,7 +134,7 @@ def hierarchies(texts: Iterable[str]) -> dict[str, Any]:
             example = f"--qi {column or 'age'}"
             raise PlanError(
                 f"--qi {text!r}: give a column and its hierarchy, such as {example}=intervals:5,10; "
-                f"{example}=auto lets Veil propose one, and `veil hierarchies` lists them"
+                f"{example}=auto lets Veil propose one, and `veil list hierarchies` lists them"
             )
         if column in builders:
             raise PlanError(f"--qi names column {column!r} twice")

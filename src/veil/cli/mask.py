@@ -50,7 +50,7 @@ def mask_and_show(
             raise PlanError("say where to write the masked table: --output masked.csv")
         if not steps:
             raise PlanError(
-                'say how to mask, such as --step "rank-swapping:age,p=10"; `veil masks` lists methods'
+                'say how to mask, such as --step "rank-swapping:age,p=10"; `veil list masks` lists methods'
             )
         recipe = MaskingRecipe(
             steps=[cast("Any", read_step(each)) for each in steps],

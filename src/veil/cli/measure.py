@@ -211,7 +211,7 @@ def risk(
     )
 
 
-def explore(
+def advise(
     file: Path,
     destination: Destination,
     *,

@@ -1,4 +1,4 @@
-"""`veil models`, `veil quality-models`, `veil hierarchies`: lists made from declarations."""
+"""`veil list models`, `veil list quality-models`, `veil list hierarchies`: lists made from declarations."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Relation:
         """Return the table for writing an outcome: columns with labels or markers are text, as in memory."""
         if self.scan is None:
             return self
-        labels = {*outcome.quasi_identifiers, *(outcome.plan.identifying if outcome.plan is not None else ())}
+        labels = {*outcome.quasi_identifiers, *outcome.roles.identifying}
         return replace(self, scan=replace(self.scan, categories=self.scan.categories - labels))
 
     def restore(self, expression: Table) -> Any:

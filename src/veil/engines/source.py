@@ -98,8 +98,7 @@ class CondensedSource(EngineSource):
         """Count the blank rows, also in the columns that no model looks at."""
         relation = self.relation
         rows = Transform(replace(outcome, flag=None), self)(relation.table)
-        assert outcome.plan is not None
-        shows = any_shows(replace(relation, table=rows), rows.columns, outcome.plan.marker)
+        shows = any_shows(replace(relation, table=rows), rows.columns, outcome.marker)
         with relation.explain_errors():
             counts = collect(relation.backend, rows.aggregate(rows=rows.count(), shown=shows.sum()))
         total, shown_count = (int(counts[name][0].as_py() or 0) for name in ("rows", "shown"))

@@ -224,7 +224,9 @@ class Plan:
         BeforeValidator(_quality),
         Field(description="what the search minimizes, by name or as a quality model"),
         Option(
-            metavar="QUALITY", about="what the search minimizes", hint="See [cyan]veil quality-models[/cyan]."
+            metavar="QUALITY",
+            about="what the search minimizes",
+            hint="See [cyan]veil list quality-models[/cyan].",
         ),
     ] = Field(default_factory=Loss)
     suppression_limit: Annotated[
@@ -246,7 +248,7 @@ class Plan:
         InstanceOf[Strategy],
         BeforeValidator(_strategy),
         Field(description="how to search, by name or as a strategy"),
-        Option(metavar="STRATEGY", about="how to search", hint="See [cyan]veil strategies[/cyan]."),
+        Option(metavar="STRATEGY", about="how to search", hint="See [cyan]veil list strategies[/cyan]."),
     ] = Field(default_factory=Auto)
     time_limit: Annotated[
         float | None,

@@ -82,16 +82,13 @@ def _basis(name: str) -> str:
 
 
 def _column(name: str, outcome: Outcome) -> dict[str, Any]:
-    plan = outcome.plan
-    is_sensitive = plan is not None and name in plan.sensitive
+    is_sensitive = name in outcome.roles.sensitive
     kinds = ["dpv:PersonalData", *(["dpv:SensitivePersonalData"] if is_sensitive else [])]
     return {"@type": kinds, "dct:title": name}
 
 
 def _measures(outcome: Outcome) -> list[dict[str, Any]]:
-    plan = outcome.plan
-    models: tuple[PrivacyModel, ...] = () if plan is None else tuple(plan.models)
-    measures = [_measure(each) for each in models] or [{"@id": "dpv:Deidentification"}]
+    measures = [_measure(each) for each in outcome.models] or [{"@id": "dpv:Deidentification"}]
     if outcome.secret or any(role == "pseudonym" for role in _roles(outcome)):
         measures.append({"@id": "dpv:Pseudonymisation"})
     return measures

@@ -152,7 +152,7 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
         names,
         marker=outcome.marker,
         flag=outcome.flag,
-        suppressed="none" if outcome.plan is None else "by cells",
+        suppressed="none" if outcome.roles.suppressed_rows == "none" else "by cells",
     )
 
 

@@ -1,4 +1,4 @@
-"""`veil mask` and `veil masks`: what they write, print and refuse; that nothing is half-written, and no secret beside."""
+"""`veil mask` and `veil list masks`: what they write, print and refuse; that nothing is half-written, and no secret beside."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_plain_hash_is_warned_about(folder: Path) -> None:
         ("global-recoding:x,mapping=a:b|c:d", GlobalRecoding("x", mapping={"a": "b", "c": "d"})),
         ("global-recoding:x,breaks=18|65", GlobalRecoding("x", breaks=[18, 65])),
         ("local-suppression:a,b,k=2,importance=a:2", LocalSuppression(["a", "b"], 2, {"a": 2})),
-        ("post-randomization:sex,0.9,invariant=true", PRAM("sex", 0.9, invariant=True)),
+        ("pram:sex,0.9,invariant=true", PRAM("sex", 0.9, invariant=True)),
     ],
 )
 def test_steps_on_the_command_line(text: str, expected: object) -> None:
@@ -174,10 +174,10 @@ def test_steps_that_cannot_be_read() -> None:
 
 
 def test_methods_are_listed(folder: Path) -> None:
-    ran = veil("masks")
+    ran = veil("list", "masks")
     assert ran.code == 0
     for told in ("rank-swapping", "local-suppression", "--step", "number, 0 to 100"):
         assert told in ran.out
-    assert "Moore" in veil("masks", "rank-swapping").out
-    assert veil("masks", "nothing").code == 2
-    assert json.loads(veil("masks", "--schema").out) == masking_schema()
+    assert "Moore" in veil("list", "masks", "rank-swapping").out
+    assert veil("list", "masks", "nothing").code == 2
+    assert json.loads(veil("schema", "masking").out) == masking_schema()

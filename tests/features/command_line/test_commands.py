@@ -91,7 +91,7 @@ def test_a_hierarchy_to_edit(folder: Path) -> None:
 
 
 def test_models_are_listed_with_range_and_advice() -> None:
-    ran = veil("models")
+    ran = veil("list", "models")
     assert ran.code == 0, ran.err
     for told in (
         "k-anonymity",
@@ -106,8 +106,8 @@ def test_models_are_listed_with_range_and_advice() -> None:
     ):
         assert told in ran.out
     assert "Samarati" not in ran.out
-    assert "Samarati" in veil("models", "KAnonymity").out
-    ran = veil("models", "k-anonimity")
+    assert "Samarati" in veil("list", "models", "KAnonymity").out
+    ran = veil("list", "models", "k-anonimity")
     assert (ran.code, "Did you mean 'k-anonymity'?" in ran.err) == (2, True)
 
 
@@ -116,11 +116,11 @@ def test_every_quality_model_and_hierarchy_is_listed() -> None:
     from veil.hierarchies import BUILDERS
     from veil.quality import QUALITIES
 
-    listed = veil("quality-models").out
+    listed = veil("list", "quality-models").out
     assert all(kebab(kind) in listed for kind in QUALITIES)
-    listed = veil("hierarchies").out
+    listed = veil("list", "hierarchies").out
     assert all(kebab(kind) in listed for kind in BUILDERS)
-    assert "number, 0 to 1" in veil("quality-models", "loss").out
+    assert "number, 0 to 1" in veil("list", "quality-models", "loss").out
 
 
 def test_schema(folder: Path) -> None:

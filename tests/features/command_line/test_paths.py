@@ -89,9 +89,9 @@ COMMANDS = [
     "hierarchy @csv age --using intervals:5,10",
     "hierarchy patients.csv age --using intervals:5,10 --output @csv",
     "hierarchy patients.csv age --using @csv",
-    "explore @yaml",
-    "explore recipe.yaml --input @csv",
-    "explore recipe.yaml --output @json",
+    "advise @yaml",
+    "advise recipe.yaml --input @csv",
+    "advise recipe.yaml --output @json",
     "mask @csv --step random-pseudonyms:name -o out.csv",
     "mask @yaml",
     "mask recipe.yaml --input @csv",
@@ -157,6 +157,8 @@ def test_a_path_that_cannot_be_one(folder: Path, kind: str) -> None:
 def test_a_path_in_a_folder_that_may_not_be_entered(folder: Path) -> None:
     (folder / "locked").mkdir(mode=0)
     folder.chmod(0o755)
+    for each in COMMANDS:  # which imports what nobody else may be allowed to read
+        _refused(each, "x" * 5000)
     with _anybody():
         for each in COMMANDS:
             _refused(each, "locked/x")

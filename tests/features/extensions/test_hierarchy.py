@@ -72,7 +72,7 @@ def test_recipes_the_command_line_and_reports_know_it(tmp_path: Path) -> None:
         """,
     )
     (tmp_path / "people.csv").write_text("town\nGraz\nGoslar\nLinz\nLund\n")
-    assert "--qi COLUMN=initials" in veil(tmp_path, "hierarchies", "initials")
+    assert "--qi COLUMN=initials" in veil(tmp_path, "list", "hierarchies", "initials")
     plan = ("--qi", "town=initials:Linz,Lund", "--model", "k-anonymity:2", "--report", "report.json")
     veil(tmp_path, "anonymize", "people.csv", "--output", "release.csv", "--order", "input", *plan)
     assert (tmp_path / "release.csv").read_text().split() == ["town", "G", "G", "?", "?"]

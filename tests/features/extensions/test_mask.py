@@ -68,7 +68,7 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
         """,
     )
     (tmp_path / "people.csv").write_text("name\nAda\nBob\n")
-    assert "--step shortening:COLUMN" in veil(tmp_path, "masks", "shortening")
+    assert "--step shortening:COLUMN" in veil(tmp_path, "list", "masks", "shortening")
     veil(tmp_path, "mask", "people.csv", "--output", "masked.csv", "--step", "shortening:name,letters=2")
     assert (tmp_path / "masked.csv").read_text().split()[:1] == ["name"]
     assert sorted((tmp_path / "masked.csv").read_text().split()[1:]) == ["Ad", "Bo"]

@@ -72,7 +72,7 @@ def test_a_recipe_names_it_and_its_schema_describes_it(site: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_line_the_report_and_the_certificate_know_it(site: Path) -> None:
-    listed = veil(site, "models", "at-most-half")
+    listed = veil(site, "list", "models", "at-most-half")
     assert "No sensitive value makes up more than half of a class." in listed
     assert "monotone under generalization: yes" in listed
     assert "--model at-most-half:ATTRIBUTE" in listed
@@ -148,7 +148,7 @@ def test_a_new_file_in_the_room_is_enough(tmp_path: Path) -> None:
 
 def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     install(tmp_path, "veil.models", "Broken", "raise ImportError('no such thing')")
-    ran = python(tmp_path, "-m", "veil.cli", "models")
+    ran = python(tmp_path, "-m", "veil.cli", "list", "models")
     assert ran.returncode == 2
     told = " ".join(ran.stderr.split())
     assert "entry point 'Broken' in the group 'veil.models' of broken 1.0, 'broken:Broken'" in told
@@ -160,7 +160,7 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
 
 def test_an_entry_point_that_is_no_model_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "veil.models", "Half", "class Half: pass")
-    ran = python(tmp_path, "-m", "veil.cli", "models")
+    ran = python(tmp_path, "-m", "veil.cli", "list", "models")
     assert ran.returncode == 2
     assert "is not a PrivacyModel declared with @declared(kind_of=PrivacyModel)" in " ".join(
         ran.stderr.split()

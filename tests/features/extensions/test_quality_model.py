@@ -66,7 +66,7 @@ def test_recipes_searches_and_the_command_line_know_it(tmp_path: Path) -> None:
         """,
     )
     (tmp_path / "people.csv").write_text("age\n21\n24\n31\n38\n")
-    assert "--quality highest-level" in veil(tmp_path, "quality-models", "highest-level")
+    assert "--quality highest-level" in veil(tmp_path, "list", "quality-models", "highest-level")
     plan = ("--qi", "age=intervals:10,20", "--model", "k-anonymity:2", "--quality", "highest-level:0.5")
     veil(tmp_path, "anonymize", "people.csv", "--output", "release.csv", *plan, "--report", "report.html")
     assert "HighestLevel" in (tmp_path / "report.html").read_text()

@@ -137,8 +137,8 @@ def anonymize_table(
     file, row numbers or a chance ([cyan]"inclusion:age > 30"[/cyan], [cyan]inclusion:some.csv[/cyan],
     [cyan]inclusion:0|1|2[/cyan], [cyan]inclusion:random:0.1[/cyan]), a population its size, a region or the share that is
     in the table ([cyan]k-map:5,population=0.01[/cyan]). COLUMNS are names with commas between them.
-    [cyan]veil hierarchies[/cyan], [cyan]veil models[/cyan], [cyan]veil quality-models[/cyan] and
-    [cyan]veil strategies[/cyan] list what there is.
+    [cyan]veil list hierarchies[/cyan], [cyan]veil list models[/cyan], [cyan]veil list quality-models[/cyan] and
+    [cyan]veil list strategies[/cyan] list what there is.
     """
     startup.quick()
     from veil.cli.anonymize import anonymize_and_show

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,68 +11,56 @@ import typer
 from veil.cli import startup
 from veil.cli.base import LISTS, START, Threads, command
 
-_Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one, in full.")]
+
+class Kind(StrEnum):
+    """The families of declarations that can be listed."""
+
+    models = "models"
+    quality_models = "quality-models"
+    strategies = "strategies"
+    hierarchies = "hierarchies"
+    masks = "masks"
 
 
-@command(LISTS)
-def models(name: _Name = None) -> None:
-    """List the privacy models with their parameters."""
-    from veil.cli import reference
-    from veil.recipe.parts import MODELS
-
-    reference.listing(MODELS, name, "--model ")
-
-
-@command(LISTS, "quality-models")
-def quality_models(name: _Name = None) -> None:
-    """List the quality models with their parameters."""
-    from veil.cli import reference
-    from veil.quality import QUALITIES
-
-    reference.listing(QUALITIES, name, "--quality ")
+_FAMILIES = {
+    Kind.models: ("veil.recipe.parts", "MODELS", "--model "),
+    Kind.quality_models: ("veil.quality", "QUALITIES", "--quality "),
+    Kind.strategies: ("veil.lattice", "STRATEGIES", "--strategy "),
+    Kind.hierarchies: ("veil.hierarchies", "BUILDERS", "--qi COLUMN="),
+    Kind.masks: ("veil.masking", "METHODS", "--step "),
+}
+"""Where each family is declared, and how its members are written as an option."""
 
 
-@command(LISTS)
-def strategies(name: _Name = None) -> None:
-    """List the search strategies with their parameters."""
-    from veil.cli import reference
-    from veil.lattice import STRATEGIES
-
-    reference.listing(STRATEGIES, name, "--strategy ")
-
-
-@command(LISTS)
-def hierarchies(name: _Name = None) -> None:
-    """List the kinds of hierarchies with their parameters."""
-    from veil.cli import reference
-    from veil.hierarchies import BUILDERS
-
-    reference.listing(BUILDERS, name, "--qi COLUMN=")
-
-
-@command(LISTS)
-def masks(
-    name: _Name = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of masking recipes instead.")
-    ] = False,
+@command(LISTS, "list")
+def list_kind(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=f"What to list: {', '.join(Kind)}.")],
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one, in full.")] = None,
 ) -> None:
-    """List the masking methods with their parameters."""
+    """List privacy models, quality models, strategies, hierarchies or masking methods with their parameters.
+
+    [cyan]veil list models[/cyan], [cyan]veil list masks rank-swapping[/cyan]
+    """
+    import importlib
+
     from veil.cli import reference
-    from veil.masking import METHODS
 
-    if schema:
-        import json
+    room, family, option = _FAMILIES[kind]
+    reference.listing(getattr(importlib.import_module(room), family), name, option)
 
-        from veil.recipe.masking import masking_schema
 
-        typer.echo(json.dumps(masking_schema(), indent=2, ensure_ascii=False))
-        return
-    reference.listing(METHODS, name, "--step ")
+class Document(StrEnum):
+    """The documents that have a JSON schema."""
+
+    recipe = "recipe"
+    masking = "masking"
 
 
 @command(LISTS)
 def schema(
+    document: Annotated[
+        Document, typer.Argument(metavar="[DOCUMENT]", help=f"Of which: {', '.join(Document)}.")
+    ] = Document.recipe,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of the terminal.")
     ] = None,
@@ -80,9 +69,11 @@ def schema(
     import json
 
     from veil.recipe import schema
+    from veil.recipe.masking import masking_schema
     from veil.tables import atomic
 
-    text = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    content = schema() if document is Document.recipe else masking_schema()
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if output is None:
         typer.echo(text, nl=False)
         return

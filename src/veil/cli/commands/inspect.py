@@ -400,7 +400,7 @@ def hierarchy(
 
 
 @command(LOOK)
-def explore(
+def advise(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe to examine (.yaml).")],
     input: Input = None,
     time_limit: Annotated[
@@ -417,10 +417,10 @@ def explore(
     Runs the recipe without writing the release, then tries the next best transformations, other levels of poor
     columns, columns given up, other parameters, weights and local recoding. Each is verified and measured.
 
-    [cyan]veil explore recipe.yaml[/cyan]
+    [cyan]veil advise recipe.yaml[/cyan]
     """
     startup.quick()
     from veil.cli import measure as measuring
 
     destination = measuring.Destination(json, output, overwrite)
-    measuring.explore(recipe, destination, input=input, time_limit=time_limit, format=format, threads=threads)
+    measuring.advise(recipe, destination, input=input, time_limit=time_limit, format=format, threads=threads)

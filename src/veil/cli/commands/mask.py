@@ -89,7 +89,7 @@ def mask_table(
     --step rank-swapping:age,income,p=10 --step "top-coding:stay,quantile=0.99"[/cyan]
 
     METHOD is a name, with parameters after a colon, as for [cyan]veil anonymize[/cyan]: columns first, the others
-    by key. [cyan]veil masks[/cyan] lists what there is.
+    by key. [cyan]veil list masks[/cyan] lists what there is.
     """
     startup.quick()
     from veil.cli.mask import mask_and_show

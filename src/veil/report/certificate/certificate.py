@@ -62,13 +62,12 @@ def _certified_table(outcome: Outcome) -> dict[str, Any]:
     promises: dict[str, Any] = {
         "quasi_identifiers": list(outcome.by_records.names),
         "roles": roles_of(outcome),
-        "identifying": {} if outcome.plan is None else dict(outcome.plan.identifying),
+        "identifying": dict(outcome.roles.identifying),
         "marker": outcome.marker,
         "flag": flag,
     }
     if outcome.person_column is not None:
-        knows = "one row" if outcome.plan is None else outcome.plan.knows
-        promises["person"] = {"column": outcome.person_column, "knows": knows}
+        promises["person"] = {"column": outcome.person_column, "knows": outcome.roles.knows}
     find = _findings_of_mask if outcome.plan is None else _findings_of_plan
     findings = find(outcome, table, promises)
     return {"promises": promises, "found": findings, "content": _content_of(outcome, table, flag)}
@@ -76,7 +75,7 @@ def _certified_table(outcome: Outcome) -> dict[str, Any]:
 
 def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the findings of each model that recipients can make on the table alone."""
-    if outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells":
+    if outcome.roles.suppressed_rows == "keep cells":
         promises["every_row_judged"] = True
     specs = promises["models"] = spell_models(outcome.models, outcome.table)
     stated = [each.promise for each in outcome.verification.findings[: len(specs)]]

@@ -150,8 +150,7 @@ class Findings:
     @functools.cached_property
     def associations(self) -> dict[str, Any]:
         """The associations of the columns, before and after."""
-        table, flag, plan = self.outcome.table, self.outcome.flag, self.outcome.plan
-        masked = {} if plan is None else plan.identifying
+        table, flag, masked = self.outcome.table, self.outcome.flag, self.outcome.roles.identifying
         names = [
             name
             for name in table.column_names

@@ -237,9 +237,8 @@ class UtilityFigures:
     def predictions(self) -> dict[str, Any]:
         """The accuracy of predicting the sensitive columns; `notes` explains omissions."""
         facts: dict[str, Any] = {"classification": [], "regression": [], "notes": []}
-        plan = self.outcome.plan
-        sensitive = () if plan is None else plan.sensitive
-        targets = [name for name in sensitive if name in self.outcome.table.column_names]
+        columns = self.outcome.table.column_names
+        targets = [name for name in self.outcome.roles.sensitive if name in columns]
         compared = self._visible_comparison
         if compared is None:
             return facts

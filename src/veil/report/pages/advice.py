@@ -9,7 +9,7 @@ from veil.report.pages.blocks import Block, Cell, Paragraph, TableBlock, Verbati
 
 _WITHHELD = (
     "Which column or parameter costs most is not in this report, as it would depend on sensitive values of suppressed "
-    "records. The data holder finds out with veil explore recipe.yaml, or in Python with release.advice()."
+    "records. The data holder finds out with veil advise recipe.yaml, or in Python with release.advice()."
 )
 
 MOST_COLUMNS = 6

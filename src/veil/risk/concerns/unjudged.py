@@ -30,12 +30,9 @@ _REPEATED = 0.2
 
 def without_model(context: ReleaseContext) -> Iterator[Concern]:
     """Find sensitive columns without a model in the plan."""
-    plan = context.outcome.plan
-    if plan is None or context.is_private:
-        return
-    covered = {name for model in plan.models for name in model.attribute_names}
-    names = tuple(name for name in plan.sensitive if name not in covered)
-    if not names:
+    covered = {name for model in context.outcome.models for name in model.attribute_names}
+    names = tuple(name for name in context.outcome.roles.sensitive if name not in covered)
+    if not names or context.is_private:
         return
     models = f"DistinctLDiversity({names[0]!r}, 2)"
     yield Concern(
@@ -66,7 +63,7 @@ def not_looked_at(context: ReleaseContext) -> Iterator[Concern]:
     if not outcome.is_condensed:
         yield from _structures(context)
         return
-    masked = () if outcome.plan is None else outcome.plan.identifying
+    masked = outcome.roles.identifying
     names = tuple(
         name for name in outcome.kept_columns if name not in outcome.table.column_names and name not in masked
     )
@@ -116,9 +113,7 @@ def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
 
 def emptied(context: ReleaseContext) -> Iterator[Concern]:
     """Find columns with at most one value, of which the input had several."""
-    outcome = context.outcome
-    plan = outcome.plan
-    masked = () if plan is None else plan.identifying
+    masked = context.outcome.roles.identifying
     names = []
     for name in [*context.published.names, *context.unchanged]:
         if name in masked or context.sampled(name).different > 1 or context.column(name).different > 1:

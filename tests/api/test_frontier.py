@@ -155,7 +155,7 @@ def test_further_figures_and_progress():
         E1,
         PLAN,
         over={"k": [2, 3]},
-        risks={"smallest": lambda release: 1 / min(release.outcome.published.sizes)},
+        risks={"smallest": lambda release: 1 / min(release.outcome.by_records.sizes)},
         utilities={"ages": lambda comparison: quality_measures(comparison).attributes[0].granularity.quality},
         risk="smallest",
         utility="ages",

@@ -458,11 +458,11 @@ def test_who_withdraws_does_not_show_in_the_difference() -> None:
     table, policies = people(*(("21", 0, 1, 2) for _ in range(6)))
     first = apply(table, policies, **ASKED)
     gone: dict[str, Any] = {"withdrawn": {"p0": date(2026, 1, 1)}, "on": date(2026, 2, 1)}
-    with pytest.raises(PlanError, match="1 classes differ from an earlier release by fewer than 2 records"):
+    with pytest.raises(PlanError, match="1 class differs from an earlier release by fewer than 2 records"):
         apply(table, policies, **ASKED, **gone, previous=first)
     release = apply(table, policies, **ASKED, **gone, previous=[first], although_differences_tell=True)
     assert release.account is not None
-    assert any("tell by their difference" in each for each in release.account.notes)
+    assert any("tells by its difference" in each for each in release.account.notes)
     same = apply(table, policies, **ASKED, previous=first)
     assert same.account is not None
     assert same.account.notes == ()

@@ -249,7 +249,7 @@ def released(make: Callable[[Path], Any], folder: Path, rows: int | None = None,
     source = make(folder)
     for seed in range(1000):
         release = veil.anonymize(source, **{**PLAN, **options}, others="drop", for_testing_seed=seed)
-        shown = release.outcome.published.records
+        shown = release.outcome.by_records.records
         if shown and rows in (None, shown):
             return release
     raise AssertionError(f"no release shows {rows} rows")
@@ -260,7 +260,7 @@ def assert_alike(case: str, folder: Path, **options: Any) -> None:
     first = released(one, folder, **options)
     assert set(first.arrow["value"].to_pylist()) == {value}
     expected = seen(first, folder)
-    found = seen(released(other, folder, first.outcome.published.records, **options), folder)
+    found = seen(released(other, folder, first.outcome.by_records.records, **options), folder)
     for what, shown in expected.items():
         assert found[what] is shown or np.all(found[what] == shown), what
 
@@ -332,7 +332,7 @@ def test_a_table_without_records_is_no_error(tmp_path):
     held = ibis.duckdb.connect().create_table("people", pa.table({"value": pa.array([], pa.string())}))
     for source in (pa.table({"value": pa.array([], pa.string())}), tmp_path / "people.csv", held):
         release = veil.anonymize(source, **PLAN, others="drop")
-        assert release.outcome.published.records == 0
+        assert release.outcome.by_records.records == 0
         release.save(tmp_path / "release.parquet", overwrite=True)
 
 

@@ -89,27 +89,27 @@ def test_the_right_aggregate_is_taken(how: str, before: Any, shown: Any) -> None
 
 @pytest.mark.parametrize(("how", "before", "shown"), WRONG)
 def test_a_wrong_aggregate_is_found(how: str, before: Any, shown: Any) -> None:
-    assert wrong(how, before, [shown] * 4) == "1 classes differ"
+    assert wrong(how, before, [shown] * 4) == "1 class differs"
 
 
 @pytest.mark.parametrize("how", ["mean", "geometric mean", "median", "mode", "interval", "set"])
 def test_of_one_person_alone_nothing_is_shown(how: str) -> None:
     shown = "{5}" if how == "set" else "[5, 5]" if how == "interval" else 5.0
-    assert wrong(how, [5.0, None, None, None], [shown] * 4) == "1 classes differ"
+    assert wrong(how, [5.0, None, None, None], [shown] * 4) == "1 class differs"
     assert wrong(how, [5.0, None, None, None], [None] * 4) == "every class"
     assert wrong(how, [5.0, 5.0, None, None], [shown] * 4) == "every class"
 
 
 def test_a_class_shows_one_value_and_classes_are_counted() -> None:
     assert wrong("mean", [1, 3, 5, 7], [2.0, 2.0, 6.0, 6.0], "xxyy") == "every class"
-    assert wrong("mean", [1, 3, 5, 7], [1.0, 3.0, 6.0, 6.0], "xxyy") == "1 classes differ"
+    assert wrong("mean", [1, 3, 5, 7], [1.0, 3.0, 6.0, 6.0], "xxyy") == "1 class differs"
     assert wrong("mean", [1, 3, 5, 7], [1.0, 3.0, 5.0, 7.0], "xxyy") == "2 classes differ"
     assert wrong("mean", [1, 3, 5, 7], [4.0, 4.0, 4.0, 4.0], "xxyy") == "2 classes differ"
 
 
 def test_suppressed_records_are_none_of_a_class() -> None:
     assert wrong("mean", [1, 3, 9, 9], [2.0, 2.0, None, None], hidden=(2, 3)) == "every class"
-    assert wrong("mean", [1, 3, 9, 9], [5.5, 5.5, None, None], hidden=(2, 3)) == "1 classes differ"
+    assert wrong("mean", [1, 3, 9, 9], [5.5, 5.5, None, None], hidden=(2, 3)) == "1 class differs"
 
 
 def test_short_floats_may_be_off_by_their_last_digit_and_no_more() -> None:
@@ -118,11 +118,11 @@ def test_short_floats_may_be_off_by_their_last_digit_and_no_more() -> None:
     labels = "xxx"
     assert wrong("mean", before, pa.array([third] * 3, pa.float32()), labels) == "every class"
     off = np.float32(third + 3 * np.spacing(third))
-    assert wrong("mean", before, pa.array([off] * 3, pa.float32()), labels) == "1 classes differ"
+    assert wrong("mean", before, pa.array([off] * 3, pa.float32()), labels) == "1 class differs"
 
 
 def test_the_hour_in_which_clocks_go_back_is_two_hours() -> None:
     zone = pa.timestamp("s", "Europe/Berlin")
     before = pa.array([1603584000, 1603587600, 1603587600, 1603587600], zone)  # 02:00, and 02:00 again
     assert wrong("mode", before, pa.array([1603587600] * 4, zone)) == "every class"
-    assert wrong("mode", before, pa.array([1603584000] * 4, zone)) == "1 classes differ"
+    assert wrong("mode", before, pa.array([1603584000] * 4, zone)) == "1 class differs"

@@ -23,7 +23,7 @@ import veil
 from veil import KAnonymity
 from veil.tables import Csv, Excel, Feather, Format, Parquet, read, write
 from veil.tables.csv.writer import write_csv
-from veil.verification.foreign_table import look_at
+from veil.verification.foreign_table import check_foreign_table
 from veil.verification.layout import equal_but_last, layout_of
 
 ROWS = 40
@@ -58,7 +58,7 @@ def _line(text: str, change: Callable[[str], str], number: int = 9, end: str = "
 
 
 def _open_questions(path: Path) -> list[str]:
-    return look_at(read(path))[1]
+    return check_foreign_table(read(path))[1]
 
 
 def _marks(path: Path, format: Format) -> list[str]:
@@ -389,7 +389,7 @@ def test_what_veil_writes_leaves_nothing_to_ask(ending: str, engine: Any, tmp_pa
     )
     path = tmp_path / f"out.{ending}"
     veil.anonymize(tmp_path / "in.parquet", plan=plan, engine=engine).save(path)
-    assert not [each for each in look_at(read(path))[1] if "marked" in each]
+    assert not [each for each in check_foreign_table(read(path))[1] if "marked" in each]
     if engine == "duckdb" and ending == "parquet":
         veil.anonymize(tmp_path / "in.parquet", plan=plan, engine=engine).save(tmp_path / "folder/")
         found = veil.verify(tmp_path / "folder", plan, engine="duckdb")

@@ -55,12 +55,12 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
     prepared = release.outcome.prepared
     arguments: dict[str, Any] = {
         "before": rows_of(prepared.table, None, release.plan),
-        "released": release.arrow if table is None else table,
+        "table": release.arrow if table is None else table,
         "plan": release.plan,
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
         "rows": release.outcome.rows,
-        "hidden": release.outcome.hidden_rows,
+        "suppressed_mask": release.outcome.hidden_rows,
         "subset": prepared.subset,
         "flag": release.outcome.flag,
     }
@@ -145,7 +145,7 @@ def test_nobody_is_in_it_twice_or_missing(suppressed: str, change: Any) -> None:
         made,
         made.arrow.take(pa.array(places)),
         rows=made.outcome.origins[places],
-        hidden=made.outcome.hidden_rows[places],
+        suppressed_mask=made.outcome.hidden_rows[places],
     )
     dropped = len(places) < made.arrow.num_rows and suppressed == "drop"  # and counted
     assert ("records are suppressed" if dropped else "rows, as planned") in " ".join(broken(found))
@@ -237,13 +237,13 @@ def test_not_a_number_equals_itself() -> None:
 )
 def test_a_changed_quasi_identifier(release: Release, column: str, row: int, value: Any) -> None:
     found = broken(check(release, with_cell(release.arrow, column, row, value)))
-    assert f"BROKEN: column {column!r} is generalized to level 1 (found: 1 cells differ)" in found
+    assert f"BROKEN: column {column!r} is generalized to level 1 (found: 1 cell differs)" in found
 
 
 def test_a_suppressed_row_that_shows_a_value_forms_a_class(release: Release) -> None:
     found = broken(check(release, with_cell(release.arrow, "zip", 6, "99999")))
     assert "BROKEN: 3-anonymity (found: k = 1)" in found
-    assert "BROKEN: column 'zip' is generalized to level 1 (found: 1 cells differ)" in found
+    assert "BROKEN: column 'zip' is generalized to level 1 (found: 1 cell differs)" in found
 
 
 @pytest.mark.parametrize(
@@ -414,7 +414,7 @@ def test_a_value_that_the_hierarchy_does_not_know(release: Release) -> None:
     """The original is not what the hierarchies were made for: nothing may slip through as it is."""
     original = with_cell(release.outcome.prepared.table, "age", 0, 99)
     found = broken(check(release, with_cell(release.arrow, "age", 0, "99"), before=Rows.of(original)))
-    assert "BROKEN: column 'age' is generalized to level 1 (found: 1 cells differ)" in found
+    assert "BROKEN: column 'age' is generalized to level 1 (found: 1 cell differs)" in found
 
 
 @settings(max_examples=150, deadline=None)
@@ -456,7 +456,7 @@ def test_every_cell_is_compared_where_nearly_all_values_differ() -> None:
             changed = dataclasses.replace(outcome, table=with_cell(made.arrow, "pay", row, wrong))
             found = {each.promise: each for each in verify_outcome(changed).findings}
             told = next(each for promise, each in found.items() if promise.startswith("column 'pay' is"))
-            assert told.measured == "1 cells differ"
+            assert told.measured == "1 cell differs"
 
 
 # --- what happens then ----------------------------------------------------------------------------

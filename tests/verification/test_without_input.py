@@ -28,7 +28,7 @@ from veil.published.table import Published
 from veil.report import check_certificate
 from veil.report.certificate.disclosed_input import input_to_disclose
 from veil.tables.rows import Rows
-from veil.verification.without_input import Input, verify_from_outside
+from veil.verification.without_input import Input, verify_without_input
 
 PLAN = Plan({"age": "suppression"}, KAnonymity(2), sensitive=["illness"])
 TABLE = pa.table({"age": ["20", "20", "30", "30"], "illness": ["flu", "cold", "flu", "cold"]})
@@ -149,9 +149,9 @@ def test_closeness_is_judged_where_the_table_shows_every_record() -> None:
 
 
 def test_without_knowing_more_rows_are_taken_for_people() -> None:
-    (found,) = verify_from_outside(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input())
+    (found,) = verify_without_input(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input())
     assert (found.promise, found.verdict) == ("2-anonymity", "holds")
-    (found,) = verify_from_outside(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input(several=True))
+    (found,) = verify_without_input(Published(Rows.of(TABLE), ["age"]), [KAnonymity(2)], Input(several=True))
     assert (found.promise, found.verdict) == ("2-anonymity, counting people", "not checked")
 
 

@@ -1,6 +1,6 @@
-"""Advice: what a release lost most by, and what would keep more. Everything is tried out and measured, nothing guessed.
+"""Advice: what costs a release most, and releases that would keep more. All are tried out and measured.
 
-Each alternative is a release of its own that keeps its promises and was verified. Those that promise less say so.
+Each alternative is a verified release that keeps its promises. Those that promise less are marked.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ POOR = 0.25
 """A column that keeps less than this is worth advice."""
 
 MOST_NEXT, MOST_COLUMNS = 3, 3
-"""How many of the next best transformations, and how many columns, are tried."""
+"""Numbers of next best transformations and of columns that are tried."""
 
 _RANKS = ("", "second-", "third-", "fourth-")
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another release of the same table, as it was measured.
+    """Another release of the same table, with its measures.
 
     Attributes
     ----------
     what : str
-        What is different.
+        The difference to the release.
     how : str
         How to get it.
     promises_less : bool
@@ -50,9 +50,9 @@ class Alternative:
     suppressed : int
         Number of suppressed records.
     transformation : dict
-        Level of each quasi-identifier; empty where records have different ones.
+        Level of each quasi-identifier; empty if records have different ones.
     recipe : dict
-        The fields by which a recipe asks for it.
+        The fields of a recipe for it.
     """
 
     what: str
@@ -65,11 +65,11 @@ class Alternative:
 
     @property
     def kept_on_average(self) -> float:
-        """How much all columns keep."""
+        """Average share that the columns keep."""
         return sum(self.kept.values()) / len(self.kept) if self.kept else 0.0
 
     def is_like(self, other: Alternative) -> bool:
-        """Whether both suppress as many records, and differ in no column by as much as is shown."""
+        """Whether both suppress as many records, and differ visibly in no column."""
         return self.suppressed == other.suppressed and all(
             abs(self.kept[name] - other.kept[name]) < 0.0005 for name in self.kept
         )
@@ -77,19 +77,19 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a release lost most by, and what would keep more.
+    """The costs of a release, and alternatives that would keep more.
 
     Attributes
     ----------
     released : Alternative
         The release itself.
     alternatives : tuple
-        What else was tried, what keeps most first: with the same promises, then with fewer.
+        Other releases, those that keep most first: with the same promises, then with fewer.
     costs : dict
         For each quasi-identifier, how much more the others would keep on average if it were given up; the
         costliest first.
     poor : tuple
-        Quasi-identifiers of which little is left.
+        Quasi-identifiers that keep little.
     complete : bool
         Whether there was time for everything.
     """
@@ -102,7 +102,7 @@ class Advice:
 
     @property
     def helps_most(self) -> str | None:
-        """What would keep most with the same promises, in words; None if nothing would keep more."""
+        """The alternative that keeps most with the same promises, in words; None if none keeps more."""
         same = [each for each in self.alternatives if not each.promises_less]
         if not same or same[0].kept_on_average <= self.released.kept_on_average:
             return None
@@ -110,11 +110,11 @@ class Advice:
         return f"Most would help: {same[0].what}. Columns would then keep {best:.1%} on average, instead of {now:.1%}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """Return the advice as plain data."""
         return dataclasses.asdict(self)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return a row for the release and for each alternative: what, kept on average and by column, suppressed."""
+        """Return a row for the release and each alternative, under `headings`."""
         return [
             (
                 each.what + (" (promises less)" if each.promises_less else ""),
@@ -132,7 +132,7 @@ class Advice:
         return ("", "kept", *self.released.kept, "suppressed", "how")
 
     def said(self) -> list[str]:
-        """Return what matters most, in sentences."""
+        """Return the most important advice, in sentences."""
         lines = []
         if self.poor:
             lines.append(f"Little is left of {', '.join(self.poor)}.")
@@ -147,8 +147,8 @@ class Advice:
         return "\n".join([*self.said(), *("  ".join(row) for row in self.rows())])
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{escape(each)}</p>" for each in self.said())
-        return said + html_table(self.headings, self.rows(), "What else there is")
+        paragraphs = "".join(f"<p>{escape(each)}</p>" for each in self.said())
+        return paragraphs + html_table(self.headings, self.rows(), "What else there is")
 
 
 def advise(
@@ -158,7 +158,7 @@ def advise(
     progress: ProgressLike = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Advice:
-    """Try out what would keep more, for as long as there is time."""
+    """Try out alternatives that would keep more, within a time limit."""
     if release.search is None:
         raise PlanError(
             "there is no advice for this release, because it does not come from a single searched "
@@ -173,9 +173,9 @@ def advise(
 
 
 def poor_columns(release: Release) -> list[str]:
-    """Return the columns of which so little is left that advice is wanted, the poorest first."""
-    kept = kept_by_column(release.outcome)
-    return sorted((name for name in kept if kept[name] < POOR), key=kept.__getitem__)
+    """Return the columns that keep so little that advice is worthwhile, the poorest first."""
+    shares = kept_by_column(release.outcome)
+    return sorted((name for name in shares if shares[name] < POOR), key=shares.__getitem__)
 
 
 class _Advisor:
@@ -185,53 +185,53 @@ class _Advisor:
         self.release, self.search, self.plan = release, release.search, release.plan
         self.end, self.cancelled = time.monotonic() + seconds, cancelled
         self.seconds, self.complete = seconds, True
-        self.seen = {tuple(self.search.transformation.values())}
+        self.tried_nodes = {tuple(self.search.transformation.values())}
         self.kept = kept_by_column(release.outcome)
         self.poor = tuple(poor_columns(release))
 
     def advise(self, progress: ProgressLike) -> Advice:
-        with following(progress) as shown:
-            shown.phase("pricing each choice")
+        with following(progress) as tracker:
+            tracker.phase("pricing each choice")
             share = max(0.1, 0.4 * self.seconds)
             self.prices = self.search.prices(time_limit=share, cancel=self.cancelled, progress=False)
             costs = self._costs()
-            found: list[Alternative] = []
-            for phase, tried in (
-                ("trying without single columns", self._given_up(costs)),
+            alternatives: list[Alternative] = []
+            for phase, attempts in (
+                ("trying without single columns", self._try_without_columns(costs)),
                 ("trying other levels", self._other_levels()),
                 ("trying other parameters", self._parameters()),
                 ("trying weights", self._weights()),
                 ("trying local recoding", self._local()),
             ):
-                shown.phase(phase)
-                found += tried
-        released = self._measured("as released", "", self.release)
-        # What changes nothing is no alternative; that a promise costs nothing is worth knowing.
-        found = [each for each in found if each.promises_less or not each.is_like(released)]
-        found.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
-        return Advice(released, tuple(found), costs, self.poor, self.complete)
+                tracker.phase(phase)
+                alternatives += attempts
+        current = self._measure("as released", "", self.release, {})
+        # An unchanged release is no alternative, but that a promise costs nothing is worth knowing.
+        alternatives = [each for each in alternatives if each.promises_less or not each.is_like(current)]
+        alternatives.sort(key=lambda each: (each.promises_less, -each.kept_on_average))
+        return Advice(current, tuple(alternatives), costs, self.poor, self.complete)
 
     def _time_is_left(self) -> bool:
         left = time.monotonic() < self.end and not self.cancelled()
         self.complete &= left
         return left
 
-    def _measured(
-        self, what: str, how: str, made: Release, *, less: bool = False, recipe: dict[str, Any] | None = None
+    def _measure(
+        self, what: str, how: str, release: Release, recipe: dict[str, Any], *, less: bool = False
     ) -> Alternative:
-        levels = {} if made.search is None else made.transformation
-        kept = kept_by_column(made.outcome)
-        return Alternative(what, how, less, kept, made.suppressed, levels, recipe or {})
+        levels = {} if release.search is None else release.transformation
+        shares = kept_by_column(release.outcome)
+        return Alternative(what, how, less, shares, release.suppressed, levels, recipe)
 
     # --- with the same promises ---------------------------------------------------------------------
 
     def _other_levels(self) -> Iterator[Alternative]:
-        """The next best transformations, and the best in which something is left of a poor column."""
+        """Yield the next best transformations, and the best ones with less general poor columns."""
         names = list(self.search.transformation)
         nodes = self.search.nodes(state="anonymous", limit=MOST_NEXT + 1)
-        further = [(at, each) for at, each in enumerate(nodes) if each.levels not in self.seen]
+        further = [(at, each) for at, each in enumerate(nodes) if each.levels not in self.tried_nodes]
         for at, node in further[:MOST_NEXT]:
-            yield from self._applied(
+            yield from self._try_levels(
                 f"the {_RANKS[at]}best transformation", dict(zip(names, node.levels, strict=True))
             )
         for name in self.poor[:MOST_COLUMNS]:
@@ -243,10 +243,10 @@ class _Advisor:
                 and each.transformation
             ]
             if finer:
-                yield from self._applied(f"finer: {name}", finer[-1].transformation or {})
+                yield from self._try_levels(f"finer: {name}", finer[-1].transformation or {})
 
     def _costs(self) -> dict[str, float]:
-        """Tell for each column how much more the others could keep without it, by the best transformation for that."""
+        """Return how much more the others could keep without each column, by the best such transformation."""
         highest = dict(zip(self.search.transformation, self.search.explored.maximum, strict=True))
         self.without = {
             each.column: each.transformation
@@ -258,25 +258,25 @@ class _Advisor:
         for name, levels in self.without.items():
             if not self._time_is_left():
                 break
-            kept = kept_by_column(self.search.apply(levels).outcome)
-            others = [other for other in kept if other != name]
+            shares = kept_by_column(self.search.apply(levels).outcome)
+            others = [other for other in shares if other != name]
             if others:
-                gains[name] = sum(kept[other] - self.kept[other] for other in others) / len(others)
+                gains[name] = sum(shares[other] - self.kept[other] for other in others) / len(others)
         return dict(sorted(((n, g) for n, g in gains.items() if g > 0), key=lambda item: -item[1]))
 
-    def _given_up(self, costs: dict[str, float]) -> Iterator[Alternative]:
+    def _try_without_columns(self, costs: dict[str, float]) -> Iterator[Alternative]:
         for name in list(costs)[:MOST_COLUMNS]:
-            yield from self._applied(f"{name} given up", self.without[name] or {})
+            yield from self._try_levels(f"{name} given up", self.without[name] or {})
 
-    def _applied(self, what: str, levels: dict[str, int]) -> Iterator[Alternative]:
-        key = tuple(levels.values())
-        if key in self.seen or not self._time_is_left():
+    def _try_levels(self, what: str, levels: dict[str, int]) -> Iterator[Alternative]:
+        node = tuple(levels.values())
+        if node in self.tried_nodes or not self._time_is_left():
             return
-        self.seen.add(key)
-        made = self.search.apply(levels)
-        if made.within_limit:
+        self.tried_nodes.add(node)
+        release = self.search.apply(levels)
+        if release.within_limit:
             recipe = {"minimum_levels": dict(levels), "maximum_levels": dict(levels)}
-            yield self._measured(what, f"release.search.apply({levels})", made, recipe=recipe)
+            yield self._measure(what, f"release.search.apply({levels})", release, recipe)
 
     # --- with other parameters ------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ class _Advisor:
         limit = self.plan.suppression_limit
         more = 0.05 if limit == 0 else min(1.0, 2 * limit)
         if more > limit:
-            yield from self._planned(
+            yield from self._try_plan(
                 f"suppression limit {more:g} instead of {limit:g}",
                 f"suppression_limit={more:g}",
                 suppression_limit=more,
@@ -292,44 +292,42 @@ class _Advisor:
         for at, model in enumerate(self.plan.models):
             rest = self.plan.models[:at] + self.plan.models[at + 1 :]
             if rest:
-                yield from self._planned(
+                yield from self._try_plan(
                     f"without {model}", "leave it out of `models`", less=True, models=rest
                 )
             elif isinstance(model, KAnonymity) and model.k > 2:
                 smaller = KAnonymity(max(2, model.k // 2))
-                yield from self._planned(
+                yield from self._try_plan(
                     f"with {smaller} instead of {model}", f"models={smaller}", less=True, models=(smaller,)
                 )
 
     def _weights(self) -> Iterator[Alternative]:
-        """What heavier weights of poor columns would keep of them."""
+        """Yield the release with heavier weights of poor columns."""
         quality = self.plan.quality
         if not self.poor or not hasattr(quality, "weights") or quality.weights:
             return
         weights = dict.fromkeys(self.kept, 0.25) | dict.fromkeys(self.poor, 1.0)
         heavier = dataclasses.replace(quality, weights=weights)  # type: ignore[type-var]
         names = ", ".join(self.poor)
-        yield from self._planned(
+        yield from self._try_plan(
             f"{names} weighing four times as much", f"quality={heavier}", quality=heavier
         )
 
-    def _planned(self, what: str, how: str, *, less: bool = False, **changes: Any) -> Iterator[Alternative]:
+    def _try_plan(self, what: str, how: str, *, less: bool = False, **changes: Any) -> Iterator[Alternative]:
         if not self._time_is_left():
             return
-        made = self._carried_out(changes)
-        if made is not None:
-            yield self._measured(what, how, made, less=less, recipe=_in_a_recipe(changes))
+        release = self._carry_out(changes)
+        if release is not None:
+            yield self._measure(what, how, release, _in_a_recipe(changes), less=less)
 
-    def _carried_out(self, changes: dict[str, Any]) -> Release | None:
+    def _carry_out(self, changes: dict[str, Any]) -> Release | None:
         from veil.api.anonymize import anonymize_source
 
         seconds = max(0.1, self.end - time.monotonic())
         limit = seconds if self.plan.time_limit is None else min(seconds, self.plan.time_limit)
         plan = dataclasses.replace(self.plan, **changes, time_limit=limit)
         source = self.release.outcome.source
-        if isinstance(
-            source, Stacked
-        ):  # what is verified of several tables is what was asked for all of them
+        if isinstance(source, Stacked):  # the verifier checks the plan for all tables
             source = dataclasses.replace(
                 source, plan=plan, asked=dataclasses.replace(source.asked, **changes)
             )
@@ -339,7 +337,7 @@ class _Advisor:
             return None
 
     def _local(self) -> Iterator[Alternative]:
-        """Local recoding of what is suppressed or, where nothing may be, from the start."""
+        """Yield local recoding of the suppressed records or, if none may be suppressed, from the start."""
         from veil.local_recoding import FastIterative, FromTheStart
 
         mode = FastIterative() if self.release.suppressed else FromTheStart()
@@ -350,25 +348,25 @@ class _Advisor:
             if not self.release.suppressed:
                 plan = mode.first(self.plan)
                 changes = {"quality": plan.quality, "suppression_limit": plan.suppression_limit}
-                first = self._carried_out(changes)
+                first = self._carry_out(changes)
             if first is None:
                 return
             seconds = max(0.1, self.end - time.monotonic())
-            made = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
+            recoded = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
         except VeilError:
-            return  # of a model that cannot be recoded locally
+            return  # a model cannot be recoded locally
         if first is not self.release and not self._time_is_left():
-            return  # records that it had no time for are suppressed still, and would not be
+            return  # the time was not enough: more records are suppressed than need be
         how = "release.local_recoding()" if first is self.release else f"local={mode}"
-        yield self._measured("local recoding", how, made, recipe={"local_recoding": mode.kind})
+        yield self._measure("local recoding", how, recoded, {"local_recoding": mode.kind})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:
-    """Spell what is different as the fields of a recipe."""
+    """Return changes as the fields of a recipe."""
 
-    def spelled(value: Any) -> Any:
+    def spell(value: Any) -> Any:
         if isinstance(value, tuple):
-            return [spelled(each) for each in value]
+            return [spell(each) for each in value]
         return shorten(spell_value(value)) if dataclasses.is_dataclass(value) else value
 
-    return {name: spelled(value) for name, value in changes.items()}
+    return {name: spell(value) for name, value in changes.items()}

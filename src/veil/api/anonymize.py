@@ -73,11 +73,11 @@ def anonymize(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table held by an
-        engine (see `veil.engines`): an Ibis table, a Spark DataFrame, a database table such as
-        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables about the same
-        people, by name, such as `{"patients": ..., "visits": ...}`, with `person` as the column that tells people apart:
-        `release.tables` has each of them.
+        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or a table in
+        an engine (see `veil.engines`): an Ibis table, a Spark DataFrame, a database table such as
+        "postgres://user@host/database#table", a folder or pattern of Parquet or CSV files. Or several tables
+        about the same people, by name, such as `{"patients": ..., "visits": ...}`, with `person` as the
+        column that distinguishes people: `release.tables` has each of them.
     plan
         The plan, as a `Plan`; or give its fields instead, which are the keywords up to `order`.
     quasi_identifiers
@@ -89,25 +89,25 @@ def anonymize(
     insensitive
         Columns that are published unchanged.
     identifying
-        Columns that name a person. They are removed, or masked with `identifying={"name": "mask"}`. The column that tells people apart can become random pseudonyms, which keep the
-        rows of a person together: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`. The table
-        `pseudonyms` in `apart` reverses them.
+        Columns that name a person: removed, or masked with `identifying={"name": "mask"}`. That of `person`
+        can become random pseudonyms, which keep rows of a person together and are reversed by
+        `apart["pseudonyms"]`: `person="patient", knows="all rows", identifying={"patient": "pseudonym"}`.
     microaggregated
         Quasi-identifiers for which one value per class is published, such as `{"age": "mean"}`: the mean,
         geometric mean, median, mode, interval or set of the class. A column that also has a hierarchy in
         `quasi_identifiers` forms classes together with the others; one without a hierarchy does not.
     items
-        Sensitive columns of sets (lists, or text with a separator), each with a hierarchy of its items, or None. Items
-        are generalized to groups or left out, one by one, until the KMAnonymity of the column holds within each class.
+        Sensitive columns of sets (lists, or text with a separator), each with a hierarchy or None. Items are
+        generalized or left out, one by one, until KMAnonymity of the column holds within each class.
     person
-        The column that tells people apart, if they may have several rows. All models, limits and the verifier then count
-        people instead of rows. The column counts as identifying without being listed, and is removed. None says that
-        every row is a different person.
+        The column that distinguishes people, if they may have several rows. All models, limits and the
+        verifier then count people instead of rows. The column counts as identifying without being listed, and
+        is removed. None: every row is a different person.
     pseudonym_key
-        Where the secret key of pseudonyms is: a file, or "env:NAME" for an environment variable. The same person then has
-        the same pseudonym in every release with that key. By default, pseudonyms are random and differ each time.
+        The secret key of pseudonyms: a file, or "env:NAME" for an environment variable. A person then has the
+        same pseudonym in every release with that key. By default, pseudonyms are random each time.
     knows
-        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
+        Whether an attacker may know the quasi-identifiers of "one row" or of "all rows" of a person.
     others
         What to do with columns that have no role: "keep" or "drop". By default they are refused.
     quality
@@ -123,38 +123,38 @@ def anonymize(
         Seconds, and number of checked transformations, after which the search returns the best so far.
         Without either, optimal search runs to the end and every other strategy for at most 30 seconds.
     suppressed_rows
-        What to do with suppressed rows. "blank": every cell is blanked. "keep cells": only the quasi-identifiers are
-        blanked, if these rows satisfy every model as a class of their own; otherwise the run is refused. "drop": the
-        rows are left out.
+        What to do with suppressed rows. "blank": every cell is blanked. "keep cells": only the
+        quasi-identifiers are blanked, if these rows satisfy every model as a class of their own; otherwise
+        the run is refused. "drop": the rows are left out.
     choose_by
-        What the transformation is chosen by. That a transformation is the best one that protects sensitive values may
-        reveal some of these values (see `veil.risk.transparency`). With "quasi-identifiers", the choice is made without
-        looking at any other column; if sensitive values are then not protected, there is no release.
+        What the transformation is chosen by. That a transformation is the best one that protects sensitive
+        values may reveal some of these values (see `veil.risk.transparency`). With "quasi-identifiers", the
+        choice uses no other column; if sensitive values are then not protected, there is no release.
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
     order
-        Rows are released in "random" order, different each time; `release.key` says which is which. With "input" they
-        keep the order of the input, which reveals what neighbouring rows have in common, and links them to any list in
-        the same order.
+        Rows are released in "random" order, different each time; `release.key` has their input rows. With
+        "input" they keep the order of the input, which reveals what neighbouring rows have in common, and
+        links them to any list in the same order.
     local
-        Transform suppressed records again, separately (see `veil.local_recoding`): `FastIterative()` and others start
-        from the best transformation, `FromTheStart()` from one that serves a few records well.
+        Transform suppressed records again, separately (see `veil.local_recoding`): `FastIterative()` and
+        others start from the best transformation, `FromTheStart()` from one that serves a few records well.
     parts
-        Anonymize a table held by an engine part by part, each part with its own transformation, so that not all
-        distinct combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
+        Anonymize a table in an engine in parts with transformations of their own, so that not all distinct
+        combinations of cells have to fit into memory: how many a part may have, or True for as many as fit.
     format
         How to read the file, if that is not clear from its name and content.
     engine
-        "memory" or "duckdb" to say what reads files; by default DuckDB reads files that are too large for memory.
-        `veil.engines.Settings(memory="2GB")` is DuckDB with limits.
+        "memory" or "duckdb", to choose what reads files; by default DuckDB reads files that are too large for
+        memory. `veil.engines.Settings(memory="2GB")` is DuckDB with limits.
     threads
         How many threads to use; the result does not depend on it.
     progress
         True or False to show a progress bar or not, or a function to call; by default a bar is shown on a
         terminal once a second has passed.
     cancel
-        A function that is polled during the search; once it returns True, the best transformation so far is used.
-        `threading.Event().is_set` is such a function.
+        A function that is polled during the search; once it returns True, the best transformation so far is
+        used. `threading.Event().is_set` is such a function.
     accountant
         With `veil.dp.SafePub`: the account that is charged before anything is drawn.
     for_testing_seed
@@ -174,45 +174,46 @@ def anonymize(
     >>> release.transformation, sorted(release.table["age"].to_pylist())
     ({'age': 1}, ['[20, 30[', '[20, 30[', '[30, 40[', '[30, 40['])
     """
-    several, given = isinstance(source, Mapping), locals()
+    options = locals()
+    several = isinstance(source, Mapping)
     if several:
-        _check_several(given)
-    plan = _plan_of(plan, _for_several(given) if several and plan is None else given)
+        _check_several(options)
+    plan = _plan_of(plan, _for_several(options) if several and plan is None else options)
     if local is not None and not isinstance(local, Mode):
         raise ParameterError(
             f"`local` should be a mode of local recoding, for example veil.local_recoding.FastIterative(), not {local!r}"
         )
-    with following(progress) as shown:
-        shown.phase("reading the tables" if several else "reading the table")
+    with following(progress) as tracker:
+        tracker.phase("reading the tables" if several else "reading the table")
         if parts is not None and parts is not False:
-            outcome = _in_parts(source, plan, local, parts, _one_format(format), engine, threads, shown)
+            outcome = _in_parts(source, plan, local, parts, _one_format(format), engine, threads, tracker)
         else:
             if local is not None:
                 plan = local.first(plan)
             if isinstance(source, Mapping):
-                opened: Source = open_tables(source, plan, _format_of_each(format))
+                table: Source = open_tables(source, plan, _format_of_each(format))
             else:
-                opened = open_for_plan(source, plan, _one_format(format), engine, shown)
-            if isinstance(opened, Stacked):
-                plan = opened.plan
+                table = open_for_plan(source, plan, _one_format(format), engine, tracker)
+            if isinstance(table, Stacked):
+                plan = table.plan
             if any(isinstance(model, SafePub) for model in plan.models):
-                outcome = _privately(opened, plan, local, accountant, for_testing_seed, cancel, shown)
+                outcome = _privately(table, plan, local, accountant, for_testing_seed, cancel, tracker)
             elif accountant is not None or for_testing_seed is not None:
                 raise PlanError(
                     "`accountant` and `for_testing_seed` are only for SafePub, and the plan has no such model"
                 )
             else:
-                outcome = _by_search(opened, plan, threads, cancel, shown)
+                outcome = _by_search(table, plan, threads, cancel, tracker)
             if local is not None:
-                outcome = recode(outcome, local, threads=threads, progress=shown, cancel=cancel)
+                outcome = recode(outcome, local, threads=threads, progress=tracker, cancel=cancel)
             outcome = with_items(outcome)
-        shown.phase("verifying")
+        tracker.phase("verifying")
         return Release(verified(outcome))
 
 
-def _check_several(given: Mapping[str, Any]) -> None:
-    """Refuse what goes with one table alone."""
-    if given["parts"] not in (None, False) or given["engine"] not in ("auto", "memory"):
+def _check_several(options: Mapping[str, Any]) -> None:
+    """Refuse options that are for one table only."""
+    if options["parts"] not in (None, False) or options["engine"] not in ("auto", "memory"):
         raise PlanError("several tables are anonymized in memory: leave `parts` and `engine` out")
 
 
@@ -232,22 +233,22 @@ def _one_format(format: Format | Mapping[str, Format] | None) -> Format | None:
     return format
 
 
-def _for_several(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords with what several tables change in them."""
-    person, named = given["person"], given["identifying"]
+def _for_several(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords with the defaults for several tables."""
+    person, identifying = options["person"], options["identifying"]
     if person in (None, ASK):
-        return dict(given)
-    treated = (
-        dict(named)
-        if isinstance(named, Mapping)
-        else dict.fromkeys([named] if isinstance(named, str) else named, "remove")
+        return dict(options)
+    treatments = (
+        dict(identifying)
+        if isinstance(identifying, Mapping)
+        else dict.fromkeys([identifying] if isinstance(identifying, str) else identifying, "remove")
     )
-    return {**given, **for_several(person, treated)}
+    return {**options, **for_several(person, treatments)}
 
 
-def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
-    """Return the plan that was given, or make one of its fields; None and nothing are what the plan has by default."""
-    fields = {each.name: given[each.name] for each in dataclasses.fields(Plan)}
+def _plan_of(plan: Plan | None, options: Mapping[str, Any]) -> Plan:
+    """Return the given plan, or make one of the keywords, in which None means the default of the plan."""
+    fields = {each.name: options[each.name] for each in dataclasses.fields(Plan)}
     if plan is None:
         if fields["quasi_identifiers"] is None or fields["models"] is None:
             raise PlanError(
@@ -276,7 +277,7 @@ def _plan_of(plan: Plan | None, given: Mapping[str, Any]) -> Plan:
 def anonymize_source(
     source: Source, plan: Plan, *, threads: int | None = None, cancel: Callable[[], bool] | None = None
 ) -> Release:
-    """Carry out another plan on a table that is open already, or on several."""
+    """Carry out another plan on one or several tables that are open already."""
     if isinstance(source, Stacked):
         source = source.asked_for(plan)
     return Release(verified(with_items(_by_search(source, plan, threads, cancel, Progress()))))
@@ -285,7 +286,7 @@ def anonymize_source(
 def _by_search(
     source: Source, plan: Plan, threads: int | None, cancel: Callable[[], bool] | None, progress: Progress
 ) -> Outcome:
-    """One transformation for all records: the best one of the lattice."""
+    """Return the outcome of the best node of the lattice, for all records."""
     progress.phase("encoding and collapsing")
     prepared = prepare(source.table, plan, source.weights, source.columns)
     progress.phase("searching")
@@ -303,7 +304,7 @@ def _privately(
     cancel: Callable[[], bool] | None,
     progress: Progress,
 ) -> Outcome:
-    """A random sample, generalized and suppressed so that it is differentially private."""
+    """Return a random sample, generalized and suppressed so that it is differentially private."""
     if local is not None:
         raise PlanError("SafePub cannot bring suppressed records back: leave `local` out")
     if plan.items:
@@ -314,8 +315,8 @@ def _privately(
             " out",
         )
     progress.phase("searching and drawing")
-    chance = Randomness() if seed is None else Randomness.for_testing(seed)
-    return publish(source, plan, accountant=accountant, randomness=chance, cancel=cancel)
+    randomness = Randomness() if seed is None else Randomness.for_testing(seed)
+    return publish(source, plan, accountant=accountant, randomness=randomness, cancel=cancel)
 
 
 def _in_parts(
@@ -328,7 +329,7 @@ def _in_parts(
     threads: int | None,
     progress: Progress,
 ) -> Outcome:
-    """Each part of a table that an engine holds by itself."""
+    """Return the outcome of a table in an engine, part by part."""
     if local is not None:
         raise PlanError("each of the `parts` already has its own transformation: leave `local` out")
     if plan.items:
@@ -338,7 +339,7 @@ def _in_parts(
         raise InputError(
             f"a {type(source).__name__} is already in memory: leave `parts` out, and use `local` instead"
         )
-    from veil.engines.parts.recode import anonymize_in_parts  # which needs Ibis
+    from veil.engines.parts.recode import anonymize_in_parts  # needs Ibis
 
     check_people(relation, plan)
     most = None if parts is True else int(parts)
@@ -346,4 +347,4 @@ def _in_parts(
 
 
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(anonymize).parameters.items()}
-"""What the fields of a plan are if nobody says anything."""
+"""Defaults of the keywords, by which it is known which were given."""

@@ -1,4 +1,4 @@
-"""The verb ask: questions to a table under a budget, wherever the table is."""
+"""The verb ask: questions to a table under a budget, in memory or in an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def open_session(
     engine: Engine = "auto",
     **declared: Any,
 ) -> Session:
-    """Open a table for questions, as `veil.dp.Session` does, with a say in how and by whom it is read.
+    """Open a table for questions, as `veil.dp.Session` does, with a choice of format and engine.
 
     >>> import pyarrow as pa
     >>> ages = pa.table({"age": [34, 71, 68]})
@@ -49,9 +49,9 @@ def ask(
     format: Format | None = None,
     engine: Engine = "auto",
 ) -> list[Answer] | list[CostEstimate]:
-    """Ask the questions of a recipe, one after the other; or see what they would cost.
+    """Ask the questions of a recipe, one after the other; or return what they would cost.
 
-    All of them are made before the first is paid for, so that a mistake in the last one costs nothing.
+    All of them are built before the first is paid for, so that a mistake in the last one costs nothing.
     """
     session = open_session(
         source,

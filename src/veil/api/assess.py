@@ -1,4 +1,4 @@
-"""The verb assess: what a table fulfils already."""
+"""The verb assess: the privacy models that a table already satisfies."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def assess(
     source, format, engine
         The table, as for `anonymize`.
     quasi_identifiers, sensitive
-        Columns that an attacker may know, and columns that they want to learn. For a release, the former are known.
+        Columns that an attacker may know, and columns to protect. For a release, the former are known.
     hierarchies
         Hierarchies of sensitive columns, for t-closeness with the hierarchical distance.
     subset
         The rows that would be released, if not all: row numbers, a query, or another table (see
         `veil.models.subset`). The whole table is then the population for δ-presence and k-map.
     population
-        The people the table was drawn from, as a number, the name of a region or a `Population`, for estimates
-        of population uniqueness.
+        The people the table was drawn from, as a number, the name of a region or a `Population`, for
+        estimates of population uniqueness.
     person
-        The column that tells people apart, if they may have several rows: people are then counted. None says that every
-        row is a different person. Without a word rows are counted, and `notes` says if people seem to have several.
+        The column that distinguishes people, if they may have several rows, to count people. None: every row
+        is a different person. By default rows are counted, and `notes` warns if people seem to have several.
     knows
-        What an attacker may know about a person with several rows: the quasi-identifiers of "one row" or of "all rows".
+        Whether an attacker may know the quasi-identifiers of "one row" or of "all rows" of a person.
     marker
         Text of suppressed cells.
 
@@ -75,10 +75,10 @@ def assess(
     >>> next(iter(found))
     Strength(model='KAnonymity', parameter='k', value=2, attribute=None)
     """
-    asked, person = person, None if person == ASK else read_person(person)
-    released = outcome_of(source)
+    person_option, person = person, None if person == ASK else read_person(person)
+    outcome = outcome_of(source)
     if quasi_identifiers is None:
-        quasi_identifiers = () if released is None else released.quasi_identifiers
+        quasi_identifiers = () if outcome is None else outcome.quasi_identifiers
     columns = _names(quasi_identifiers, "quasi_identifiers")
     attributes = _names(sensitive, "sensitive")
     if not columns:
@@ -93,29 +93,26 @@ def assess(
             Say("person"),
             " out",
         )
-    named, chosen = (
-        [*columns, *attributes, *(hierarchies or {}), *([] if person is None else [person])],
-        None if subset is None else subset_of(subset),
-    )
-
+    column_names = [*columns, *attributes, *(hierarchies or {}), *([] if person is None else [person])]
+    row_subset = None if subset is None else subset_of(subset)
     repeated: tuple[Repeated, ...] | None = None
 
     def condense(relation: Relation) -> Source:
-        from veil.engines.source import for_columns  # which needs Ibis
+        from veil.engines.source import for_columns  # needs Ibis
 
         nonlocal repeated
-        repeated = find_repeats(relation) if asked == ASK else ()
-        return for_columns(relation, named, chosen, marker)
+        repeated = find_repeats(relation) if person_option == ASK else ()
+        return for_columns(relation, column_names, row_subset, marker)
 
-    found = open_source(source, format, engine, condense)
-    table, weights = found.table, found.weights
-    for name in named:
+    source = open_source(source, format, engine, condense)
+    table, weights = source.table, source.weights
+    for name in column_names:
         if name not in table.column_names:
             raise PlanError(f"the table has no column {name!r}.{did_you_mean(name, table.column_names)}")
-    mask = None if chosen is None else chosen.mask(table)
+    mask = None if row_subset is None else row_subset.mask(table)
     if mask is not None and not mask.any():
         raise PlanError(
-            f"the research subset {chosen} is empty: it should select at least one row of the table"
+            f"the research subset {row_subset} is empty: it should select at least one row of the table"
         )
     rows = Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
     published = Published(
@@ -132,35 +129,35 @@ def assess(
     )
     strengths = [each for model in MODELS.values() for each in _strongest(model, published, attributes)]
     if repeated is None:
-        repeated = () if weights is not None or asked != ASK else find_repeats(table)
+        repeated = () if weights is not None or person_option != ASK else find_repeats(table)
     return Assessment(tuple(strengths), sample_risk(published.sizes), published.suppressed_records, repeated)
 
 
 def _strongest(
     model: type[PrivacyModel], published: Published, attributes: Sequence[str]
 ) -> Sequence[Strength]:
-    """Ask a model; where people may have several rows, as far as it can count them."""
+    """Return the strongest parameters of a model; with several rows per person, if it can count people."""
     owners = published.rows.owners
     if owners.are_records:
         return model.strongest(published, attributes)
     if not _counts(model, all_rows=owners.know_all_rows):
         return []
-    # A model that reads one value of each person says nothing of those who show two.
-    read = model.views[0]
-    plain = len(model.views) == 1 and read != "one value"
+    # A model of one value per person is undefined for attributes of which a person shows two.
+    view = model.views[0]
+    plain = len(model.views) == 1 and view != "one value"
     decided = [name for name in attributes if plain or not published.undecided(name)]
-    return model.strongest(published.with_view(read), decided)
+    return model.strongest(published.with_view(view), decided)
 
 
 def _counts(model: type[PrivacyModel], *, all_rows: bool) -> bool:
-    """Whether a kind of model can count people: estimates take everybody once, which one row of each does not show."""
+    """Whether a kind of model can count people; estimates need each person once, and so all rows."""
     if model is PopulationUniqueness:
         return all_rows
     return model.counts_owners and (not all_rows or not model.reads_labels or model.reads_sizes_only)
 
 
-def _names(given: Any, parameter: str) -> list[str]:
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+def _names(value: Any, parameter: str) -> list[str]:
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     if strange := [name for name in names if not isinstance(name, str)]:
         raise PlanError(f"`{parameter}` of assess should be names of columns, not {strange[0]!r}")
     return names
@@ -168,51 +165,51 @@ def _names(given: Any, parameter: str) -> list[str]:
 
 def _build_hierarchy(column: pa.ChunkedArray, builder: Any, name: str, weights: Any) -> Hierarchy:
     values, counts = distinct_values(column, weights)
-    built: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
-    return built
+    hierarchy: Hierarchy = hierarchy_builder(builder).build(values, counts, name)
+    return hierarchy
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a table already fulfils, and what risks remain. Iterating yields the strengths.
+    """The models that a table already satisfies, and the remaining risks. Iterating yields the strengths.
 
-    Printed numbers are rounded such that they hold: promise what you read, and it is kept.
+    Printed numbers are rounded such that they hold: a promise of the printed number is kept.
     """
 
     strengths: tuple[Strength, ...]
     risk: Risk
     suppressed: int
     repeated: tuple[Repeated, ...] = ()
-    """What tells that rows are about the same people: all figures count rows."""
+    """Signs that several rows are about the same people: all figures count rows."""
 
     def __iter__(self) -> Iterator[Strength]:
         return iter(self.strengths)
 
     def __str__(self) -> str:
-        told = [
+        lines = [
             f"{each.model}{f'({each.attribute})' if each.attribute else ''}: {each}"
             for each in self.strengths
         ]
-        return "\n".join([*told, *self.notes])
+        return "\n".join([*lines, *self.notes])
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say beside the figures."""
+        """Remarks on the figures."""
         return [
             f"Rows seem to be about the same people, and rows were counted: {each}." for each in self.repeated
         ]
 
     def _repr_html_(self) -> str:
         rows = [(each.model, each.attribute or "", str(each)) for each in self.strengths]
-        told = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return html_table(("Model", "Attribute", "Strongest parameter"), rows) + told
+        remarks = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return html_table(("Model", "Attribute", "Strongest parameter"), rows) + remarks
 
     def to_arrow(self) -> pa.Table:
-        """The strengths as a table."""
+        """Return the strengths as a table."""
         return pa.Table.from_pylist(self.to_dict()["strengths"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, with all digits, ready to be written as JSON."""
+        """Return everything as plain values, with all digits, for JSON."""
         names = ("model", "attribute", "parameter", "value")
         return {
             "strengths": [{name: getattr(each, name) for name in names} for each in self.strengths],

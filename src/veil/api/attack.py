@@ -1,4 +1,4 @@
-"""Attacks tried on a release made in the same way from half of the people, with the other half held out."""
+"""Attacks on a release made in the same way from half of the people, with the other half held out."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
 
 FEWEST = 20
-"""Records that are needed to hold some of them out."""
+"""Least number of records of which some can be held out."""
 
 
 def attacks_on(
     outcome: Outcome,
     *,
-    known: str | Iterable[str] | None = None,
+    known_columns: str | Iterable[str] | None = None,
     secrets: str | Iterable[str] | None = None,
     seed: int = 0,
     progress: ProgressLike = None,
@@ -41,54 +41,55 @@ def attacks_on(
         raise InputError(
             f"to hold out some records, the table should have at least {FEWEST}, not {whole.num_rows}"
         )
-    inside = _half(outcome, seed)
-    members, outsiders = whole.filter(pa.array(inside)), whole.filter(pa.array(~inside))
-    with following(progress) as told:
-        made = _made_again(outcome, members, told, cancel)
-        shown = ~made.hidden_rows if made.hidden_rows is not None else np.ones(made.table.num_rows, np.bool_)
-        there = made.table.column_names
-        by_default = outcome.quasi_identifiers if known is None else known
-        names = [by_default] if isinstance(by_default, str) else list(by_default)
-        wanted = _secrets(outcome) if secrets is None else [secrets] if isinstance(secrets, str) else secrets
+    member_mask = _half(outcome, seed)
+    members, outsiders = whole.filter(pa.array(member_mask)), whole.filter(pa.array(~member_mask))
+    with following(progress) as tracker:
+        half = _anonymize_half(outcome, members, tracker, cancel)
+        visible_mask = np.ones(half.table.num_rows, np.bool_)
+        if half.hidden_rows is not None:
+            visible_mask = ~half.hidden_rows
+        columns = half.table.column_names
+        names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
+        targets = _names(outcome.roles.sensitive if secrets is None else secrets)
         return try_attacks(
             members,
             outsiders,
-            made.table.filter(pa.array(shown)),
-            [name for name in names if name in there],
-            [name for name in wanted if name in there],
-            origins=made.origins[shown],
-            hierarchies=made.hierarchies,
-            marker=made.marker,
+            half.table.filter(pa.array(visible_mask)),
+            [name for name in names if name in columns],
+            [name for name in targets if name in columns],
+            origins=half.origins[visible_mask],
+            hierarchies=half.hierarchies,
+            marker=half.marker,
             person=None if outcome.before.owners.are_records else outcome.person_column,
             seed=seed,
-            progress=told,
+            progress=tracker,
         )
 
 
-def _secrets(outcome: Outcome) -> list[str]:
-    return [] if outcome.plan is None else list(outcome.plan.sensitive)
+def _names(columns: str | Iterable[str]) -> Iterable[str]:
+    return [columns] if isinstance(columns, str) else columns
 
 
 def _half(outcome: Outcome, seed: int) -> NDArray[np.bool_]:
-    """Draw half of the people: all rows of a person are in, or none."""
+    """Draw half of the people, each with all rows."""
     rng = np.random.default_rng(seed)
     owners = outcome.before.owners.codes
     if owners is None:
-        chosen = np.zeros(outcome.original.num_rows, np.bool_)
-        chosen[rng.permutation(chosen.size)[: (chosen.size + 1) // 2]] = True
-        return chosen
+        member_mask = np.zeros(outcome.original.num_rows, np.bool_)
+        member_mask[rng.permutation(member_mask.size)[: (member_mask.size + 1) // 2]] = True
+        return member_mask
     people = np.unique(owners)
     return np.isin(owners, rng.permutation(people)[: (people.size + 1) // 2])
 
 
-def _made_again(
-    outcome: Outcome, members: pa.Table, told: Progress, cancel: Callable[[], bool] | None
+def _anonymize_half(
+    outcome: Outcome, members: pa.Table, tracker: Progress, cancel: Callable[[], bool] | None
 ) -> Outcome:
-    """Do to fewer people what was done to all of them."""
+    """Repeat the anonymization for fewer people."""
     person = None if outcome.before.owners.are_records else outcome.person_column
     plan = outcome.plan
     if plan is None:
-        return mask(members, outcome.methods, person=person, progress=told).outcome
+        return mask(members, outcome.methods, person=person, progress=tracker).outcome
     fixed: dict[str, Any] = {"person": person}
     if plan.quasi_identifiers and outcome.prepared is not None:
         fixed["quasi_identifiers"] = {**plan.quasi_identifiers, **outcome.hierarchies}
@@ -98,4 +99,4 @@ def _made_again(
         if len(outcome.parts) == 1 and local is None:
             fixed |= {"minimum_levels": outcome.levels, "maximum_levels": outcome.levels}
     again = dataclasses.replace(plan, **fixed)
-    return anonymize(members, again, local=local, progress=told, cancel=cancel).outcome
+    return anonymize(members, again, local=local, progress=tracker, cancel=cancel).outcome

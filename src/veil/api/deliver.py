@@ -1,4 +1,4 @@
-"""What a person gets of an outcome: a frame of the kind that came in, and files."""
+"""Delivery of an outcome: a frame of the input's kind, and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from veil.verification.files import check_file
 
 
 def as_frame(outcome: Outcome) -> Any:
-    """Return the table as the kind of frame that came in, checked; what an engine holds, as an expression of the engine."""
+    """Return the table as a frame of the input's kind, checked; if it is in an engine, as an expression."""
     source = outcome.source
     if isinstance(source, EngineSource):
         return source.expression(outcome)
@@ -43,16 +43,16 @@ def as_frame(outcome: Outcome) -> Any:
 def _frame(outcome: Outcome, source: Source) -> Any:
     if outcome.statement is None:
         costly = [method for method in outcome.methods if method.local_epsilon is not None]
-        drawn = [name for method in costly for name in method.column_names]
-        return source.restore(outcome.table, outcome.rows, random_columns=drawn)
-    # Differential privacy: that a column is as it was, or of which type, would tell of the rows that were not drawn.
+        randomized = [name for method in costly for name in method.column_names]
+        return source.restore(outcome.table, outcome.rows, random_columns=randomized)
+    # Differential privacy: an unchanged column or its type would reveal something about the records left out.
     if source.frame is None:
         return only_used_categories(outcome.table)
     return source.frame.from_arrow(outcome.table, None)
 
 
 def key_of(outcome: Outcome) -> Any:
-    """Return which row of the input each row of the release is, as the kind of frame that came in."""
+    """Return the input row of each row of the release, as a frame of the input's kind."""
     if outcome.is_condensed:
         refuse_key()
     key = _key(outcome)
@@ -61,9 +61,9 @@ def key_of(outcome: Outcome) -> Any:
 
 
 def rows_beside(outcome: Outcome, rows: int) -> Any:
-    """Return the first rows of the release beside those of the input, as the kind of frame that came in.
+    """Return the first rows of the release next to those of the input, as a frame of the input's kind.
 
-    A column whose cells are the same stands there once.
+    Columns with the same cells are shown once.
     """
     if outcome.is_condensed:
         refuse_key()
@@ -76,22 +76,22 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
-        there = {
+        versions = {
             when: table[name]
             for when, table in (("before", before), ("after", after))
             if name in table.column_names
         }
-        if len(there) == 2 and there["before"].to_pylist() == there["after"].to_pylist():
-            columns[name] = there["after"]
+        if len(versions) == 2 and versions["before"].to_pylist() == versions["after"].to_pylist():
+            columns[name] = versions["after"]
             continue
-        for when, column in there.items():
+        for when, column in versions.items():
             columns[f"{name} {when}"] = column
-    made, frame = pa.table(columns), outcome.source.frame
-    return made if frame is None else frame.from_arrow(made, frozenset())
+    table_beside, frame = pa.table(columns), outcome.source.frame
+    return table_beside if frame is None else frame.from_arrow(table_beside, frozenset())
 
 
 def refuse_key() -> NoReturn:
-    """Say why there is no key to a table that an engine holds."""
+    """Refuse a key of a table in an engine."""
     raise PlanError(
         "an engine holds this table, and its rows have no numbers: keep a column of pseudonyms to join by, "
         "or use ",
@@ -100,7 +100,7 @@ def refuse_key() -> NoReturn:
 
 
 def check_key(key: Path, target: Path) -> None:
-    """Refuse a key that lies in the folder of the release, or below it."""
+    """Refuse a key in the folder of the release, or below it."""
     if goes_along(key.resolve().parent, target):
         raise OutputError(
             f"{key}: the release is written to this folder or one above it, and its key must not be "
@@ -109,7 +109,7 @@ def check_key(key: Path, target: Path) -> None:
 
 
 def write_key(outcome: Outcome, path: Path) -> None:
-    """Write which row of the input each row of the release is."""
+    """Write the input row of each row of the release."""
     with path.open("wb") as file:
         write_csv(_key(outcome), file, Csv())
 
@@ -126,7 +126,7 @@ def _key(outcome: Outcome) -> pa.Table:
             f"{outcome.plan.person_column!r} with ",
             Say("identifying"),
         )
-    used = getattr(outcome.account, "rows", None)  # of those whose policies allow it
+    used = getattr(outcome.account, "rows", None)  # the rows that policies allow
     rows = outcome.origins if used is None else used[outcome.origins]
     return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
 
@@ -141,7 +141,7 @@ def save(
     progress: ProgressLike = None,
     **options: Any,
 ) -> Written:
-    """Write the table, and the tables of `apart` as CSV files into a folder of their own: all of them, or none."""
+    """Write the table, and the tables of `apart` as CSV files into another folder: all of them, or none."""
     if isinstance(outcome.source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
@@ -168,27 +168,27 @@ def save(
         check_key(Path(key), path)
         places.append(Path(key))
         tables["key"] = _key(outcome)
-    kept = files_of(outcome.source)
+    inputs = files_of(outcome.source)
     check_targets(
-        {"release": path, **{place.name: place for place in places}}, keep=kept, overwrite=overwrite
+        {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )
     with Together(overwrite=overwrite) as files:
-        # What is apart first: a release whose key is lost cannot be undone.
+        # The key first: a release whose key is lost cannot be reversed.
         for place, table in zip(places, tables.values(), strict=True):
-            with files.making(place, 0o600) as made, made.open("wb") as file:
+            with files.making(place, 0o600) as staging_path, staging_path.open("wb") as file:
                 write_csv(table, file, Csv())
-        with files.making(path) as made:
-            write(outcome.table, made, format=format)
-            check_file(made, format, outcome.table)
+        with files.making(path) as staging_path:
+            write(outcome.table, staging_path, format=format)
+            check_file(staging_path, format, outcome.table)
     return Written(str(path), apart=tuple(places), verification=outcome.verification)
 
 
 def files_of(source: Source) -> list[Path]:
-    """The files that a table was read from, by memory or by an engine."""
+    """Return the files that a table was read from, directly or by an engine."""
     if not isinstance(source, Fetched):
         return [] if source.path is None else [source.path]
-    held, scan = source.relation.original.dialect.file(), source.relation.scan
-    return [*map(Path, () if scan is None else scan.files), *([] if held is None else [held])]
+    file, scan = source.relation.original.dialect.file(), source.relation.scan
+    return [*map(Path, () if scan is None else scan.files), *([] if file is None else [file])]
 
 
 def _save_fetched(
@@ -201,32 +201,32 @@ def _save_fetched(
     progress: ProgressLike,
     options: dict[str, Any],
 ) -> Written:
-    """Write rows that were read from an engine to where an engine writes."""
-    from veil.engines.write.rows import write_rows  # which needs Ibis
+    """Write rows that were read from an engine to a place that an engine writes to."""
+    from veil.engines.write.rows import write_rows  # needs Ibis
 
     if key is not None:
         refuse_key()
     places: list[Path] = []
     if apart is not None:
         places = places_apart(outcome, Path(apart), target, overwrite=overwrite)
-    with following(progress) as shown, Together(overwrite=overwrite) as files:
+    with following(progress) as tracker, Together(overwrite=overwrite) as files:
         make_apart(outcome, places, files)
         options.setdefault("placing", files.placing)
-        made = write_rows(
-            outcome.table, source.relation, target, overwrite=overwrite, progress=shown, **options
+        delivery = write_rows(
+            outcome.table, source.relation, target, overwrite=overwrite, progress=tracker, **options
         )
-    return dataclasses.replace(made, apart=tuple(places), verification=outcome.verification)
+    return dataclasses.replace(delivery, apart=tuple(places), verification=outcome.verification)
 
 
 def goes_to_engine(target: Any) -> bool:
-    """Whether a release goes to a folder or a database, which only engines write to."""
+    """Whether a target is a folder or a database, which only engines write to."""
     if isinstance(target, Database):
         return True
     return isinstance(target, str) and (is_url(target) or is_folder(target))
 
 
 def _check_files_apart(outcome: Outcome, target: Path) -> None:
-    """Refuse to put a release beside what its methods keep for themselves."""
+    """Refuse to put a release next to the secret files of its methods."""
     for method in outcome.methods:
         for file in method.files_apart:
             if Path(file).resolve().parent == target.resolve().parent:
@@ -237,14 +237,14 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
 
 
 def make_apart(outcome: Outcome, places: Sequence[Path], files: Together) -> None:
-    """Make what does not belong into the release, in files that only their owner may read, beside others that appear with them."""
+    """Write the tables that are kept apart, to files that only their owner may read."""
     for place, table in zip(places, outcome.apart.values() if places else (), strict=True):
-        with files.making(place, 0o600) as made, made.open("wb") as file:
+        with files.making(place, 0o600) as path, path.open("wb") as file:
             write_csv(table, file, Csv())
 
 
 def places_apart(outcome: Outcome, folder: Path, target: Any, *, overwrite: bool) -> list[Path]:
-    """Return where the tables go that do not belong into a release, or refuse their folder."""
+    """Return the paths of the tables that are kept apart, or refuse their folder."""
     places = _places(outcome, folder, target)
     check_targets({place.name: place for place in places}, keep=[], overwrite=overwrite)
     return places
@@ -268,10 +268,10 @@ def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
     return places
 
 
-def unused_name(name: str, taken: Mapping[str, pa.Table]) -> str:
+def unused_name(name: str, tables: Mapping[str, pa.Table]) -> str:
     """Return a name for a table of `apart` whose file no other table has."""
     number, unique = 1, name
-    while file_name(unique) in {file_name(each) for each in taken}:
+    while file_name(unique) in {file_name(each) for each in tables}:
         number += 1
         unique = f"{name} {number}"
     return unique

@@ -1,4 +1,4 @@
-"""What a person gets of several tables: frames by name, and a folder or a database with all of them, or with none."""
+"""Delivery of several tables: frames by name, and a folder or a database with all of them, or with none."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from veil.verification.files import check_file
 
 
 def as_frames(outcome: Outcome) -> dict[str, Any]:
-    """Return each table as the kind of frame that came in, checked."""
-    made = {}
+    """Return each table as a frame of the input's kind, checked."""
+    frames = {}
     for name, each in outcome.tables.items():
-        made[name] = each.source.restore(each.table, each.rows)
-        check_frame(made[name], each.table)
-    return made
+        frames[name] = each.source.restore(each.table, each.rows)
+        check_frame(frames[name], each.table)
+    return frames
 
 
 def keys_of(outcome: Outcome) -> dict[str, pa.Table]:
-    """Return which row of its input each row of a table is, both counted from 0, by the name of the table."""
+    """Return the input row of each row of each table, both counted from 0, by the name of the table."""
     return {
         name: pa.table({"release row": np.arange(each.rows.size), "input row": each.rows})
         for name, each in outcome.tables.items()
@@ -64,7 +64,7 @@ def save_tables(
     beside: Together | None = None,
     **options: Any,
 ) -> Written:
-    """Write all tables into a folder or a database: all of them, or none, whatever happens.
+    """Write all tables into a folder or a database: all of them, or none.
 
     Files that are made `beside` them appear with them.
     """
@@ -74,35 +74,35 @@ def save_tables(
         )
     place = place_of_tables(target)
     check_place(outcome, place, overwrite=overwrite)
-    kept = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
+    places_apart = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
     if key is not None:
         check_key(Path(key), Path(os.devnull) if isinstance(place, Database) else release_in(place))
         check_targets({"key": Path(key)}, keep=_files_read(outcome), overwrite=overwrite)
 
     together = Together(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
-    with following(progress) as shown, together as files:
-        shown.phase("writing the tables")
-        make_apart(outcome, kept, files)
+    with following(progress) as tracker, together as files:
+        tracker.phase("writing the tables")
+        make_apart(outcome, places_apart, files)
         if key is not None:
             make_key(outcome, Path(key), files)
         if isinstance(place, Database):
-            from veil.engines.write.linked_tables import write_tables  # which needs Ibis
+            from veil.engines.write.linked_tables import write_tables  # needs Ibis
 
             tables = {name: each.table for name, each in outcome.tables.items()}
             write_tables(place, tables, _relations(outcome), overwrite=overwrite, beside=files)
         else:
             _write_folder(outcome, place, files, overwrite=overwrite)
-    places = kept if key is None else [*kept, Path(key)]
+    places = places_apart if key is None else [*places_apart, Path(key)]
     return Written(str(place), apart=tuple(places), verification=outcome.verification)
 
 
 def make_key(outcome: Outcome, path: Path, files: Together) -> None:
-    """Make the file that tells which row of its input each row of a table is, for all tables, beside others."""
+    """Make the key file of all tables, with the input row of each row."""
     keys = [
         each.add_column(0, "table", pa.array([name] * each.num_rows, pa.string()))
         for name, each in keys_of(outcome).items()
     ]
-    with files.making(path, 0o600) as made, made.open("wb") as file:
+    with files.making(path, 0o600) as staging_path, staging_path.open("wb") as file:
         write_csv(pa.concat_tables(keys), file, Csv())
 
 
@@ -111,18 +111,18 @@ def _files_read(outcome: Outcome) -> list[Path]:
 
 
 def place_of_tables(target: Any) -> Path | Database:
-    """Read where several tables go: the path of a folder, or a database."""
+    """Return the place of several tables: the path of a folder, or a database."""
     if isinstance(target, Database):
         return target
     if isinstance(target, str) and is_url(target):
         return Database(target)
-    if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # with a password
+    if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # may contain a password
         raise OutputError("several tables are written to a folder or a database. Give its path or URL")
     return Path(target)
 
 
 def check_place(outcome: Outcome, place: Path | Database, *, overwrite: bool) -> None:
-    """Refuse a place that tables cannot be written to, or at which there is something already."""
+    """Refuse a place that tables cannot be written to, or that exists already."""
     check_tables_target(place, list(outcome.tables), _relations(outcome), overwrite=overwrite)
     if isinstance(place, Database):
         return
@@ -130,7 +130,7 @@ def check_place(outcome: Outcome, place: Path | Database, *, overwrite: bool) ->
     if len(set(files)) < len(files):
         raise OutputError(f"two tables would be written to the same file: {', '.join(files)}. Rename one")
     if any(path.resolve().is_relative_to(place.resolve()) for path in _files_read(outcome)):
-        raise OutputError(f"{place}: the the tables were read from there. Choose another folder")
+        raise OutputError(f"{place}: the tables were read from there. Choose another folder")
 
 
 def check_tables_target(
@@ -141,9 +141,9 @@ def check_tables_target(
     overwrite: bool,
     beside: Sequence[Path] = (),
 ) -> None:
-    """Refuse a folder or a database that tables of some names cannot be written to; `relations` are what is read.
+    """Refuse a folder or a database that tables cannot be written to; `relations` are the inputs in engines.
 
-    Files `beside` them that a killed run has put in place without them are put back.
+    Files `beside` them that a killed run has put in place alone are restored.
     """
     if isinstance(place, Path):
         real = Path(os.path.realpath(place))
@@ -152,14 +152,14 @@ def check_tables_target(
                 _recover(real)
         _check_folder(place, overwrite=overwrite)
         return
-    from veil.engines.write.linked_tables import check_database  # which needs Ibis
+    from veil.engines.write.linked_tables import check_database  # needs Ibis
 
     places = [Path(os.path.realpath(each)) for each in beside]
     check_database(place, names, relations, overwrite=overwrite, beside=places)
 
 
 def release_in(folder: str | Path) -> Path:
-    """Return a path in the folder of a release: the release is all that is there, and nothing beside it."""
+    """Return a path in the folder of a release, which contains nothing but the release."""
     return Path(folder) / "release"
 
 
@@ -175,15 +175,15 @@ def _check_folder(folder: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{folder}: already exists. Choose another folder, or say ", Say("overwrite", True))
 
 
-def file_of(name: str, made: TableOut) -> str:
-    """Return the name of the file that a table is written to, in the format that was read."""
-    path = made.source.path
+def file_of(name: str, table: TableOut) -> str:
+    """Return the name of the file of a table, in the format of its input."""
+    path = table.source.path
     ending = ".csv" if path is None else "".join(path.suffixes[-2:]).lower() or ".csv"
     return file_name(name).removesuffix(".csv") + ending
 
 
 def _relations(outcome: Outcome) -> list[Relation]:
-    """The tables that an engine holds, and that must not be written over."""
+    """Return the input tables that are in an engine, which must not be overwritten."""
     return [each.source.relation for each in outcome.tables.values() if isinstance(each.source, Fetched)]
 
 
@@ -195,10 +195,10 @@ def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, ove
 
 
 def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite: bool) -> None:
-    """Make all tables beside the folder, where nobody else can look, and put them in its place in one step.
+    """Write all tables next to the folder, in a private place, and move them there in one step.
 
-    The files that go with them come first: a release whose key is lost cannot be undone. What a run that was killed has
-    left is put back or removed by the next one.
+    The files that go with them come first: a release whose key is lost cannot be reversed. The remains of a
+    killed run are restored or removed by the next one.
     """
     real = Path(os.path.realpath(folder))
     with _explained(folder), file_lock(lock_of(real), str(folder)):
@@ -206,14 +206,14 @@ def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite:
         _check_folder(folder, overwrite=overwrite)
         staging = Staging(*staging_beside(real))
         try:
-            made = staging.files / real.name
-            _make_tables(outcome, made)
+            new_folder = staging.files / real.name
+            _make_tables(outcome, new_folder)
             if real.exists():
-                made.chmod(real.stat().st_mode & 0o7777)
-            sync(made)
+                new_folder.chmod(real.stat().st_mode & 0o7777)
+            sync(new_folder)
             with uninterrupted():
-                with files.placing(at_path(made, real)):
-                    old = take_place(made, real, overwrite=overwrite)
+                with files.placing(at_path(new_folder, real)):
+                    old = take_place(new_folder, real, overwrite=overwrite)
                 sync_folder(real.parent)
                 if old is not None:
                     remove(old)
@@ -222,13 +222,13 @@ def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite:
 
 
 def _recover(real: Path) -> None:
-    """Undo or tidy up what a killed run has left; whoever calls holds the lock."""
+    """Undo or tidy up the remains of a killed run; the caller holds the lock."""
     put_back(real)
     recover([real])
 
 
 def _make_tables(outcome: Outcome, folder: Path) -> None:
-    """Write each table to a file in a folder, and read it again."""
+    """Write each table to a file in a folder, and check it."""
     folder.mkdir()
     for name, each in outcome.tables.items():
         path = folder / file_of(name, each)

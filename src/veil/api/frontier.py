@@ -1,11 +1,11 @@
-"""The risk-utility frontier: one plan with many parameters, what each leaves of risk and of utility, and the best.
+"""The risk-utility frontier: one plan with many parameters, the risk and utility of each, and the best.
 
     found = frontier(patients, plan, over={"k": [2, 5, 10], "suppression_limit": [0.0, 0.05]})
     found.pareto()
     found.plot()
 
-The figures are exact. Whoever chooses the parameters of a differentially private release by looking at them, or
-publishes them, goes beyond what that release promises: they are for trying out on data that may be looked at.
+The figures are exact. Choosing the parameters of a differentially private release by them, or publishing
+them, exceeds the promise of that release: they are for experiments on data that may be looked at.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Point:
     Attributes
     ----------
     parameters
-        What was asked for.
+        The values of the parameters.
     problem
         Why there is no release; None if there is one.
     risks, utilities
@@ -57,7 +57,7 @@ class Point:
     transformation
         Level of each quasi-identifier.
     seconds
-        How long it took, with all its figures.
+        Time for the release and its figures.
     """
 
     parameters: dict[str, Any]
@@ -68,7 +68,7 @@ class Point:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; parameters that are no numbers or texts are spelled."""
+        """Return plain values; parameters other than numbers and texts become text."""
         parameters = {name: _plain(value) for name, value in self.parameters.items()}
         return {**dataclasses.asdict(self), "parameters": parameters}
 
@@ -78,16 +78,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Frontier:
-    """All points, in the order of the parameters; `risk` and `utility` name the figures that are weighed."""
+    """All points, in the order of the parameters; `risk` and `utility` name the figures that are compared."""
 
     points: tuple[Point, ...]
     risk: str
     utility: str
 
     def pareto(self, risk: str | None = None, utility: str | None = None) -> tuple[Point, ...]:
-        """Return the points that no other point beats: by less risk with no less utility, or the other way round.
+        """Return the points that no other point dominates, by less risk with no less utility or vice versa.
 
-        They come by rising risk. Points with equal figures are all there, in the order of the parameters.
+        They are sorted by risk. Points with equal figures are all included, in the order of the parameters.
         """
         risk, utility = self._figures(risk, utility)
         solved = [point for point in self.points if point.problem is None]
@@ -117,7 +117,7 @@ class Frontier:
         return html_table(("", *names, f"risk ({self.risk})", f"utility ({self.utility})", ""), rows)
 
     def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
-        """Draw all points, and the Pareto front as a line with numbers that are explained beside."""
+        """Draw all points, and the Pareto front as a line with numbers that are explained next to it."""
         risk, utility = self._figures(risk, utility)
         front = self.pareto(risk, utility)
         figure = new_figure(9, 4.5)
@@ -135,7 +135,7 @@ class Frontier:
             for point in front:
                 corners.setdefault((point.risks[risk], point.utilities[utility]), []).append(point)
             axes.step(*zip(*corners, strict=True), where="post", color="tab:blue", linewidth=1)
-            # Numbers stand where no step goes, in turns above and below; what they mean stands beside.
+            # Numbers are placed alternately above and below the steps, and explained in the legend.
             for number, corner in enumerate(corners, 1):
                 offset, side = ((-3, 3), "right") if number % 2 else ((4, -10), "left")
                 axes.annotate(
@@ -155,7 +155,7 @@ class Frontier:
         return figure
 
     def to_dict(self, risk: str | None = None, utility: str | None = None) -> dict[str, Any]:
-        """Plain values: all points, and which of them are on the Pareto front."""
+        """Return plain values: all points, and which of them are on the Pareto front."""
         risk, utility = self._figures(risk, utility)
         front = self.pareto(risk, utility)
         return {
@@ -208,14 +208,14 @@ def frontier(
     plan
         The plan; or give the keywords of `veil.anonymize` instead.
     over
-        Values to try by parameter: a field of the plan (`suppression_limit`, `quality`, …), a parameter of its
-        privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several kinds of
-        models have is written with the kind: `KAnonymity.k`.
+        Values to try by parameter: a field of the plan (`suppression_limit`, `quality`, …), a parameter of
+        its privacy models (`k`, `t`, `epsilon`, …) or of its quality model (`factor`). A name that several
+        kinds of models have is written with the kind: `KAnonymity.k`.
     risk, utility
-        The figures that decide what is best: one of "highest", "average", "at_risk", "uniques", and for differential
-        privacy "epsilon"; by default "average", or "epsilon" if all plans are differentially private, whose promise the
-        sizes of classes say nothing about. And one of "granularity", "intensity", "entropy", "squared_error",
-        "discernibility", "class_size", "ambiguity", "record_error", "sse_sst", "released".
+        The figures that are compared: one of "highest", "average", "at_risk", "uniques", and for differential
+        privacy "epsilon"; by default "average", or "epsilon" if all plans are differentially private, as
+        class sizes do not measure that promise. And one of "granularity", "intensity", "entropy",
+        "squared_error", "discernibility", "class_size", "ambiguity", "record_error", "sse_sst", "released".
     risks, utilities
         Further figures by name: functions of a release, and of a `Comparison`.
     threads
@@ -242,30 +242,30 @@ def frontier(
         raise ParameterError(f"`threads` should be 1 or more, not {threads}")
     combinations = _combinations(over)
     plans = [_with(base, parameters) for parameters in combinations]
-    found = source if isinstance(source, Source) else read(source, format=format)
+    source = source if isinstance(source, Source) else read(source, format=format)
     for each in plans:
-        each.check_columns(found.table.column_names)
-    if plans and found.weights is None:
-        check_people(found.table, plans[0])
-    plans = _build_hierarchies(plans, found)
-    measure = _Measure(found, dict(risks or {}), dict(utilities or {}), threads)
-    with following(progress) as shown, ThreadPoolExecutor(threads) as pool:
-        shown.phase("trying parameters")
+        each.check_columns(source.table.column_names)
+    if plans and source.weights is None:
+        check_people(source.table, plans[0])
+    plans = _build_hierarchies(plans, source)
+    measure = _Measure(source, dict(risks or {}), dict(utilities or {}), threads)
+    with following(progress) as tracker, ThreadPoolExecutor(threads) as pool:
+        tracker.phase("trying parameters")
         points = []
         try:
             for point in pool.map(measure, plans, combinations):
                 points.append(point)
-                shown.advance(len(points), len(plans), str(point))
+                tracker.advance(len(points), len(plans), str(point))
         finally:
-            measure.stop.set()  # after Ctrl-C, so that nobody waits for searches that are under way
+            measure.stop.set()  # so that Ctrl-C does not wait for searches under way
     private = all(safepub_of(each) is not None for each in plans)
-    made = Frontier(tuple(points), risk or ("epsilon" if private else "average"), utility)
-    made._figures(None, None)
-    return made
+    result = Frontier(tuple(points), risk or ("epsilon" if private else "average"), utility)
+    result._figures(None, None)
+    return result
 
 
 class _Measure:
-    """Makes a release of a plan and measures it."""
+    """Makes a release by a plan and measures it."""
 
     def __init__(
         self,
@@ -329,22 +329,22 @@ def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
     if not owner and field in _fields(plan):
         return replace(plan, **{field: value})
     parts: Sequence[Any] = (*plan.models, plan.quality)
-    meant = [part for part in parts if field in _fields(part) and owner in ("", type(part).__name__)]
-    kinds = sorted({type(part).__name__ for part in meant})
-    if not meant:
-        known = [*_fields(plan), *(each for part in parts for each in _fields(part))]
+    targets = [part for part in parts if field in _fields(part) and owner in ("", type(part).__name__)]
+    kinds = sorted({type(part).__name__ for part in targets})
+    if not targets:
+        names = [*_fields(plan), *(each for part in parts for each in _fields(part))]
         qualified = [f"{type(part).__name__}.{each}" for part in parts for each in _fields(part)]
-        hint = did_you_mean(name, dict.fromkeys(qualified if owner else known))
+        hint = did_you_mean(name, dict.fromkeys(qualified if owner else names))
         raise PlanError(
             f"`over` names {name!r}, which is not a parameter of the plan, its privacy models or its "
             f"quality model.{hint}"
         )
     if len(kinds) > 1:
-        named = " or ".join(f"{kind}.{field}" for kind in kinds)
-        raise PlanError(f"`over` names {name!r}, which several models have: write {named}")
+        spellings = " or ".join(f"{kind}.{field}" for kind in kinds)
+        raise PlanError(f"`over` names {name!r}, which several models have: write {spellings}")
 
     def change_part(part: Any) -> Any:
-        return replace(part, **{field: value}) if part in meant else part
+        return replace(part, **{field: value}) if part in targets else part
 
     return replace(plan, models=tuple(map(change_part, plan.models)), quality=change_part(plan.quality))
 
@@ -356,21 +356,21 @@ def _fields(value: Any) -> list[str]:
 def _build_hierarchies(plans: Sequence[Plan], source: Source) -> list[Plan]:
     """Build each hierarchy once.
 
-    Not for differential privacy, which must see for itself that hierarchies are not made from the data.
+    Not for differential privacy, which must check itself that hierarchies are not derived from the data.
     """
     built: dict[tuple[str, int], Hierarchy] = {}
-    made = []
+    result = []
     for plan in plans:
         if safepub_of(plan) is not None:
-            made.append(plan)
+            result.append(plan)
             continue
         for name, builder in plan.quasi_identifiers.items():
             if (name, id(builder)) not in built:
                 values, counts = distinct_values(source.table[name])
                 built[name, id(builder)] = builder.build(values, counts, name)
         hierarchies = {name: built[name, id(each)] for name, each in plan.quasi_identifiers.items()}
-        made.append(replace(plan, quasi_identifiers=hierarchies))
-    return made
+        result.append(replace(plan, quasi_identifiers=hierarchies))
+    return result
 
 
 def _check_figure(what: str, name: str, figures: Mapping[str, float]) -> None:

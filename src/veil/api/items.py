@@ -1,4 +1,4 @@
-"""Sets of items in a plan, which few plans have: what knows them is imported for those only, as it takes a while."""
+"""Sets of items in a plan. Few plans have them, and the modules load slowly: they are imported on demand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from veil.tables.source import Source
 
 
 def gathered(source: Source, plan: Plan) -> Source:
-    """Return a source in which everybody has one row, for a plan that generalizes items of people."""
+    """Return a source with one row per person, for a plan that generalizes items of people."""
     if not plan.items:
         return source
     from veil.masking.items.collect import gathered
@@ -17,7 +17,7 @@ def gathered(source: Source, plan: Plan) -> Source:
 
 
 def with_items(outcome: Outcome) -> Outcome:
-    """Return an outcome whose sets are generalized as its plan asks; an outcome without such is returned as it is."""
+    """Return an outcome whose sets are generalized as its plan asks, if it does."""
     if outcome.plan is None or not outcome.plan.items:
         return outcome
     from veil.masking.items.in_plan import with_items

@@ -1,4 +1,4 @@
-"""A job: a recipe of any kind with all places settled, and checked before hours are spent on what goes there."""
+"""A run: a recipe of any kind with all places resolved, and checked before hours are spent on the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from veil.tables.formats import similar_format
 
 @dataclass(frozen=True)
 class Run:
-    """A recipe with all places settled."""
+    """A recipe with all places resolved."""
 
     recipe: Recipe | MaskingRecipe | PolicyRecipe
     input: Place | Mapping[str, Place]
@@ -49,8 +49,8 @@ class Run:
 
     @property
     def targets(self) -> dict[str, Path]:
-        """Files to write, and maybe a folder, but for those that go apart."""
-        named = {
+        """Files to write, and possibly a folder, without those that are kept apart."""
+        paths = {
             "release": None if isinstance(self.output, Database) else Path(self.output),
             "report": self.report,
             "certificate": self.certificate,
@@ -58,11 +58,11 @@ class Run:
             "record of processing": self.processing_record,
             "recipe": self.save_recipe,
         }
-        return {what: path for what, path in named.items() if path is not None}
+        return {what: path for what, path in paths.items() if path is not None}
 
     @property
     def files_read(self) -> list[Path]:
-        """Files that are read, and must not be written over; what an engine reads, it looks after itself."""
+        """Files that are read, and must not be overwritten; engines protect their own."""
         tables = self.input.values() if isinstance(self.input, Mapping) else [self.input]
         population = self.recipe.population_path if isinstance(self.recipe, PolicyRecipe) else None
         places = (*tables, self.recipe.file, self.sign, population)
@@ -87,14 +87,14 @@ def settle(
     overwrite: bool = False,
     engine: Engine | None = None,
 ) -> Run:
-    """Settle all places of a recipe; what is said beside it comes first."""
+    """Resolve all places of a recipe; arguments override it."""
     is_mask = isinstance(recipe, MaskingRecipe)
     table: Place | Mapping[str, Place]
     if isinstance(recipe, Recipe) and recipe.tables is not None:
         _refuse_beside_several(input=input or recipe.input, format=format, engine=engine)
-        table, chosen = recipe.table_places, None
+        table, input_format = recipe.table_places, None
     else:
-        table, chosen = table_of(recipe, input=input, format=format)
+        table, input_format = table_of(recipe, input=input, format=format)
     target = output or recipe.target
     if target is None:
         what = "table" if is_mask else "release"
@@ -118,7 +118,7 @@ def settle(
     return Run(
         recipe,
         table,
-        chosen,
+        input_format,
         target,
         report=report or recipe.report_path,
         certificate=certificate or recipe.certificate_path,
@@ -134,9 +134,9 @@ def settle(
     )
 
 
-def _refuse_beside_several(**given: Any) -> None:
-    """Refuse what goes with one table alone."""
-    for name, value in given.items():
+def _refuse_beside_several(**options: Any) -> None:
+    """Refuse options that are for one table only."""
+    for name, value in options.items():
         if value is not None:
             raise PlanError(
                 Say(name), " is only for a single table, and the recipe has several: leave it out"
@@ -146,21 +146,21 @@ def _refuse_beside_several(**given: Any) -> None:
 def table_of(
     recipe: Located, *, input: Place | None = None, format: Format | None = None
 ) -> tuple[Place, Format | None]:
-    """Settle the table of a recipe, and how to read it."""
+    """Return the table of a recipe, and its format."""
     table = input or recipe.source
     if table is None:
         raise PlanError(f"{recipe.name} names no table: add `input`, or give ", Say("input"))
-    chosen = format or recipe.input_format
-    if input is not None and chosen is not None and format is None:
-        # What the recipe knows about such files, if it is one.
-        chosen = (
-            similar_format(input, chosen) if isinstance(input, Path) and not os.path.isdir(input) else None
-        )
-    return table, chosen
+    input_format = format or recipe.input_format
+    if input is not None and input_format is not None and format is None:
+        # Keep the recipe's knowledge of such files, if this is one.
+        if not isinstance(input, Path) or os.path.isdir(input):
+            return table, None
+        return table, similar_format(input, input_format)
+    return table, input_format
 
 
 def relation_of(job: Run, threads: int | None) -> Relation | None:
-    """Return the table of a job, if an engine holds it or is to read it."""
+    """Return the table of a run, if it is in an engine or is to be read by one."""
     if isinstance(job.input, Mapping):
         return None
     models = job.recipe.models if isinstance(job.recipe, Recipe) else ()
@@ -175,7 +175,7 @@ def relation_of(job: Run, threads: int | None) -> Relation | None:
 
 
 def check_job(job: Run, relation: Relation | None) -> None:
-    """Refuse targets that cannot be written to, before hours are spent on what goes there."""
+    """Refuse targets that cannot be written to, before hours are spent on the results."""
     targets, release = job.targets, None
     if isinstance(job.input, Mapping):
         check_tables_target(
@@ -216,7 +216,7 @@ def check_job(job: Run, relation: Relation | None) -> None:
                 " or ",
                 Say("report"),
             )
-        signing_key(job)  # which may be lacking, or locked
+        signing_key(job)  # refuses one that is missing or locked
     if job.key is not None:
         check_ending(job.key, "key", (".csv",))
         if relation is not None:
@@ -226,11 +226,11 @@ def check_job(job: Run, relation: Relation | None) -> None:
     if release is not None:
         _check_beside(release.resolve(), targets)
     if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
-        _check_apart(job, _keeping_apart(job.recipe))
+        _check_apart(job, _steps_with_secret_table(job.recipe))
 
 
-def _keeping_apart(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
-    """What makes a table that must not go with the release."""
+def _steps_with_secret_table(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
+    """Return the names of the steps that make a secret table."""
     if isinstance(recipe, Recipe):
         return ["the plan"]
     if isinstance(recipe, PolicyRecipe):
@@ -239,7 +239,7 @@ def _keeping_apart(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
 
 
 def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
-    """Refuse files in the place of what an engine writes."""
+    """Refuse files in the place where an engine writes the release."""
     for what, path in targets.items():
         if release == path.resolve():
             raise OutputError(
@@ -252,7 +252,7 @@ def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
 
 
 def _check_format(output: Path, format: Format | None) -> None:
-    """Refuse a name that stands for no format."""
+    """Refuse a file name whose ending is no known format."""
     try:
         output_format(output, format)
     except OutputError as error:
@@ -261,7 +261,7 @@ def _check_format(output: Path, format: Format | None) -> None:
 
 
 def _check_apart(job: Run, secret: list[str]) -> None:
-    """Refuse to keep what turns the work back nowhere, or beside the release."""
+    """Refuse to keep a secret table nowhere, or with the release."""
     if job.apart is None:
         if secret:
             raise OutputError(
@@ -284,7 +284,7 @@ def _check_apart(job: Run, secret: list[str]) -> None:
 
 
 def signing_key(job: Run) -> Any:
-    """Read the key that signs the certificate, if one does."""
+    """Return the key that signs the certificate, if there is one."""
     if job.sign is None:
         return None
     from veil.report import PrivateKey

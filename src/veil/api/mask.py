@@ -33,6 +33,9 @@ from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
 from veil.verification.steps.step import verify_step
 
+Origins = NDArray[np.int64] | None
+"""The input row of each row; None if all, in order."""
+
 
 @own_keywords
 def mask(
@@ -53,9 +56,9 @@ def mask(
     Parameters
     ----------
     source
-        A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Feather or Excel file. Or, for `Mondrian`, a
-        table held by an engine, as for `veil.anonymize`. For `ItemGeneralization`, all rows of such a table are read
-        into memory, and the result is a pyarrow table. Given a release, its table is masked further.
+        A pandas, polars or pyarrow table, a release, or the path of a CSV, Parquet, Feather or Excel file.
+        For `Mondrian` also a table in an engine, as for `veil.anonymize`. For `ItemGeneralization`, all rows
+        of such a table are read into memory, and the result is a pyarrow table.
     steps
         One method, or several in the order in which they run (see `veil.masking`).
     format
@@ -63,24 +66,24 @@ def mask(
     engine
         As for `veil.anonymize`.
     most_combinations
-        For a table held by an engine: how many distinct combinations of cells to have in memory at a time. The
+        For a table in an engine: how many distinct combinations of cells to have in memory at a time. The
         result does not depend on it. By default as many as fit.
     order
         As for `veil.anonymize`.
     person
-        The column that tells people apart, if they may have several rows: methods that make a promise then count people,
-        or say why they cannot. It is removed, unless a step changes it. None: every row is a different person. If it is
-        not given, a method that makes a promise refuses a table in which somebody seems to have several rows.
+        The column that distinguishes people, if they may have several rows: methods with a promise then count
+        people, or refuse. It is removed, unless a step changes it. None: every row is a different person. By
+        default, a method with a promise refuses a table in which people seem to have several rows.
     accountant
-        With `RandomizedResponse`: the account that is charged with the sum of ε over all such columns, before anything is
-        drawn.
+        With `RandomizedResponse`: the account that is charged with the sum of ε over all such columns, before
+        anything is drawn.
     for_testing_seed
-        Makes all draws repeatable, for tests and reproductions. Anyone who knows the seed can undo the randomness: the
-        result says `is_private = False` and is not for release.
+        Makes all draws repeatable, for tests and reproductions. The seed undoes the randomness: the release
+        has `is_private = False` and must not be published.
     progress
         As for `veil.anonymize`.
 
-    What a method promises is checked on its output; if the check fails, there is no release.
+    The promises of a method are checked on its output; if the check fails, there is no release.
 
     Examples
     --------
@@ -113,32 +116,32 @@ def mask(
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     if isinstance(source, Release):
         source = source.table
-    with following(progress) as shown:
-        shown.phase("reading the table")
+    with following(progress) as tracker:
+        tracker.phase("reading the table")
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
-            opened = source if isinstance(source, Source) else read(source, format=format)
-            several = who.have_several_rows(opened.table)
+            source = source if isinstance(source, Source) else read(source, format=format)
+            several = who.have_several_rows(source.table)
             if accountant is not None:
-                _charge(accountant, opened, methods)
-            return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
+                _charge(accountant, source, methods)
+            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
         whole_rows = who.person is not None or any(method.takes_rows_of_engines for method in methods)
         if whole_rows and accountant is None:
-            from veil.engines.fetch import fetch_rows  # people are told apart in memory
+            from veil.engines.fetch import fetch_rows  # people are counted in memory
 
-            opened = fetch_rows(relation, shown)
-            several = who.have_several_rows(opened.table)
-            return Release(verified(_mask(opened, methods, who, several, randomness, shown)))
+            source = fetch_rows(relation, tracker)
+            several = who.have_several_rows(source.table)
+            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
         who.check_people(relation)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
-        from veil.engines.parts.mondrian import mask_on_engine  # which needs Ibis
+        from veil.engines.parts.mondrian import mask_on_engine  # needs Ibis
 
-        return Release(verified(mask_on_engine(relation, methods, most_combinations, order, shown)))
+        return Release(verified(mask_on_engine(relation, methods, most_combinations, order, tracker)))
 
 
 def _check_order(methods: list[Method]) -> None:
-    """Refuse pseudonyms of what other steps have changed: people who look alike by then would get the same one."""
+    """Refuse pseudonyms of values that other steps have changed: equal ones would share a pseudonym."""
     changed: dict[str, Method] = {}
     for method in methods:
         if isinstance(method, Pseudonyms):
@@ -153,7 +156,7 @@ def _check_order(methods: list[Method]) -> None:
 
 
 def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> None:
-    """Take from an account what the steps cost together."""
+    """Charge an account with the cost of all steps."""
     costly = [method for method in methods if method.local_epsilon is not None]
     if not costly:
         raise PlanError(
@@ -164,17 +167,17 @@ def _charge(accountant: Accountant, source: Source, methods: list[Method]) -> No
         method.check_columns(source.table)
     accountant.check_data(source)
     columns = ", ".join(name for method in costly for name in method.column_names)
-    # Everybody has one row in the output, so that their number is no secret.
+    # Each person has one row in the output, so the number of people is public.
     accountant.spend(f"randomized response of {columns}", _sum_of_losses(costly), neighbours="one changed")
 
 
 def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
-    """Add up what each of some columns costs: one person is in all of them (sequential composition)."""
+    """Add up the losses of some columns: each person is in all of them (sequential composition)."""
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
-def _together(steps: list[StepSummary]) -> Verification:
-    """Put together what was found of all steps, and say of each promise which step it is of: a later one may undo it."""
+def _combine(steps: list[StepSummary]) -> Verification:
+    """Combine the findings of all steps, labelled by step, because a later step may undo a promise."""
     if len(steps) == 1:
         return steps[0].verification
     findings: list[Finding] = []
@@ -193,10 +196,10 @@ def _together(steps: list[StepSummary]) -> Verification:
 def _mask(
     source: Source, methods: list[Method], who: Who, several: bool, randomness: Randomness, progress: Progress
 ) -> Outcome:
-    """Apply one method after the other, each to what the one before has made."""
+    """Apply one method after the other, each to the output of the one before."""
     source.check_index()
     table = source.table
-    rows: NDArray[np.int64] | None = None
+    rows: Origins = None
     steps: list[StepSummary] = []
     apart: dict[str, pa.Table] = {}
     secret: set[str] = set()
@@ -204,30 +207,32 @@ def _mask(
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         method.check_columns(table)
         if several and who.person is not None:
-            made = method.mask_people(table, who.person, randomness)
+            outcome = method.mask_people(table, who.person, randomness)
         else:
-            made = method.mask(table, randomness)
+            outcome = method.mask(table, randomness)
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
-        summary = summarize(table, made.table, method.column_names, made.rows)
-        after, origins = (made.table, made.rows) if number < len(methods) else _leaving(made, who, randomness)
-        found = verify_step(
+        summary = summarize(table, outcome.table, method.column_names, outcome.rows)
+        after, origins = outcome.table, outcome.rows
+        if number == len(methods):
+            after, origins = _finish(after, origins, who, randomness)
+        verification = verify_step(
             method,
             table,
             after,
             origins=origins,
-            apart=made.apart,
+            apart=outcome.apart,
             person=who.person if several else None,
             removed=who.person,
         )
-        for finding in found.broken:
+        for finding in verification.broken:
             raise VerificationError(
                 f"{method}: the output does not keep its promise. {finding}. {method.if_broken}".rstrip(". ")
             )
-        steps.append(StepSummary(method, summary, found, made.facts))
-        for name, further in made.apart.items():
+        steps.append(StepSummary(method, summary, verification, outcome.facts))
+        for name, further in outcome.apart.items():
             unique = unused_name(name, apart)
             apart[unique] = further
-            if name in made.secret:
+            if name in outcome.secret:
                 secret.add(unique)
         if origins is not None:
             rows = origins if rows is None else rows[origins]
@@ -239,7 +244,7 @@ def _mask(
         rows=rows,
         apart=apart,
         secret=frozenset(secret),
-        verification=_together(steps),
+        verification=_combine(steps),
         facts=dict(steps[0].facts) if len(steps) == 1 else {},
         story=tuple(steps),
         is_private=randomness.is_private,
@@ -247,13 +252,12 @@ def _mask(
     )
 
 
-def _leaving(made: Outcome, who: Who, randomness: Randomness) -> tuple[pa.Table, NDArray[np.int64] | None]:
-    """Return what the last step has made as it leaves, and the row of its input that each row comes from."""
-    table, rows = made.table, made.rows
+def _finish(table: pa.Table, rows: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
+    """Return the output of the last step as it is released, and the input row of each of its rows."""
     if who.person is not None and not who.changed and who.person in table.column_names:
         table = table.drop_columns(who.person)
     if who.order == "random":
-        shuffled = randomness.permutation(table.num_rows)
-        rows = shuffled if rows is None else rows[shuffled]
-        table = table.take(pa.array(shuffled))
-    return in_new_memory(normalize(table)), rows  # rounding makes -0.0, which would tell a sign
+        permutation = randomness.permutation(table.num_rows)
+        rows = permutation if rows is None else rows[permutation]
+        table = table.take(pa.array(permutation))
+    return in_new_memory(normalize(table)), rows  # rounding makes -0.0, which would reveal a sign

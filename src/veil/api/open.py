@@ -1,4 +1,4 @@
-"""Opening a source: which places there are, who reads them, into memory or condensed by the engine that holds them."""
+"""Opening a source: which places there are, and whether memory or an engine reads them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Engine = EngineName | Settings
 Place = Path | Database
-"""Where a table is."""
+"""Place of a table."""
 
 
 def open_source(
@@ -47,17 +47,17 @@ def open_source(
     may_be_empty: bool = False,
     over_neighbours: bool = False,
 ) -> Source:
-    """Read a table into memory, or let the engine that holds it condense it. What a release publishes is a table.
+    """Read a table into memory, or have its engine condense it; from a release, take the published table.
 
-    For a promise over neighbours it is read cell by cell, and may be empty: no record may be told by a type or a refusal.
+    For a promise over neighbours it is read cell by cell and may be empty, so that nothing reveals a record.
     """
     if isinstance(source, Source):
         return source
     if isinstance(source, Path):
         usable(source)
-    released = outcome_of(source)
-    if released is not None:
-        return Source(released.table, "pyarrow", weights=released.weights)
+    outcome = outcome_of(source)
+    if outcome is not None:
+        return Source(outcome.table, "pyarrow", weights=outcome.weights)
     relation = find_relation(source, format, engine, over_neighbours=over_neighbours)
     if relation is not None:
         return condense(relation)
@@ -69,25 +69,23 @@ def open_source(
 def open_for_plan(
     source: Any, plan: Plan, format: Format | None, engine: Engine, progress: Progress
 ) -> Source:
-    """Open a table that a plan is to be carried out on; refuse one with several rows of a person, if the plan does not know."""
+    """Open a table for a plan; refuse one with several rows per person if the plan leaves this undecided."""
 
     def condense(relation: Relation) -> Source:
         return condense_relation(relation, plan, progress)
 
     private = safepub_of(plan) is not None
-    opened = open_source(source, format, engine, condense, over_neighbours=private)
-    if (
-        not private
-    ):  # whose releases never have one, and whether there is one may follow from a record that was left out
-        opened.check_index()
-    if opened.weights is None:
-        check_people(opened.table, plan)
-    return gathered(opened, plan)
+    source = open_source(source, format, engine, condense, over_neighbours=private)
+    if not private:  # private releases have no index, and a check would reveal records that were left out
+        source.check_index()
+    if source.weights is None:
+        check_people(source.table, plan)
+    return gathered(source, plan)
 
 
 def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Source:
-    """Let an engine count the combinations that a plan looks at; or fetch all rows, for items or if rows of people are drawn."""
-    from veil.engines.fetch import fetch_rows  # which need Ibis
+    """Have an engine count the combinations that a plan reads; or fetch all rows, if it needs them."""
+    from veil.engines.fetch import fetch_rows  # needs Ibis
     from veil.engines.source import for_plan
 
     check_people(relation, plan)
@@ -95,37 +93,37 @@ def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Sou
     if not plan.items and not (private and plan.person_column is not None):
         return for_plan(relation, plan, progress)
     plan.check_columns(relation.table.columns)
-    read = [name for name in relation.table.columns if plan.role_of(name) != "dropped"]
-    return fetch_rows(relation.cell_by_cell() if private else relation, progress, read)
+    columns = [name for name in relation.table.columns if plan.role_of(name) != "dropped"]
+    return fetch_rows(relation.cell_by_cell() if private else relation, progress, columns)
 
 
 def open_tables(sources: Mapping[str, Any], plan: Plan, formats: Mapping[str, Format]) -> Stacked:
-    """Read several tables about the same people into memory, also those that an engine holds, and stack them."""
+    """Read several tables about the same people into memory, also from engines, and stack them."""
     if not sources:
         raise InputError(
             "no tables were given. Pass each by its name, such as {'people': people, 'visits': visits}"
         )
-    opened = {}
+    tables = {}
     for name, each in sources.items():
         if not isinstance(name, str):
             raise InputError(f"{name!r} is not a valid table name. Use text, such as 'visits'")
         try:
-            opened[name] = open_source(each, formats.get(name), "auto", fetch_all)
-            opened[name].check_index()
+            tables[name] = open_source(each, formats.get(name), "auto", fetch_all)
+            tables[name].check_index()
         except InputError as error:
             raise InputError(f"table {name!r}: ", *error.words) from error
-    return stack(opened, plan)
+    return stack(tables, plan)
 
 
 def fetch_all(relation: Relation) -> Source:
-    """Read all rows of a table that an engine holds."""
-    from veil.engines.fetch import fetch_rows  # which needs Ibis
+    """Read all rows of a table in an engine."""
+    from veil.engines.fetch import fetch_rows  # needs Ibis
 
     return fetch_rows(relation, Progress())
 
 
 def check_people(table: pa.Table | Relation, plan: Plan) -> None:
-    """Refuse a table in which people have several rows, unless the plan says who they are or that nobody has."""
+    """Refuse a table in which people seem to have several rows, if the plan leaves this undecided."""
     if plan.person != ASK or safepub_of(plan) is not None:
         return
     plan.check_columns(table.column_names if isinstance(table, pa.Table) else table.original.table.columns)
@@ -141,10 +139,10 @@ def find_relation(
     output: str | Database | None = None,
     over_neighbours: bool = False,
 ) -> Relation | None:
-    """Return the table that an engine holds or is to read; None if it belongs into memory.
+    """Return the table that is in an engine or is to be read by one; None if memory reads it.
 
-    What goes to an `output` that only an engine can write to is read by one. For a promise over neighbours, CSV files are read
-    line by line, in memory: to an engine, one line that it cannot read is an error of the file. Such a table may be empty.
+    An engine reads what only an engine can write to `output`. For a promise over neighbours, CSV files, which
+    may be empty, are read line by line in memory: an engine rejects a file because of one malformed line.
     """
     if over_neighbours and csv_files(source, format) is not None:
         if output is not None and needs_engine(output):
@@ -169,22 +167,22 @@ def find_relation(
 
 
 def needs_engine(output: str | Database) -> bool:
-    """Whether only an engine can write there."""
+    """Whether only an engine can write to a place."""
     return isinstance(output, Database) or is_folder(output)
 
 
 def _reader(place: Place, format: Format | None, engine: EngineName, output: str | Database) -> EngineName:
-    """Have files read by DuckDB where the release goes to a place that only an engine can write to."""
+    """Have DuckDB read files if only an engine can write the output."""
     if isinstance(place, Database):
         return engine
     where = f"{output}: folders and databases are written by an engine"
     if engine == "memory":
         raise OutputError(f"{where}. Leave ", Say("engine"), " out, or write a file")
     try:
-        chosen = format if format is not None or place.is_dir() else format_of(place)
+        input_format = format if format is not None or place.is_dir() else format_of(place)
     except VeilError:
-        chosen = None
-    if chosen is not None and not isinstance(chosen, Csv | Parquet):
+        input_format = None
+    if input_format is not None and not isinstance(input_format, Csv | Parquet):
         raise OutputError(
             f"{where}, and {place} can only be read into memory. Convert it to CSV or Parquet, or write a file"
         )
@@ -192,7 +190,7 @@ def _reader(place: Place, format: Format | None, engine: EngineName, output: str
 
 
 def place_of(text: str) -> Place:
-    """Read where a table is: a path or a URL.
+    """Return the place of a table: a path or a URL.
 
     >>> place_of("data/patients.csv").name, place_of("postgres://veil@host/clinic#patients").table
     ('patients.csv', 'patients')
@@ -200,12 +198,12 @@ def place_of(text: str) -> Place:
     if not is_url(text):
         return usable(text)
     database = Database(text)
-    _ = database.file  # which is refused if nothing can be asked about it
+    _ = database.file  # refuses a file that is not usable
     return database
 
 
 def target_place(text: str) -> str | Database:
-    """Read where a release goes: a path, which keeps the / at its end, or a URL."""
+    """Return the place of a release: a path, which keeps a final /, or a URL."""
     if is_url(text):
         return Database(text)
     usable(text, OutputError)
@@ -213,7 +211,7 @@ def target_place(text: str) -> str | Database:
 
 
 def read_into_memory(place: Place, format: Format | None, instead: str) -> Path:
-    """Return the path of what can be read into memory, or refuse what an engine holds."""
+    """Return the path of a file that is read into memory, or refuse a table in an engine."""
     if isinstance(place, Path) and find_relation(place, format, "auto") is None:
         return place
     raise InputError(f"{place}: an engine holds it, and this needs all rows in memory. {instead}")
@@ -222,16 +220,16 @@ def read_into_memory(place: Place, format: Format | None, instead: str) -> Path:
 def count_combinations(
     relation: Relation,
     columns: Sequence[str],
-    people: Any,
+    population_or_size: Any,
     *,
     marker: str,
     untouched: bool,
     person: str | None,
     knows: Knows,
 ) -> tuple[Published, Any]:
-    """Let the engine count the combinations of some columns, for their risks.
+    """Have the engine count the combinations of some columns, for their risks.
 
-    Also return the people they were drawn from, if these are no table: that becomes part of the first.
+    Also return the population, unless it is a table, which becomes part of the first.
     """
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
@@ -239,21 +237,21 @@ def count_combinations(
     from veil.tables.rows import Rows
 
     repeats.check_people(relation, person)
-    whose = None if person in (None, ASK) else person
-    source = of_release(relation, [*columns, *([] if whose is None else [whose])], marker)
+    person_column = None if person in (None, ASK) else person
+    source = of_release(relation, [*columns, *([] if person_column is None else [person_column])], marker)
     flags = [
         name
         for name in flags_among(source.table.column_names, columns)
         if pa.types.is_boolean(source.dictionary(name).type)
     ]
-    everybody = people if isinstance(people, pa.Table) else None
-    owners = owners_of(source.table, whose, source.weights, knows, published=True)
+    population = population_or_size if isinstance(population_or_size, pa.Table) else None
+    owners = owners_of(source.table, person_column, source.weights, knows, published=True)
     published = Published(
         Rows.of(source.table, source.weights, owners),
         list(columns),
         marker=marker,
         flag=flags[0] if flags else None,
         suppressed="none" if untouched else "by cells",
-        population=None if everybody is None else Rows.of(everybody),
+        population=None if population is None else Rows.of(population),
     )
-    return published, None if everybody is not None else people
+    return published, None if population is not None else population_or_size

@@ -1,4 +1,4 @@
-"""Who the rows of a table to be masked are about: what is said of it, and what masking methods make of that."""
+"""Owners of the rows of a table to be masked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veil.risk.identify.repeats import check_people
 
 @dataclass(frozen=True)
 class Who:
-    """What was said of whom the rows are about, with the methods that have to know and the order of what they make."""
+    """The `person` option of a mask, with its methods and the order of its output."""
 
     said: str | None
     methods: tuple[Method, ...]
@@ -24,21 +24,21 @@ class Who:
 
     @property
     def person(self) -> str | None:
-        """The column that tells people apart; None if every row is a person, or nobody has said."""
+        """The column that distinguishes people; None if every row is a person, or it is undecided."""
         return None if self.said == ASK else self.said
 
     @property
     def counting(self) -> tuple[Method, ...]:
-        """The methods whose promises would count records."""
+        """The methods whose promises count records."""
         return tuple(method for method in self.methods if method.counts_records)
 
     @property
     def changed(self) -> bool:
-        """Whether a step changes the column that tells people apart, so that it may stay."""
+        """Whether a step changes the column that distinguishes people, so that it may stay."""
         return any(self.person in method.column_names for method in self.methods)
 
     def have_several_rows(self, table: pa.Table) -> bool:
-        """Tell whether people have several rows, by what was said; refuse a table that seems so and nobody has spoken of."""
+        """Whether people have several rows; refuse a table where this is likely and undecided."""
         self.check_people(table)
         if self.person is None:
             return False
@@ -54,12 +54,12 @@ class Who:
         return several
 
     def check_people(self, table: pa.Table | Relation) -> None:
-        """Refuse a table that seems to have several rows of a person, where promises count and nobody has spoken of them."""
+        """Refuse a table where people seem to have several rows, if a promise counts and `person` is open."""
         if self.counting:
             check_people(table, self.said)
 
     def _refuse_links(self) -> None:
-        """Refuse what tells which rows belong to one person: whoever knows one row would find them all."""
+        """Refuse outputs that show which rows belong to one person: one known row would lead to all."""
         for method in self.counting:
             if self.order == "input":
                 raise PlanError(

@@ -1,7 +1,7 @@
-"""The verb that carries policies out: `veil.policy.apply`.
+"""The verb that carries out policies: `veil.policy.apply`.
 
-The order is fixed, as each step rests on those before: who may have which records, which cells of them, pseudonyms, each
-record's own minimum, the guarantee that all policies ask together, the anonymization, and the check of all that was asked.
+The order is fixed, because each step rests on those before: consent for records, then for cells, pseudonyms,
+minimum of each record, combined guarantee of all policies, anonymization, check of all requirements.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from veil.api.policy_run import Linked, PolicyRun
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
+from veil.base.wording import plural
 from veil.errors import (
     ImpossibleError,
     InputError,
@@ -74,7 +75,7 @@ def apply(
     progress: ProgressLike = None,
     **options: Any,
 ) -> Release:
-    """Anonymize a table as the policies of the people in it ask.
+    """Anonymize a table as the policies of the people in it require.
 
     Parameters
     ----------
@@ -83,16 +84,16 @@ def apply(
     policies
         Policies by their ids; or a list of them, whose names are the ids; or the path of a folder or file.
     purpose, recipient
-        What the table is for, and who gets it. Records whose policy does not allow that are left out and counted.
+        What the table is for, and who gets it. Records whose policy forbids that are omitted and counted.
     link
         The column with the id of each record's policy.
     person
-        The column that tells people apart, so that models count people, not records. By default, several records under one
-        policy are one person's, as a policy is what one person allows. None says that every record is a person of its own.
+        The column that distinguishes people, to count people, not records. By default, a policy is the
+        consent of one person, who owns all records under it. None: every record is a person of its own.
     credential
-        What shows that it is the recipient who asks; compared with `authInfo` where policies have it.
+        Evidence that the request comes from the recipient; compared with `authInfo` where policies have it.
     on
-        The day on which it is released; by default today. Consent, withdrawal and retention are judged by it alone.
+        The day of the release; by default today. Consent, withdrawal and retention are judged by it alone.
     ended
         The day on which the purpose ended, from which `afterPurpose` counts. By default it goes on.
     withdrawn
@@ -102,24 +103,24 @@ def apply(
     hierarchies
         Hierarchies of columns, for values that no policy lists.
     population
-        Everybody that the table was chosen from, those in the table among them, with the quasi-identifiers: a table or the path
-        of a file. For policies that ask for k-map, δ-presence or inclusion.
+        The population that the table was chosen from, including it, with quasi-identifiers: a table or the
+        path of a file. For policies that require k-map, δ-presence or inclusion.
     if_impossible
-        What to do if nothing can be released as all policies ask: "stop", or "leave out" the records of those who ask for
-        most, again and again. What is asked is never weakened.
+        What to do if no release satisfies all policies: "stop", or "leave out" the records with the highest
+        requirements, again and again. Requirements are never weakened.
     previous
-        An earlier release of the same table, or several. If a class differs from it by fewer records than the smallest class
-        may have, the difference tells what somebody has who has left or come, and nothing is released.
+        One or more earlier releases of the table. If a class differs by fewer records than the smallest class
+        may have, that would reveal values of people who left or joined, and nothing is released.
     although_differences_tell
-        Release all the same; `release.account` tells how many classes differ so.
+        Release nevertheless; `release.account` has the number of classes that differ so.
     although_values_can_be_guessed
-        Whether policies may ask for hashes without a key.
+        Whether policies may require hashes without a key.
     allow_secrets
-        Whether policies may hold keys.
+        Whether policies may contain keys.
     options
         Keywords of `veil.anonymize`: quality, suppression_limit, strategy, time_limit and others.
 
-    What was asked and how it was met is `release.account`.
+    The requirements and how they were met are in `release.account`.
     """
     for name in options:
         if name not in _OPTIONS:
@@ -128,7 +129,7 @@ def apply(
         raise ParameterError(f'`if_impossible` should be "stop" or "leave out", not {if_impossible!r}')
     source = table if isinstance(table, Source) else read(table)
     source.check_index()
-    known = as_policies(policies)
+    policies_by_id = as_policies(policies)
     request = Request(
         purpose,
         recipient,
@@ -136,19 +137,19 @@ def apply(
         credential,
         None if ended is None else as_day(ended),
     )
-    gone = withdrawals(withdrawn, known)
-    linked = _link(source.table, link, known)
+    withdrawal_days = withdrawals(withdrawn, policies_by_id)
+    linked = _link(source.table, link, policies_by_id)
     for name in linked.names:
-        check_to_run(known[name], name, secrets=allow_secrets)
-        for problem in check_chain(known[name]):
+        check_to_run(policies_by_id[name], name, secrets=allow_secrets)
+        for problem in check_chain(policies_by_id[name]):
             raise PlanError(f"policy {name!r}, {problem}")
-    verdicts = decide_all({name: known[name] for name in linked.names}, request, gone)
+    verdicts = decide_all({name: policies_by_id[name] for name in linked.names}, request, withdrawal_days)
     reasons: dict[str, int] = {}
     allowed = _allowed(linked, verdicts, reasons)
     if not allowed.any():
-        told = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
+        counts = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
         raise PlanError(
-            f"{_EMPTY}{told}. Choose a purpose that was accepted and a recipient that the policies name"
+            f"{_EMPTY}{counts}. Choose a purpose that was accepted and a recipient that the policies name"
         )
     people = _people(linked, allowed, link, read_person(person), source.table)
     terms = {
@@ -156,12 +157,12 @@ def apply(
         for name, verdict in verdicts.items()
         if verdict.purpose is not None
     }
-    made = PolicyRun(
+    policy_run = PolicyRun(
         source,
-        known,
+        policies_by_id,
         linked,
         request,
-        gone,
+        withdrawal_days,
         terms,
         keys or {},
         hierarchies or {},
@@ -173,17 +174,17 @@ def apply(
     demanding = 0
     while True:
         try:
-            release, account = made.release(allowed, dict(reasons))
+            release, account = policy_run.release(allowed, dict(reasons))
         except (ImpossibleError, NoSolutionError):
             if if_impossible == "stop":
                 raise
-            dropped = made.demanding(allowed)
+            dropped = policy_run.demanding(allowed)
             if not dropped:
                 raise
-            out = allowed & np.isin(linked.policy, [linked.number[name] for name in dropped])
-            demanding += int(out.sum())
+            dropped_mask = allowed & np.isin(linked.policy, [linked.number[name] for name in dropped])
+            demanding += int(dropped_mask.sum())
             reasons["they ask for more than can be met together"] = demanding
-            allowed = allowed & ~out
+            allowed = allowed & ~dropped_mask
             if not allowed.any():
                 raise
             continue
@@ -194,12 +195,12 @@ def apply(
 def _people(
     linked: Linked, allowed: NDArray[np.bool_], link: str, person: str | None, table: pa.Table
 ) -> str | None:
-    """Return the column that tells people apart: where policies have several records, that of the policies."""
+    """Return the column that distinguishes people: that of the policies, if some have several records."""
     if person is None or person == ASK:
         several = np.bincount(linked.policy[allowed], minlength=1).max() > 1
         if several and person == ASK:
             return link
-        check_people(table.filter(pa.array(allowed)), person)  # as identifying columns will be gone
+        check_people(table.filter(pa.array(allowed)), person)  # before identifying columns are removed
         return None
     if person not in table.column_names:
         raise PlanError(
@@ -209,7 +210,7 @@ def _people(
 
 
 def _compare(release: Release, account: Account, previous: Any, although: bool) -> Account:
-    """Refuse a release that differs from an earlier one by so little that the difference tells of a person."""
+    """Refuse a release that differs so little from an earlier one that it reveals values of a person."""
     earlier = [] if previous is None else previous if isinstance(previous, list | tuple) else [previous]
     plan = release.plan
     assert plan is not None
@@ -217,25 +218,25 @@ def _compare(release: Release, account: Account, previous: Any, although: bool) 
     m, notes = max([2, *sizes]), list(account.notes)
     for each in earlier:
         for name in plan.sensitive:
-            found = differencing(
+            difference = differencing(
                 each, release, sensitive=name, m=m, quasi_identifiers=list(plan.quasi_identifiers)
             )
-            if found.exposed and not although:
+            if difference.exposed and not although:
                 raise PlanError(
-                    f"{len(found.exposed)} classes differ from an earlier release by fewer than {m} "
+                    f"{plural(len(difference.exposed), 'class differs', 'classes differ')} from an earlier release by fewer than {m} "
                     f"records: anyone who compares them learns {name!r} of the people who left or "
-                    "joined. "
-                    "Wait until there are more of them, use MInvariance from the first release on, or say "
+                    "joined. Wait until there are more of them, use MInvariance from the first release on, or say "
                     "although_differences_tell=True"
                 )
-            if found.exposed:
+            if difference.exposed:
                 notes.append(
-                    f"{len(found.exposed)} classes tell by their difference what somebody has in {name!r}"
+                    plural(len(difference.exposed), "class tells by its", "classes tell by their")
+                    + f" difference what somebody has in {name!r}"
                 )
     return dataclasses.replace(account, notes=tuple(notes))
 
 
-def _link(table: pa.Table, link: str, known: Mapping[str, Policy]) -> Linked:
+def _link(table: pa.Table, link: str, policies: Mapping[str, Policy]) -> Linked:
     if link not in table.column_names:
         raise PlanError(
             f"the table has no column {link!r} that says which policy each record is under: name it with `link`."
@@ -250,10 +251,10 @@ def _link(table: pa.Table, link: str, known: Mapping[str, Policy]) -> Linked:
     values, codes = encode_values(column)
     names = canonical_text(values, column=link)
     for at, name in enumerate(names):
-        if name is None or name not in known:
+        if name is None or name not in policies:
             row = int(np.argmax(codes == at)) + 1
             what = "has no policy" if name is None else f"is under policy {name!r}, which is not given"
-            hint = "" if name is None else did_you_mean(name, list(known)[:50])
+            hint = "" if name is None else did_you_mean(name, list(policies)[:50])
             raise InputError(
                 f"column {link!r}, row {row}: the record {what}. Add the policy, or leave the record out.{hint}"
             )
@@ -264,12 +265,12 @@ def _link(table: pa.Table, link: str, known: Mapping[str, Policy]) -> Linked:
 def _allowed(
     linked: Linked, verdicts: Mapping[str, PolicyVerdict], reasons: dict[str, int]
 ) -> NDArray[np.bool_]:
-    """Say which rows may be used, and count the others by reason."""
+    """Return a mask of the rows that may be used, and count the others by reason."""
     counts = np.bincount(linked.policy, minlength=len(linked.names))
-    fine = np.zeros(len(linked.names), np.bool_)
+    allowed_mask = np.zeros(len(linked.names), np.bool_)
     for at, name in enumerate(linked.names):
         reason = verdicts[name].reason
-        fine[at] = reason is None
+        allowed_mask[at] = reason is None
         if reason is not None:
             reasons[reason] = reasons.get(reason, 0) + int(counts[at])
-    return fine[linked.policy]
+    return allowed_mask[linked.policy]

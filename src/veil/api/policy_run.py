@@ -1,4 +1,4 @@
-"""One try at a release under policies: pseudonyms, each record's minimum, the common guarantee, and the check of it all."""
+"""One attempt at a release under policies: pseudonyms, minimum of each record, combined guarantee, check."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from veil.api.anonymize import anonymize
 from veil.api.policy_table import (
     Integers,
     copies_of,
+    describe_absent_columns,
     distributions_of,
     groups_of,
     only_listed,
     pseudonymize,
-    tell_absent,
     with_columns,
     with_others,
     with_unambiguous,
@@ -53,11 +53,11 @@ from veil.tables.columns import replace_column
 from veil.verification.outcome import verify_outcome
 
 POPULATION = "the population"
-"""What those are under who are not released."""
+"""The policy name of people who are not released."""
 
 
 class Linked(NamedTuple):
-    """Which policy each row is under."""
+    """The policy of each row."""
 
     names: list[str]
     number: dict[str, int]
@@ -66,7 +66,7 @@ class Linked(NamedTuple):
 
 @dataclasses.dataclass
 class PolicyRun:
-    """Everything that stays the same if records are left out and it is tried again."""
+    """Everything that stays the same if records are omitted and the release is attempted again."""
 
     source: Source
     policies: Mapping[str, Policy]
@@ -86,17 +86,17 @@ class PolicyRun:
         names, codes = self._under(rows)
         terms = [self.terms[name] for name in names]
         groups = groups_of(terms)
-        notes = tell_absent(groups, self.source.table.column_names)
+        notes = describe_absent_columns(groups, self.source.table.column_names)
         everything = self.source.table.take(pa.array(rows))
         table, withheld = only_listed(everything, groups, terms, codes)
-        table, kept, apart = pseudonymize(table, names, terms, codes, self._method)
+        table, attribute_names, apart = pseudonymize(table, names, terms, codes, self._method)
         joined = self._joined(names)
-        roles = self._roles(table, groups, kept, joined, notes)
+        roles = self._roles(table, groups, attribute_names, joined, notes)
         copies = copies_of(table, groups, joined)
         subset, levels, codes_of_all = None, [*terms], codes
         if any(each.strictest.speaks_of_people for each in joined):
-            known = [name for name, role in roles.items() if role == "QID"]
-            table, subset = with_others(table, everything, self.population, known, self.person)
+            quasi_identifiers = [name for name, role in roles.items() if role == "QID"]
+            table, subset = with_others(table, everything, self.population, quasi_identifiers, self.person)
             others = np.full(table.num_rows - len(rows), len(terms), np.int64)
             codes_of_all = np.concatenate([codes, others])
         lifted = {
@@ -129,21 +129,21 @@ class PolicyRun:
             for name in mixed
         ]
         copies |= mixed
-        spoken = _Spoken(
+        translation = _Translation(
             copies,
             hierarchies | {copy: hierarchies[name] for name, copy in mixed.items()},
             subset,
             frozenset(mixed.values()),
         )
-        asked = [spoken.model(each.strictest) for each in joined]
+        required_models = [translation.model(each.strictest) for each in joined]
         tries = _Tries(
             lambda models: self._anonymize(table, everything, roles, copies, lifted, models, subset)
         )
-        distributions = distributions_of(table, asked, len(rows), self.options.get("marker", "*"))
-        found = weakest(asked, distributions, trial=tries.loss)
-        release = tries.release(found.models)
+        distributions = distributions_of(table, required_models, len(rows), self.options.get("marker", "*"))
+        substitution = weakest(required_models, distributions, trial=tries.loss)
+        release = tries.release(substitution.models)
         owners = np.array([*names, None], object)[codes_of_all]
-        release = self._verify(release, joined, asked, lifted, spoken, owners)
+        release = self._verify(release, joined, required_models, lifted, translation, owners)
         if apart is not None:
             outcome = dataclasses.replace(
                 release.outcome, apart={"pseudonyms": apart}, secret=frozenset({"pseudonyms"})
@@ -151,68 +151,67 @@ class PolicyRun:
             release = Release(outcome)
         notes += _above_caps(lifted, roles)
         account = self._account(
-            reasons, names, codes, joined, found, roles, withheld, lifted, notes, release, rows
+            reasons, names, codes, joined, substitution, roles, withheld, lifted, notes, release, rows
         )
         return release, account
 
     def _under(self, rows: Integers) -> tuple[list[str], Integers]:
-        """Return the policies of some rows, and which of them each row is under."""
+        """Return the policies of some rows, and the number of each row's."""
         present, codes = np.unique(self.linked.policy[rows], return_inverse=True)
         return [self.linked.names[at] for at in present.tolist()], codes.astype(np.int64)
 
     def _joined(self, names: list[str]) -> list[Joined]:
-        asked: dict[Requirement, list[str]] = {}
+        askers: dict[Requirement, list[str]] = {}
         groups = groups_of([self.terms[name] for name in names])
         for name in names:
             for each in self.terms[name].requirements:
-                if (
-                    each.attribute is None or each.attribute in groups
-                ):  # of a column that all withhold, none is left
-                    asked.setdefault(each, []).append(name)
-        return join(asked)
+                # A column that all policies withhold has no cells left.
+                if each.attribute is None or each.attribute in groups:
+                    askers.setdefault(each, []).append(name)
+        return join(askers)
 
     def demanding(self, allowed: NDArray[np.bool_]) -> set[str]:
-        """Return the policies that ask for most."""
+        """Return the policies with the highest requirements."""
         names, _ = self._under(np.flatnonzero(allowed))
         return most_demanding(self._joined(names))
 
     @property
     def person(self) -> str | None:
-        """The column that tells people apart, if one was named or is needed."""
-        named = self.options["person"]
-        return None if named == ASK else named
+        """The column that distinguishes people, if one is given or needed."""
+        column = self.options["person"]
+        return None if column == ASK else column
 
-    def _method(self, asked: PseudonymizationMethod, column: str) -> Pseudonyms:
-        return masking_method(asked, column, self.keys, unkeyed=self.unkeyed, secrets=self.secrets)
+    def _method(self, method: PseudonymizationMethod, column: str) -> Pseudonyms:
+        return masking_method(method, column, self.keys, unkeyed=self.unkeyed, secrets=self.secrets)
 
-    # The common guarantee
+    # The combined guarantee
 
     def _roles(
         self,
         table: pa.Table,
         groups: Mapping[str, str],
-        kept: Mapping[str, str | None],
+        attribute_names: Mapping[str, str | None],
         joined: list[Joined],
         notes: list[str],
     ) -> dict[str, str]:
         roles: dict[str, str] = {}
         spoken_of = {each.strictest.attribute for each in joined}
         for name in table.column_names:
-            if name in kept:
-                asked_for = kept[name] is not None
-                roles[name] = "pseudonym" if asked_for or not joined else "dropped"
+            if name in attribute_names:
+                is_named = attribute_names[name] is not None
+                roles[name] = "pseudonym" if is_named or not joined else "dropped"
             elif name not in groups:
                 roles[name] = "dropped"
             elif groups[name] == "EI":
                 roles[name] = "EI"
             elif groups[name] == "QID and SD":
                 roles[name] = "QID"
-                told = (
+                note = (
                     ""
                     if name not in spoken_of
                     else ", and what models ask of it holds for what its cells were before"
                 )
-                notes.append(f"column {name!r} is QID for some and SD for others: it is generalized{told}")
+                notes.append(f"column {name!r} is QID for some and SD for others: it is generalized{note}")
             else:
                 roles[name] = groups[name]
         return roles
@@ -227,36 +226,36 @@ class PolicyRun:
         models: tuple[PrivacyModel, ...],
         subset: RowNumbers | None,
     ) -> Release:
-        known = [name for name, role in roles.items() if role == "QID"]
-        if not known:
+        quasi_identifiers = [name for name, role in roles.items() if role == "QID"]
+        if not quasi_identifiers:
             raise PlanError(
                 "no policy declares a quasi-identifier, so there is nothing to anonymize: give a column "
                 "the privacy group QID"
             )
-        kept = [name for name, role in roles.items() if role not in ("dropped", "EI")]
-        table = table.select([*kept, *copies.values()])
+        columns = [name for name, role in roles.items() if role not in ("dropped", "EI")]
+        table = table.select([*columns, *copies.values()])
         options = dict(self.options)
         person = self.person
         if subset is not None:
-            options["person"] = (
-                None  # nobody has several records, and of the population nobody says who they are
-            )
+            options["person"] = None  # each has one record, and the owners of the population are unknown
         elif person is not None:
             people = everything[person]
             table = (
                 replace_column(table, person, people)
-                if person in kept
+                if person in columns
                 else table.append_column(person, people)
             )
-            if "pseudonym" in roles.values():  # by which everybody sees which rows belong together
+            if "pseudonym" in roles.values():  # which show the rows that belong together
                 options["knows"] = "all rows"
         frame = self.source.frame
-        caps = {name: cap for name in known if (cap := lifted[name].cap) is not None}
-        # Beside a population, everybody who looks alike has to look alike: nobody stays finer than somebody's minimum.
-        floors = {} if subset is None else {name: int(lifted[name].floors.max(initial=0)) for name in known}
+        caps = {name: cap for name in quasi_identifiers if (cap := lifted[name].cap) is not None}
+        # With a population, people who look alike must have one label: the highest minimum holds for all.
+        floors = {}
+        if subset is not None:
+            floors = {name: int(lifted[name].floors.max(initial=0)) for name in quasi_identifiers}
         return anonymize(
             table if frame is None else frame.from_arrow(table, None),
-            quasi_identifiers={name: lifted[name].hierarchy for name in known},
+            quasi_identifiers={name: lifted[name].hierarchy for name in quasi_identifiers},
             models=(*models, *(() if subset is None else (Inclusion(subset),))) or (KAnonymity(1),),
             sensitive=[*(name for name, role in roles.items() if role == "SD"), *copies.values()],
             insensitive=[name for name, role in roles.items() if role in ("NSD", "pseudonym")],
@@ -269,61 +268,59 @@ class PolicyRun:
         self,
         release: Release,
         joined: list[Joined],
-        asked: list[PrivacyModel],
+        required_models: list[PrivacyModel],
         lifted: Mapping[str, CoarsenedColumn],
-        spoken: _Spoken,
+        translation: _Translation,
         owners: NDArray[Any],
     ) -> Release:
-        """Check on the output everything that any policy asks, and promise all that they ask together."""
+        """Check on the output the requirements of every policy, and promise all of them together."""
         outcome = release.outcome
         plan = outcome.plan
         assert plan is not None
-        every = [spoken.model(each) for group in joined for each in group.askers]
+        every = [translation.model(each) for group in joined for each in group.askers]
         if every:
-            models = tuple(dict.fromkeys([*asked, *every, *plan.models]))
+            models = tuple(dict.fromkeys([*required_models, *every, *plan.models]))
             verify_outcome(
                 dataclasses.replace(outcome, asked=dataclasses.replace(plan, models=models))
             ).require()
-            promised = (*asked, *(each for each in plan.models if isinstance(each, Inclusion)))
+            promises = (*required_models, *(each for each in plan.models if isinstance(each, Inclusion)))
             outcome = dataclasses.replace(
-                outcome, asked=dataclasses.replace(plan, models=tuple(dict.fromkeys(promised)))
+                outcome, asked=dataclasses.replace(plan, models=tuple(dict.fromkeys(promises)))
             )
-        found = verify_outcome(outcome)
+        verification = verify_outcome(outcome)
         minimum = self._minimum(outcome, lifted)
-        outcome = without_columns(outcome, list(spoken.copies.values()))
+        outcome = without_columns(outcome, list(translation.copies.values()))
         verify_outcome(outcome).require()
         consent = self._consent(outcome, owners)
-        checked = Verification((*found.findings, minimum, consent), found.not_checked)
-        checked.require()
-        return Release(dataclasses.replace(outcome, verification=checked))
+        result = Verification((*verification.findings, minimum, consent), verification.not_checked)
+        result.require()
+        return Release(dataclasses.replace(outcome, verification=result))
 
     def _consent(self, outcome: Outcome, owners: NDArray[Any]) -> Finding:
-        """Check on the output that nobody's cell is shown without their consent."""
+        """Check on the output that no cell is shown without the consent of its owner."""
         table = outcome.table.select([name for name in outcome.table.column_names if name != outcome.flag])
-        whose = owners if outcome.rows is None else owners[outcome.rows]
-        found = refused_cells(table, whose, self.policies, self.request, self.withdrawn, outcome.marker)
-        told = ", ".join(f"{count} of {name!r}" for name, count in found.items())
-        return Finding(
-            "no cell is shown that the policy of its record does not allow", not found, f"{told or 0} are"
+        row_owners = owners if outcome.rows is None else owners[outcome.rows]
+        refused = refused_cells(
+            table, row_owners, self.policies, self.request, self.withdrawn, outcome.marker
         )
+        measured = ", ".join(f"{count} of {name!r}" for name, count in refused.items())
+        promise = "no cell is shown that the policy of its record does not allow"
+        return Finding(promise, not refused, f"{measured or 0} are")
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, CoarsenedColumn]) -> Finding:
-        """Check on the output that every cell is as coarse as its own policy asks."""
+        """Check on the output that every cell is as coarse as the policy of its record requires."""
         rows = np.arange(outcome.table.num_rows) if outcome.rows is None else outcome.rows
-        hidden = (
+        suppressed_mask = (
             np.zeros(outcome.table.num_rows, np.bool_) if outcome.hidden_rows is None else outcome.hidden_rows
         )
         broken = 0
         for name, column in lifted.items():
             if name in outcome.table.column_names:
-                broken += column.too_fine(outcome.table[name], rows, hidden)
-        return Finding(
-            "every cell is at least as coarse as the policy of its record asks",
-            broken == 0,
-            f"{broken} are not",
-        )
+                broken += column.too_fine(outcome.table[name], rows, suppressed_mask)
+        promise = "every cell is at least as coarse as the policy of its record asks"
+        return Finding(promise, broken == 0, f"{broken} are not")
 
-    # What is told
+    # The account
 
     def _account(
         self,
@@ -331,7 +328,7 @@ class PolicyRun:
         names: list[str],
         codes: Integers,
         joined: list[Joined],
-        found: Substitution,
+        substitution: Substitution,
         roles: Mapping[str, str],
         withheld: Mapping[str, int],
         lifted: Mapping[str, CoarsenedColumn],
@@ -341,11 +338,11 @@ class PolicyRun:
     ) -> Account:
         number = {name: at for at, name in enumerate(names)}
         counts = np.bincount(codes, minlength=len(names))
-        told: list[tuple[str, int]] = []
+        requirements: list[tuple[str, int]] = []
         for group in joined:
             for each, policies in group.askers.items():
                 how_many = int(counts[[number[name] for name in policies]].sum())
-                told.append((_in_words(each), how_many))
+                requirements.append((_in_words(each), how_many))
                 if each.note and each.note not in notes:
                     notes.append(each.note)
         return Account(
@@ -353,8 +350,8 @@ class PolicyRun:
             int(self.source.table.num_rows),
             len(names),
             dict(reasons),
-            tuple(told),
-            tuple(str(found).splitlines()) if found.models else (),
+            tuple(requirements),
+            tuple(str(substitution).splitlines()) if substitution.models else (),
             {name: role for name, role in roles.items() if role != "dropped"},
             withheld,
             {name: each.coarser for name, each in lifted.items() if each.coarser},
@@ -366,10 +363,11 @@ class PolicyRun:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Spoken:
-    """What requirements need to become models: for columns that are generalized and sensitive at once, the column that holds
-    what they were; for those with labels above others, the column without them, whose blanks are taken at worst; hierarchies;
-    and which rows are released of a population.
+class _Translation:
+    """The translation of requirements to models: hierarchies, released rows, and copies of columns.
+
+    Copies have the original cells of columns that are both generalized and sensitive, or cells without
+    ambiguous labels, whose blanks are judged by the worst value.
     """
 
     copies: Mapping[str, str]
@@ -377,12 +375,12 @@ class _Spoken:
     subset: RowNumbers | None
     worst: frozenset[str]
 
-    def model(self, asked: Requirement) -> PrivacyModel:
-        """Return the model that is asked for."""
-        if asked.attribute is not None:
-            asked = asked._replace(attribute=self.copies.get(asked.attribute, asked.attribute))
-        model = asked.model(self.hierarchies, self.subset)
-        if asked.attribute not in self.worst:
+    def model(self, requirement: Requirement) -> PrivacyModel:
+        """Return the model of a requirement."""
+        if (name := requirement.attribute) is not None:
+            requirement = requirement._replace(attribute=self.copies.get(name, name))
+        model = requirement.model(self.hierarchies, self.subset)
+        if requirement.attribute not in self.worst:
             return model
         assert isinstance(model, SensitiveModel)
         return dataclasses.replace(model, missing="worst")  # type: ignore[type-var]
@@ -390,7 +388,7 @@ class _Spoken:
 
 @dataclasses.dataclass
 class _Tries:
-    """Releases by the models that were searched for: each is made once."""
+    """Releases by their models, each made once."""
 
     make: Callable[[tuple[PrivacyModel, ...]], Release]
     made: dict[tuple[PrivacyModel, ...], Release] = dataclasses.field(default_factory=dict)
@@ -402,7 +400,7 @@ class _Tries:
         return self.made[models]
 
     def loss(self, models: tuple[PrivacyModel, ...]) -> float:
-        """Return what a release with these models loses; without end, if there is none."""
+        """Return the loss of a release with these models; infinite if there is none."""
         try:
             score = self.release(models).score
         except (ImpossibleError, NoSolutionError):
@@ -418,7 +416,7 @@ def _above_caps(lifted: Mapping[str, CoarsenedColumn], roles: Mapping[str, str])
     ]
 
 
-def _in_words(asked: Requirement) -> str:
-    given = ", ".join(f"{key} = {value}" for key, value in asked.parameters)
-    of = f" of {asked.attribute!r}" if asked.attribute is not None else ""
-    return f"{asked.kind}{of} ({given})" if given else f"{asked.kind}{of}"
+def _in_words(requirement: Requirement) -> str:
+    parameters = ", ".join(f"{key} = {value}" for key, value in requirement.parameters)
+    of = f" of {requirement.attribute!r}" if requirement.attribute is not None else ""
+    return f"{requirement.kind}{of} ({parameters})" if parameters else f"{requirement.kind}{of}"

@@ -1,4 +1,4 @@
-"""The steps of a release under policies that make a table: which cells are listed, pseudonyms, whom it was chosen from."""
+"""The steps of a release under policies that change the table: consent by cell, pseudonyms, population."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ Integers = NDArray[np.int64]
 
 def groups_of(terms: list[Terms]) -> dict[str, str]:
     """Return the strictest privacy group of each column."""
-    found: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {}
     for each in terms:
         for name, group in each.groups.items():
-            found.setdefault(name, set()).add(group)
-    return {name: strictest_group(each) for name, each in found.items()}
+            groups.setdefault(name, set()).add(group)
+    return {name: strictest_group(each) for name, each in groups.items()}
 
 
-def tell_absent(groups: Mapping[str, str], columns: list[str]) -> list[str]:
-    """Tell of columns that policies list and the table does not have."""
+def describe_absent_columns(groups: Mapping[str, str], columns: list[str]) -> list[str]:
+    """Return a message about each column that policies list and the table does not have."""
     return [
         f"policies list {name!r}, and the table has no such column.{did_you_mean(name, columns)}"
         for name in sorted(groups)
@@ -49,18 +49,18 @@ def tell_absent(groups: Mapping[str, str], columns: list[str]) -> list[str]:
 def only_listed(
     table: pa.Table, groups: Mapping[str, str], terms: list[Terms], codes: Integers
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Keep the columns that some policy lists, and of each record those that its own lists.
+    """Keep the columns that some policy lists, and in each record those that its own policy lists.
 
     Also return how many cells of each column are withheld.
     """
     table = table.select([name for name in table.column_names if name in groups])
     withheld: dict[str, int] = {}
     for name in table.column_names:
-        listed = np.fromiter((name in each.groups for each in terms), np.bool_, len(terms))[codes]
-        if not listed.all():
-            places = pa.array(np.arange(table.num_rows), mask=~listed)
+        listed_mask = np.fromiter((name in each.groups for each in terms), np.bool_, len(terms))[codes]
+        if not listed_mask.all():
+            places = pa.array(np.arange(table.num_rows), mask=~listed_mask)
             table = replace_column(table, name, table[name].take(places))
-            withheld[name] = int(np.count_nonzero(~listed))
+            withheld[name] = int(np.count_nonzero(~listed_mask))
     return table, withheld
 
 
@@ -71,9 +71,9 @@ def pseudonymize(
     codes: Integers,
     make: Callable[[PseudonymizationMethod, str], Pseudonyms],
 ) -> tuple[pa.Table, dict[str, str | None], pa.Table | None]:
-    """Replace names by pseudonyms. Also return the column that holds those of each, and the mapping if it is kept."""
+    """Replace names by pseudonyms. Also return the `attrName` of each new column, and the mapping if kept."""
     methods = join_pseudonyms({name: each.pseudonyms for name, each in zip(names, terms, strict=True)})
-    kept: dict[str, str | None] = {}
+    attribute_names: dict[str, str | None] = {}
     mappings: list[pa.Table] = []
     done: list[Any] = []
     for method in methods.values():
@@ -98,13 +98,13 @@ def pseudonymize(
             )
         masked = make(method, target).mask(pa.table({target: values}), Randomness())
         table = table.drop_columns(columns).append_column(target, masked.table[target])
-        kept[target] = method.attr_name
+        attribute_names[target] = method.attr_name
         mappings += [each for name, each in masked.apart.items() if name in masked.secret]
-    return table, kept, pa.concat_tables(mappings) if mappings else None
+    return table, attribute_names, pa.concat_tables(mappings) if mappings else None
 
 
 def _check_no_value(table: pa.Table, name: str) -> None:
-    """Refuse a name of a column that is somebody's value: it would stand in the release, its report and its certificate."""
+    """Refuse a column name that is a value in the table: release, report and certificate would publish it."""
     for column in table.column_names:
         values = table[column]
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
@@ -116,7 +116,7 @@ def _check_no_value(table: pa.Table, name: str) -> None:
 
 
 def _joint_values(table: pa.Table, columns: list[str]) -> list[str | None]:
-    """Return one text for the values of several columns, which no other values have."""
+    """Return one text for the values of several columns, unique to these values."""
     texts = [canonical_text(table[name], column=name) for name in columns]
     if len(columns) == 1:
         return texts[0]
@@ -129,12 +129,12 @@ def _joint_values(table: pa.Table, columns: list[str]) -> list[str | None]:
 
 
 def copies_of(table: pa.Table, groups: Mapping[str, str], joined: list[Joined]) -> dict[str, str]:
-    """Name a column for what cells were, for each that is QID for some and SD for others, and that a model speaks of."""
+    """Name a copy of the original cells for each column that is both QID and SD and has a model."""
     spoken_of = {each.strictest.attribute for each in joined}
     both = [name for name in table.column_names if groups.get(name) == "QID and SD" and name in spoken_of]
-    made = {name: f"{name} before generalization" for name in both}
-    _check_free(table, made)
-    return made
+    copies = {name: f"{name} before generalization" for name in both}
+    _check_free(table, copies)
+    return copies
 
 
 def _check_free(table: pa.Table, copies: Mapping[str, str]) -> None:
@@ -150,7 +150,7 @@ def with_unambiguous(
     joined: list[Joined],
     marker: str | None,
 ) -> tuple[pa.Table, dict[str, str]]:
-    """Append, for each sensitive column that a model speaks of, what is left without labels above others, if there are such."""
+    """Append a copy without ambiguous labels of each sensitive column that has such and has a model."""
     spoken_of = {each.strictest.attribute for each in joined}
     copies = {}
     for name, column in lifted.items():
@@ -162,7 +162,7 @@ def with_unambiguous(
 
 
 def with_columns(table: pa.Table, lifted: Mapping[str, CoarsenedColumn]) -> pa.Table:
-    """Put in the cells that are as coarse as each record's policy asks."""
+    """Insert the cells that are as coarse as the policy of each record requires."""
     for name, column in lifted.items():
         if column.values is not None:
             table = replace_column(table, name, column.values)
@@ -170,32 +170,32 @@ def with_columns(table: pa.Table, lifted: Mapping[str, CoarsenedColumn]) -> pa.T
 
 
 def distributions_of(
-    table: pa.Table, asked: list[PrivacyModel], records: int, marker: str | None
+    table: pa.Table, models: list[PrivacyModel], records: int, marker: str | None
 ) -> dict[str, ValueFrequencies]:
-    """Count the values of sensitive columns before anything is suppressed, of the records that are released."""
-    names = {name for model in asked for name in model.attribute_names}
-    made = {}
+    """Count the values of sensitive columns in the released records, before any suppression."""
+    names = {name for model in models for name in model.attribute_names}
+    distributions = {}
     for name in names:
         if name in table.column_names and table.num_rows:
             values, codes = encode_values(table[name].slice(0, records))
-            blank = shows_no_value(values, marker)
-            counts = np.bincount(codes, minlength=len(values))[~blank]
+            blank_mask = shows_no_value(values, marker)
+            counts = np.bincount(codes, minlength=len(values))[~blank_mask]
             if counts.size:
-                made[name] = ValueFrequencies(tuple(counts.tolist()), complete=not blank.any())
-    return made
+                distributions[name] = ValueFrequencies(tuple(counts.tolist()), complete=not blank_mask.any())
+    return distributions
 
 
 def with_others(
     table: pa.Table,
     everything: pa.Table,
     population: pa.Table | None,
-    known: Sequence[str],
+    quasi_identifiers: Sequence[str],
     person: str | None,
 ) -> tuple[pa.Table, RowNumbers]:
-    """Put the people below the table that it was chosen from, and say which rows are released.
+    """Append the rest of the population to the table, and return which rows are released.
 
-    The population does not tell which of its records are one person's, so nobody may have several: records would count as
-    people who are not there.
+    The population does not show which of its records belong to one person, so people may have one record
+    only: further ones would count as other people.
     """
     if population is None:
         raise PlanError(
@@ -206,16 +206,15 @@ def with_others(
     if person is not None and len(encode_people(everything[person], person)[0]) < everything.num_rows:
         raise PlanError(
             "policies ask for k-map, δ-presence or inclusion, which compare people with a population, and "
-            "column "
-            f"{person!r} says that some have several records. Keep one record per person; or, if every "
+            f"column {person!r} says that some have several records. Keep one record per person; or, if every "
             "record is a different person, say ",
             Say("person", NOTHING),
         )
-    for name in known:
+    for name in quasi_identifiers:
         if table[name].null_count != everything[name].null_count:
             raise PlanError(
                 f"column {name!r} is blanked for people whose policy does not list it, so it is unknown how "
                 "many others look like them. List it in every policy, or leave those records out"
             )
-    table = below(table, others_of(everything, population, known))
+    table = below(table, others_of(everything, population, quasi_identifiers))
     return table, RowNumbers(tuple(range(everything.num_rows)), table.num_rows)

@@ -1,4 +1,4 @@
-"""Private tables from recipes: opened wherever they are, paid for, made, and written with their report or not at all."""
+"""Private tables from recipes: opened, paid for, made, and written with their report or not at all."""
 
 from __future__ import annotations
 
@@ -31,31 +31,30 @@ def publish_private_table(
     report: Path | None = None,
     overwrite: bool = False,
 ) -> PrivateTable:
-    """Make a table private as a recipe says, and write it with its report; what is said beside the recipe comes first.
+    """Make a private table by a recipe, and write it with its report; arguments override the recipe.
 
-    Places are checked before anything is paid. A table that cannot be written afterwards has been paid for all the same.
+    Places are checked before anything is paid. A table that cannot be written is paid for nevertheless.
     """
-    place, chosen = table_of(recipe, input=input, format=format)
+    place, input_format = table_of(recipe, input=input, format=format)
     target = output or recipe.output_path
     if target is None:
         raise PlanError(
             f"{recipe.name} does not say where to write the table: add `output`, or give ", Say("output")
         )
-    about = report or recipe.report_path
+    report_path = report or recipe.report_path
     for name in ("key", "certificate", "sign", "acknowledge"):
         if getattr(recipe, name):
             raise PlanError(
-                f"{recipe.name}: `{name}` is only for releases of true records; leave it out for a private "
-                "table"
+                f"{recipe.name}: `{name}` is only for releases of true records; leave it out for a private table"
             )
-    targets = {"table": target} | ({} if about is None else {"report": about})
-    kept = [each for each in (place, recipe.file) if isinstance(each, Path) and not os.path.isdir(each)]
-    check_targets(targets, keep=kept, overwrite=overwrite or recipe.overwrite)
+    targets = {"table": target} | ({} if report_path is None else {"report": report_path})
+    inputs = [each for each in (place, recipe.file) if isinstance(each, Path) and not os.path.isdir(each)]
+    check_targets(targets, keep=inputs, overwrite=overwrite or recipe.overwrite)
     output_format(target)
-    if about is not None:
-        check_ending(about, "report", REPORTS)
-    made = private_table(
-        hold_cells(place, chosen, engine),
+    if report_path is not None:
+        check_ending(report_path, "report", REPORTS)
+    result = private_table(
+        hold_cells(place, input_format, engine),
         recipe.method,
         recipe.epsilon,
         neighbours=recipe.neighbours,
@@ -71,8 +70,8 @@ def publish_private_table(
     )
     with Together(overwrite=overwrite or recipe.overwrite) as files:
         with files.making(target) as path:
-            write(made.table, path)
-        if about is not None:
-            with files.making(about) as path:
-                made.report(path)
-    return made
+            write(result.table, path)
+        if report_path is not None:
+            with files.making(report_path) as path:
+                result.report(path)
+    return result

@@ -1,4 +1,4 @@
-"""How the promises of a plan stand before anything is searched: kept already, implied by others, or impossible."""
+"""The promises of a plan before any search: kept already, implied by others, or impossible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TWICE = "the same promise is asked for twice"
 
 @dataclass(frozen=True)
 class Standing:
-    """How one promise stands.
+    """The state of one promise.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Standing:
     follows
         The steps by which it follows from the other promises; empty if that is not proven.
     impossible
-        Why no release of these records can keep it; None if nothing speaks against it.
+        Why no release of these records can keep it; None if no reason is known.
     """
 
     model: PrivacyModel
@@ -44,18 +44,18 @@ class Standing:
     impossible: str | None = None
 
     def __str__(self) -> str:
-        told = [f"{self.model}: {'kept already' if self.finding.holds else self.finding.measured}"]
-        told += [f"follows from the others: {step}" for step in self.follows]
-        told += [] if self.impossible is None else [f"impossible: {self.impossible}"]
-        return "; ".join(told)
+        clauses = [f"{self.model}: {'kept already' if self.finding.holds else self.finding.measured}"]
+        clauses += [f"follows from the others: {step}" for step in self.follows]
+        clauses += [] if self.impossible is None else [f"impossible: {self.impossible}"]
+        return "; ".join(clauses)
 
 
 @own_keywords
 def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
     """Check each promise of a plan on a table as it is, without a search.
 
-    A promise that follows from others is redundant. One that needs more people, or more distinct values, than there are
-    cannot be kept by any release that shows a record.
+    A promise that follows from others is redundant. One that needs more people, or more distinct values, than
+    there are cannot be kept by any release that shows a record.
 
     >>> import pyarrow as pa
     >>> from veil import DistinctLDiversity, KAnonymity
@@ -78,20 +78,20 @@ def promises(source: Any, plan: Plan) -> tuple[Standing, ...]:
 
 
 def consequences_among(models: Sequence[PrivacyModel]) -> Iterator[tuple[RuleApplication, ...]]:
-    """Tell of each model how it follows from the others, if it does; of two that say the same, the later one does."""
-    found: dict[int, tuple[RuleApplication, ...]] = {}
+    """Return the derivation of each model from the others, if any; of two equal models, that of the later."""
+    derivations: dict[int, tuple[RuleApplication, ...]] = {}
     for at in reversed(range(len(models))):
-        others = [model for other, model in enumerate(models) if other != at and other not in found]
+        others = [model for other, model in enumerate(models) if other != at and other not in derivations]
         steps = implied(others, models[at]) if others else None
         if steps is not None:
-            found[at] = steps or (RuleApplication(TWICE, (models[at],), models[at], TWICE),)
-    return iter([found.get(at, ()) for at in range(len(models))])
+            derivations[at] = steps or (RuleApplication(TWICE, (models[at],), models[at], TWICE),)
+    return iter([derivations.get(at, ()) for at in range(len(models))])
 
 
 def _finding(published: Published, model: PrivacyModel) -> Finding:
     try:
         return verify_model(published, model)
-    except VeilError as error:  # which takes a population, a subset or hierarchies
+    except VeilError as error:  # the model needs a population, a subset or hierarchies
         return Finding.not_checked(str(model), str(error))
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal of a job: everything is checked that can go wrong before the search, and nothing is written or drawn."""
+"""A rehearsal of a run: all checks that precede the search, without writing or drawing anything."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from veil.tables import Source
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a job would do.
+    """The size and the targets of a run.
 
     Attributes
     ----------
     records, columns : int, optional
-        Size of the table; None where an engine holds it, or where only a private search may count it.
+        Size of the table; None if it is in an engine, or if only a private search may count it.
     transformations : int, optional
-        Size of the search space; None where the table was not read.
+        Size of the search space; None if the table was not read.
     targets : dict
-        What would be written where.
+        Path of each file that would be written.
     """
 
     records: int | None
@@ -37,24 +37,24 @@ class Rehearsal:
 
 
 def rehearse(job: Run, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
-    """Check the targets, read the table, and see whether the plan fits it."""
+    """Check the targets, read the table, and check the plan against it."""
     assert isinstance(job.recipe, Recipe)
     relation = relation_of(job, threads)
     check_job(job, relation)
     targets = {what: str(path) for what, path in job.targets.items()}
-    with job.recipe.own_words(), following(progress) as shown:
+    with job.recipe.own_words(), following(progress) as tracker:
         plan = job.recipe.plan()
         if relation is not None:
             return Rehearsal(None, len(relation.table.columns), None, targets)
-        shown.phase("reading the table")
+        tracker.phase("reading the table")
         if isinstance(job.input, Mapping):
             source: Source = open_tables(job.input, plan, job.recipe.table_formats)
         else:
-            source = open_for_plan(job.input, plan, job.format, "memory", shown)
+            source = open_for_plan(job.input, plan, job.format, "memory", tracker)
         plan = source.plan if isinstance(source, Stacked) else plan
         if any(isinstance(model, SafePub) for model in plan.models):
             return Rehearsal(None, source.table.num_columns, None, targets)
-        shown.phase("encoding and collapsing")
+        tracker.phase("encoding and collapsing")
         prepared = prepare(source.table, plan, source.weights, source.columns)
     sizes = (high - low + 1 for low, high in zip(prepared.minimum, prepared.maximum, strict=True))
     return Rehearsal(source.table.num_rows, source.table.num_columns, math.prod(sizes), targets)

@@ -1,4 +1,4 @@
-"""What to relax where nothing fulfils all promises: each way by itself, and how little of it is enough."""
+"""Relaxations of a plan that nothing fulfils: each by itself, and the least that is enough."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from veil.tables import Format
 
 @dataclass(frozen=True)
 class Relaxation:
-    """One way to have a release after all.
+    """One change of a plan that leads to a release.
 
     Attributes
     ----------
     kind : str
-        "levels": a column may become coarser than the plan allows; "suppression": more records may be suppressed; "promise": a
-        model promises less; "without": a model is left out.
+        "levels": a column may become coarser than the plan allows; "suppression": more records may be
+        suppressed; "promise": a model promises less; "without": a model is left out.
     name : str
         The column, the field of the plan or the model it is about.
     parameter : str or None
         The parameter of a model that changes.
     before, after : number or None
-        What it is in the plan, and what is enough.
+        Its value in the plan, and the value that is enough.
     plan : Plan
         The plan with this change, for which there is a release.
     share : float
-        How much of what could be relaxed is relaxed, from 0 to 1.
+        Size of the change, relative to the largest possible one, from 0 to 1.
     proven : bool
-        Whether a step less is proven not to be enough; False where the time was over.
+        Whether a smaller change is proven not to be enough; False if the time was over.
     """
 
     kind: Literal["levels", "suppression", "promise", "without"]
@@ -57,7 +57,7 @@ class Relaxation:
 
     @property
     def keeps_promises(self) -> bool:
-        """Whether every privacy model stays as it is, so that detail is given up and no protection."""
+        """Whether every privacy model is kept, so that detail is lost and no protection."""
         return self.kind in ("levels", "suppression")
 
     def __str__(self) -> str:
@@ -85,9 +85,9 @@ def relax(
 ) -> tuple[Relaxation, ...]:
     """Find what would have to be relaxed for a release to exist, if nothing satisfies all promises.
 
-    Each option is tried on its own: columns with a maximum level, the share of suppressed records, each promise. Options
-    that keep every promise come first, since detail is cheaper than protection; among them, the smallest changes. Every
-    option leads to a release. Nothing is returned if the plan already has one, or if no single option is enough.
+    Each option is tried on its own: maximum levels of columns, the share of suppressed records, each promise.
+    Options that keep every promise come first, since detail is cheaper than protection; then the smallest
+    changes. Every option leads to a release. There are none if the plan has one, or if none is enough alone.
 
     Parameters
     ----------
@@ -112,20 +112,20 @@ def relax(
         raise PlanError("`relax` needs a plan, or the keywords of one, and not both")
     plan = Plan(**options) if plan is None else plan
     _refuse(plan)
-    with following(progress) as shown:
-        shown.phase("reading the table")
-        opened = open_for_plan(source, plan, format, engine, shown)
-        prepared = prepare(opened.table, plan, opened.weights, opened.columns)
+    with following(progress) as tracker:
+        tracker.phase("reading the table")
+        source = open_for_plan(source, plan, format, engine, tracker)
+        prepared = prepare(source.table, plan, source.weights, source.columns)
         trial = _Trial(prepared, threads, time_limit, cancel or (lambda: False))
-        shown.phase("looking for what to relax")
-        found: list[Relaxation] = []
+        tracker.phase("looking for what to relax")
+        relaxations: list[Relaxation] = []
         ways = [] if trial.fits(plan, trial.share(1)) else list(_ways(prepared))
         for number, steps in enumerate(ways):
-            shown.advance(number, len(ways))
+            tracker.advance(number, len(ways))
             best = trial.least(steps, trial.share(len(ways) - number))
             if best is not None:
-                found.append(best)
-    return tuple(sorted(found, key=lambda each: (not each.keeps_promises, each.share)))
+                relaxations.append(best)
+    return tuple(sorted(relaxations, key=lambda each: (not each.keeps_promises, each.share)))
 
 
 def _refuse(plan: Plan) -> None:
@@ -139,7 +139,7 @@ def _refuse(plan: Plan) -> None:
 
 
 class _TopFirst(Strategy):
-    """Asks the coarsest transformation first, which answers the question for most models."""
+    """Checks the coarsest transformation first, which decides the question for most models."""
 
     def run(self, search: Search) -> None:
         search.check([search.space.maximum])
@@ -147,7 +147,7 @@ class _TopFirst(Strategy):
 
 
 class _Trial:
-    """Tells whether plans that differ in promises, limits and levels have a release on one table."""
+    """Decides whether plans that differ in promises, limits and levels have a release on one table."""
 
     def __init__(
         self, prepared: Prepared, threads: int | None, seconds: float, cancel: Callable[[], bool]
@@ -158,12 +158,12 @@ class _Trial:
         self.gave_up = False
 
     def share(self, of: int) -> float:
-        """The moment until which one of so many questions may take."""
+        """Return the time until which one of so many questions may take."""
         now = time.perf_counter()
         return now + max(0.1, (self.end - now) / of)
 
     def fits(self, plan: Plan, until: float) -> bool:
-        """Whether some transformation fulfils a plan. `gave_up` tells if that was not settled in time."""
+        """Whether some transformation fulfils a plan. `gave_up` if that was not decided in time."""
         sample, self.gave_up = self.prepared.sample, False
         try:
             evaluator = Evaluator(sample, plan.searched_models, plan.quality, plan.suppression_limit)
@@ -177,16 +177,16 @@ class _Trial:
         )
         search = Search(evaluator, minimum, maximum, limits=limits, threads=self.threads, tables=self.tables)
         if sample.persons is None:
-            self.tables = search.tables  # the same for all, as no least level differs
-        found = search.run(_TopFirst())
-        self.gave_up = found.best is None and not found.proven
-        return found.best is not None
+            self.tables = search.tables  # the same for all plans, as minimum levels do not differ
+        best_node = search.run(_TopFirst())
+        self.gave_up = best_node.best is None and not best_node.proven
+        return best_node.best is not None
 
     def least(self, steps: Sequence[Relaxation], until: float) -> Relaxation | None:
-        """Return the first of ever larger steps that is enough, by halving; None if not even the last one is."""
+        """Return the first of ever larger changes that is enough, by bisection; None if the last is not."""
         if not steps or not self.fits(steps[-1].plan, until):
             return None
-        low, high, proven = -1, len(steps) - 1, True  # steps up to low are not enough, high is
+        low, high, proven = -1, len(steps) - 1, True  # low is not enough, high is
         while high - low > 1:
             middle = (low + high) // 2
             if self.fits(steps[middle].plan, until):
@@ -197,7 +197,7 @@ class _Trial:
 
 
 def _ways(prepared: Prepared) -> Iterator[list[Relaxation]]:
-    """Every way by itself, as ever larger steps."""
+    """Yield every kind of relaxation, as ever larger changes."""
     yield from _levels(prepared)
     yield list(_suppression(prepared.plan))
     for at, model in enumerate(prepared.plan.models):
@@ -219,7 +219,7 @@ def _levels(prepared: Prepared) -> Iterator[list[Relaxation]]:
 
 
 def _suppression(plan: Plan) -> Iterator[Relaxation]:
-    """Tenths of a percent above the limit; a release without any record is none."""
+    """Yield limits in tenths of a percent above the present one, below 100 %."""
     now = plan.suppression_limit
     for thousandths in range(math.floor(1000 * now) + 1, 1000):
         limit = thousandths / 1000
@@ -244,7 +244,7 @@ def _weaker(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
 
 
 def _toward(now: float, end: float) -> Iterator[float]:
-    """Values from the present one to the end: whole numbers, hundredths, or a tenth more each time."""
+    """Yield values from the present one to the end: whole numbers, hundredths, or 10 % more each time."""
     if isinstance(now, int):
         yield from range(now - 1, int(end) - 1, -1)
     elif math.isfinite(end):

@@ -1,4 +1,4 @@
-"""The release: an outcome with verbs, the one result that users meet, whichever way a table was anonymized."""
+"""The release: an outcome with verbs, the one result that users see, by whichever method it was made."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 SECONDS_OF_ADVICE = 3.0
-"""Time that a report takes to find out what would keep more."""
+"""Time that a report spends on advice."""
 
 
 class Release:
-    """An anonymized table, verified, with everything that explains it. `table` is the same kind of frame that came in.
+    """An anonymized table, verified, with all that explains it. `table` is a frame of the input's kind.
 
     Attributes
     ----------
@@ -66,33 +66,33 @@ class Release:
 
     @functools.cached_property
     def table(self) -> Any:
-        """The anonymized table, as the kind of frame that came in; what an engine holds, as its expression.
+        """The anonymized table, as a frame of the input's kind; if it is in an engine, as an expression.
 
-        Of several tables, all of them by name: see `tables`.
+        With several tables, all of them by name: see `tables`.
         """
         return self.tables or as_frame(self.outcome)
 
     @functools.cached_property
     def tables(self) -> dict[str, Any]:
-        """Of several tables, each by name, as the kind of frame that came in; empty if there is one."""
+        """With several tables, each by name, as a frame of the input's kind; otherwise empty."""
         return as_frames(self.outcome)
 
     @functools.cached_property
     def arrow(self) -> pa.Table:
-        """The anonymized table as Veil has it in memory: of what an engine holds, each combination of cells once."""
+        """The anonymized table in memory; if it is in an engine, each combination of cells once."""
         return only_used_categories(self.outcome.table)
 
     @property
     def key(self) -> Any:
-        """Which row of the input each row of the release is, both counted from 0: a frame of the kind that came in.
+        """The input row of each row of the release, both counted from 0, as a frame of the input's kind.
 
-        Of several tables there is one for each, by name. It undoes the random order, and belongs to the data holder alone: `save(..., key=...)` writes it to a file of
-        its own.
+        With several tables there is one for each, by name. It undoes the random order, and belongs to the
+        data holder alone: `save(..., key=...)` writes it to a file of its own.
         """
         return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
 
     def beside(self, rows: int = 5) -> Any:
-        """Show a few rows of the release beside what they were, as the kind of frame that came in: for your eyes only.
+        """Return some rows of the release next to the input, as a frame of its kind: for your eyes only.
 
         Columns whose cells are the same in these rows are shown once.
 
@@ -107,7 +107,7 @@ class Release:
 
     @property
     def apart(self) -> dict[str, pa.Table]:
-        """Further tables by name, which do not belong into the same file."""
+        """Further tables by name, to be kept in other files."""
         return dict(self.outcome.apart)
 
     @property
@@ -127,29 +127,29 @@ class Release:
     ) -> Written:
         """Write the table to a file: completely, or not at all. The format follows the suffix and the input.
 
-        Several tables go into a folder, each to a file of its name in the format that was read (CSV if frames were), or into
-        a database, each to a table of its name: all of them, or none.
+        Several tables go into a folder, each to a file of its name in the format of its input (CSV for
+        frames), or into a database, each to a table of its name: all of them, or none.
 
         Parameters
         ----------
         target
-            The file; of several tables the folder, which is made, or the database. What an engine holds, it writes itself, to
-            a file, a folder or a table of a database, and checks it there; see `veil.engines.write` for what else can be
-            said then.
+            The file; with several tables the folder, which is created, or the database. Engines write their
+            own tables to a file, a folder or a table of a database, and check them there; see
+            `veil.engines.write` for further options.
         apart
-            A folder for the tables apart, as CSV files that only you may read. What is secret does not go into the
-            folder of the release, nor below it.
+            A folder for the tables apart, as CSV files that only you may read. Secret ones must not go into
+            the folder of the release, nor below it.
         key
             A CSV file for the `key`, that only you may read: not in the folder of the release, nor below it.
         overwrite
-            Whether a file that is there already is replaced, or a folder with all that is in it. The input never is.
+            Whether an existing file is replaced, or a folder with its content. The input never is.
         """
         write = save_tables if self.outcome.tables else save
         return write(
             self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
         )
 
-    # --- what was done ----------------------------------------------------------------------------
+    # --- the run ----------------------------------------------------------------------------------
 
     @property
     def plan(self) -> Plan | None:
@@ -163,15 +163,15 @@ class Release:
 
     @property
     def people(self) -> int | None:
-        """Number of people that went in, where people may have several rows; None if every record is a person."""
+        """Number of people in the input, if they may have several rows; None if every record is a person."""
         before = self.outcome.before
         return None if before.owners.are_records else before.people
 
     @property
     def people_suppressed(self) -> int | None:
         """Number of people who lose a row, where people may have several."""
-        before, hidden = self.outcome.before, self.outcome.hidden
-        return None if before.owners.are_records or hidden is None else before.people_in(hidden)
+        before, mask = self.outcome.before, self.outcome.hidden
+        return None if before.owners.are_records or mask is None else before.people_in(mask)
 
     @property
     def suppressed(self) -> int:
@@ -181,8 +181,8 @@ class Release:
     @property
     def suppressed_rows(self) -> NDArray[np.bool_]:
         """Which rows of the input are suppressed."""
-        hidden = self.outcome.hidden
-        return np.zeros(self.outcome.original.num_rows, np.bool_) if hidden is None else hidden
+        mask = self.outcome.hidden
+        return np.zeros(self.outcome.original.num_rows, np.bool_) if mask is None else mask
 
     @property
     def within_limit(self) -> bool:
@@ -192,16 +192,16 @@ class Release:
     @property
     def classes(self) -> int:
         """Number of classes: records that look alike in what an attacker may know."""
-        return int(self.outcome.published.sizes.size)
+        return int(self.outcome.by_records.sizes.size)
 
     @property
     def ending(self) -> str | None:
-        """Why the search, or the last pass of local recoding, was the last; None for masks."""
+        """Why the search, or the last pass of local recoding, ended; None for masks."""
         return self.outcome.facts.get("ending")
 
     @property
     def verification(self) -> Verification:
-        """Every promise with what the independent check of the output found."""
+        """The findings of the independent check of the output about each promise."""
         return self.outcome.verification
 
     @property
@@ -216,12 +216,12 @@ class Release:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is worth knowing about the run: numbers and short texts by name."""
+        """Numbers and short texts about the run, by name."""
         return dict(self.outcome.facts)
 
     @property
     def account(self) -> Account | None:
-        """What privacy policies asked and how it was met; None without policies."""
+        """The requirements of privacy policies and how they were met; None without policies."""
         return self.outcome.account  # type: ignore[return-value]
 
     @property
@@ -231,7 +231,7 @@ class Release:
 
     @property
     def steps(self) -> tuple[StepSummary, ...]:
-        """The masking methods that were applied, each with what it cost and still reveals; print one to read it."""
+        """The masking methods that were applied, each with its loss and risk; print one to read it."""
         story = self.outcome.story
         return story if isinstance(story, tuple) else ()
 
@@ -239,7 +239,7 @@ class Release:
 
     @functools.cached_property
     def search(self) -> SearchResult | None:
-        """What only a search has: score, proof, other transformations. None for masks, parts and local recoding."""
+        """Score, proof and other transformations of a search. None for masks, parts and local recoding."""
         story, prepared = self.outcome.story, self.outcome.prepared
         if not isinstance(story, Choice) or prepared is None:
             return None
@@ -280,7 +280,7 @@ class Release:
         Parameters
         ----------
         mode
-            `SinglePass`, `Iterative` or `FastIterative` (see `veil.local_recoding`); by default `FastIterative()`.
+            `SinglePass`, `Iterative` or `FastIterative`, the default (see `veil.local_recoding`).
         time_limit
             Seconds for all passes together; by default the time limit of the plan, if it has one.
         threads, progress, cancel
@@ -291,28 +291,28 @@ class Release:
         from veil.local_recoding.recode import recode
 
         mode = FastIterative() if mode is None else mode
-        made = recode(
+        outcome = recode(
             self.outcome, mode, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
-        return Release(verified(with_items(made)))
+        return Release(verified(with_items(outcome)))
 
-    # --- what it reveals and what it is good for ----------------------------------------------------
+    # --- risk and utility --------------------------------------------------------------------------
 
     def measures(self) -> dict[str, float | int]:
-        """Classes, average class size, discernibility and loss, to compare any ways of anonymizing a table."""
+        """Return classes, average class size, discernibility and loss, to compare any methods."""
         return measures_of(self.outcome)
 
     def risk(
         self, threshold: float = 0.2, *, quasi_identifiers: str | Iterable[str] | None = None
     ) -> tuple[Risk, Risk]:
-        """Re-identification risks of the input and of the release.
+        """Return re-identification risks of the input and of the release.
 
         Parameters
         ----------
         threshold
             Risk above which a record is at risk.
         quasi_identifiers
-            What an attacker may know, if not what the plan or the masking methods say.
+            Columns that an attacker may know, if not those of the plan or the masking methods.
         """
         return risks_of(self.outcome, threshold, quasi_identifiers)
 
@@ -325,20 +325,20 @@ class Release:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> TriedAttacks:
-        """Try attacks on a release that is made in the same way from half of the people, against the other half.
+        """Try attacks on a release made in the same way from half of the people, against the other half.
 
-        Somebody tries to single out, to link and to infer, with the people who are in it and with those who are not:
-        `veil.risk.try_attacks` says how. The transformation stays; records that break a promise among fewer people are
-        suppressed. Nothing of it is published, and no budget is spent.
+        An attacker tries to single out, to link and to infer people inside and outside of that half: see
+        `veil.risk.try_attacks`. The transformation stays; records that break a promise among fewer people are
+        suppressed. Nothing is published, and no budget is spent.
 
         Parameters
         ----------
         known
-            What the attacker knows, if not the quasi-identifiers.
+            Columns that the attacker knows, if not the quasi-identifiers.
         secrets
-            What they want to learn, if not the sensitive columns.
+            Columns that the attacker wants to learn, if not the sensitive ones.
         seed
-            Which half.
+            Selects the half.
 
         >>> import veil
         >>> from veil.synthetic import patients
@@ -351,20 +351,20 @@ class Release:
         from veil.api.attack import attacks_on
 
         return attacks_on(
-            self.outcome, known=known, secrets=secrets, seed=seed, progress=progress, cancel=cancel
+            self.outcome, known_columns=known, secrets=secrets, seed=seed, progress=progress, cancel=cancel
         )
 
     def utility(self, **options: Any) -> Utility:
-        """What the release is still good for, compared with the input; the options are those of `veil.utility.compare`."""
+        """Compare the utility of the release with the input; for the options see `veil.utility.compare`."""
         from veil.utility import utility_of
 
         return utility_of(self.outcome, **options)
 
     @functools.cached_property
     def notes(self) -> list[str]:
-        """What is easily overlooked in the input: numbers read as text, spellings of the same, and where `auto` knew no better.
+        """Oddities of the input: numbers read as text, similar spellings, no good `auto` hierarchy.
 
-        They quote values of the input. Nothing is said of tables that an engine holds, or of several tables.
+        They quote values of the input. There are none for tables in an engine, or for several tables.
 
         >>> import pyarrow as pa
         >>> from veil.api.anonymize import anonymize
@@ -382,13 +382,13 @@ class Release:
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
-        """What no model judges, each with the step that fixes it; what nobody has acknowledged comes first."""
+        """Concerns that no model covers, each with the step that fixes it; unacknowledged ones come first."""
         from veil.risk.concerns.collect import concerns_of
 
         return concerns_of(self.outcome)
 
     def acknowledge(self, *concerns: str | Concern) -> Release:
-        """Say that concerns are known and accepted, which report and certificate then tell.
+        """Return a release with some concerns marked as accepted, which report and certificate show.
 
         >>> import pyarrow as pa, veil
         >>> table = pa.table({"age": [30, 30, 40, 40], "diagnosis": ["flu", "cold", "flu", "cold"]})
@@ -413,12 +413,12 @@ class Release:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> Advice:
-        """Find out which column or parameter costs most, and what would keep more: tried out, verified and measured.
+        """Find out which column or parameter costs most, and what would keep more, by verified releases.
 
         Parameters
         ----------
         time_limit
-            Seconds for all of it; `complete` tells whether they sufficed.
+            Seconds for all of it; `complete` is False if they were not enough.
         progress, cancel
             As for `veil.anonymize`.
 
@@ -448,21 +448,20 @@ class Release:
     ) -> Path:
         """Write a report: one self-contained HTML file, PDF or JSON, by the ending of the name.
 
-        No figure in it changes with sensitive or kept cells of suppressed records, and that of a differentially private
-        release tells only what the released table tells. With `for_the_data_holder` it holds all exact figures and the
-        SHA-256 of the input: publish the table, not that report. A file that is there already is replaced only with
-        `overwrite`.
+        No figure in it depends on sensitive or kept cells of suppressed records, and that of a differentially
+        private release has only what the released table shows. With `for_the_data_holder` it has all exact
+        figures and the SHA-256 of the input: do not publish that. `overwrite` replaces an existing file.
 
-        `about` is what its first page says beside what Veil knows: `title`, `data_set`, `purpose`, `recipient`,
-        `legal_basis`, `version`, `prepared_by` and `approved_by`; also the `language` of the report ("en" or "de") and how
-        many `sample_rows` of the release it shows.
+        `about` is further content of its first page: `title`, `data_set`, `purpose`, `recipient`,
+        `legal_basis`, `version`, `prepared_by` and `approved_by`; also the `language` of the report ("en" or
+        "de") and the number of `sample_rows` of the release.
 
-        `not_anonymous` is why the table is taken although it does not keep every promise, or suppresses more than the plan
-        allows: the report begins with it.
+        `not_anonymous` is the reason to accept a table that breaks a promise, or suppresses more than the
+        plan allows: the report begins with it.
         """
         from veil.report import write_report
 
-        told = read_about(about)
+        first_page = read_about(about)
         if not_anonymous is not None and self.verification.holds and self.within_limit:
             raise ParameterError(
                 "`not_anonymous` is a reason to take what does not keep its promises, and this release keeps them: leave it out"
@@ -475,15 +474,15 @@ class Release:
             private=private,
             exact=for_the_data_holder,
             progress=progress,
-            about=told,
+            about=first_page,
             not_anonymous=not_anonymous,
             advise=self._advice_for_report,
         )
 
     def _advice_for_report(self, hidden: bool) -> dict[str, Any] | None:
-        """What a report says about alternatives: something where little is left of a column.
+        """Return the advice in a report, if a column keeps little; None otherwise.
 
-        Where what the search found is `hidden`, only what the release shows itself: which columns they are.
+        If results of the search are `hidden`, only what the release itself shows: the names of these columns.
         """
         from veil.api.advice import poor_columns
 
@@ -501,10 +500,10 @@ class Release:
         sign: PrivateKey | str | os.PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write a certificate (JSON) by which recipients can check the table: `veil.verify(table, certificate=…)`.
+        """Write a certificate (JSON) for recipients to check the table: `veil.verify(table, certificate=…)`.
 
-        `sign` is the private key of whoever vouches for it, or its file (`veil keys new`). A file that is
-        there already is replaced only with `overwrite`.
+        `sign` is the private key of the signer, or its file (`veil keys new`). An existing file is replaced
+        only with `overwrite`.
         """
         from veil.report import write_certificate
 
@@ -512,10 +511,10 @@ class Release:
         return write_certificate(self.outcome, Path(path), sign=sign)
 
     def criteria(self, path: str | Path, guide: Guide = "WP 216", *, overwrite: bool = False) -> Path:
-        """Write the questions of a guide with what this release says to them (Markdown).
+        """Write the questions of a guide with the answers for this release (Markdown).
 
-        The guides are "WP 216", the opinion on anonymisation techniques with its three criteria, and "NIST SP 800-188". What
-        no program can answer is left open, to be answered by whoever signs.
+        The guides are "WP 216", the opinion on anonymisation techniques with its three criteria, and "NIST SP
+        800-188". Questions that no program can answer are left open for the signer.
         """
         from veil.report.criteria import as_text
 
@@ -535,11 +534,10 @@ class Release:
         legal_basis: str | Iterable[str] = (),
         overwrite: bool = False,
     ) -> Path:
-        """Write what was released to whom as a statement in W3C's Data Privacy Vocabulary, for the record of processing
-        activities: JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`).
+        """Write a record of processing activities for this release, in W3C's Data Privacy Vocabulary.
 
-        Under policies, purpose, recipient and legal bases are those that were asked for; otherwise say them. Nothing is told of
-        any record.
+        It is JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`). Under policies, purpose, recipient
+        and legal bases are those of the request; otherwise give them. It contains nothing about any record.
         """
         from veil.report import write_processing_record
 
@@ -555,14 +553,14 @@ class Release:
         )
 
     def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
-        """Refuse to write over what was read, and over other files unless that is said."""
+        """Refuse to overwrite the input in any case, and other files without `overwrite`."""
         sources = [self.outcome.source, *(each.source for each in self.outcome.tables.values())]
-        read = [each for each in (*(s.path for s in sources), key) if isinstance(each, str | os.PathLike)]
-        check_targets({what: path}, keep=[Path(each) for each in read], overwrite=overwrite)
+        inputs = [each for each in (*(s.path for s in sources), key) if isinstance(each, str | os.PathLike)]
+        check_targets({what: path}, keep=[Path(each) for each in inputs], overwrite=overwrite)
 
     @functools.cached_property
     def plot(self) -> Plots:
-        """Pictures: `plot.risks()`, `plot.class_sizes()`, `plot.distributions()`, `plot.correlations()` and more."""
+        """Pictures, such as `plot.risks()`, `plot.class_sizes()`, `plot.distributions()`."""
         from veil.report import Plots
 
         return Plots(self.outcome)
@@ -570,7 +568,7 @@ class Release:
     def _repr_html_(self) -> str:
         from veil.report.pages.notebook import html_outcome
 
-        # Notes quote values of the input, and even their number depends on it: a notebook is passed on.
+        # Notes and even their number depend on the input, and a notebook may be passed on.
         pointer = "<p>What is odd about the input, if anything: <code>release.notes</code></p>"
         return html_outcome(self.outcome) + ("" if self.plan is None else pointer)
 
@@ -578,28 +576,26 @@ class Release:
         outcome = self.outcome
         sizes = [f"{name}: {plural(each.table.num_rows, 'row')}" for name, each in outcome.tables.items()]
         whose = "" if self.people is None else f" of {plural(self.people, 'person', 'people')}"
-        told = [
+        items = [
             *sizes,
             plural(self.records, "record") + whose,
             f"{self.suppressed} suppressed",
             f"{self.classes} classes",
         ]
-        if (
-            self.statement is not None
-        ):  # notebooks and logs are passed on: nothing that the release does not show
-            told = [plural(outcome.published.records, "row"), told[-1], str(self.transformation)]
+        if self.statement is not None:  # notebooks and logs are passed on: only what the release shows
+            items = [plural(outcome.by_records.records, "row"), items[-1], str(self.transformation)]
         elif self.search is not None:
-            told += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
+            items += [f"score {self.score:.6g}", _optimality(self.search), str(self.transformation)]
         elif outcome.plan is None:
-            told[1] = f"{self.outcome.published.records} released"
-            told.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")
+            items[1] = f"{self.outcome.by_records.records} released"
+            items.append(f"by {', '.join(type(each).__name__ for each in outcome.methods)}")
         else:
-            shown = "; ".join(map(str, self.passes[:3])) + (" …" if len(self.passes) > 3 else "")
-            told.append(plural(len(self.passes), "pass", "passes") + (f" ({shown})" if shown else ""))
-            told += [f"ended as {self.ending}"] if self.ending else []
-        told += [f"apart: {', '.join(self.apart)}"] if self.apart else []
-        told += [] if self.is_private else [_NOT_PRIVATE]
-        return f"Release({', '.join(told)})"
+            passes = "; ".join(map(str, self.passes[:3])) + (" …" if len(self.passes) > 3 else "")
+            items.append(plural(len(self.passes), "pass", "passes") + (f" ({passes})" if passes else ""))
+            items += [f"ended as {self.ending}"] if self.ending else []
+        items += [f"apart: {', '.join(self.apart)}"] if self.apart else []
+        items += [] if self.is_private else [_NOT_PRIVATE]
+        return f"Release({', '.join(items)})"
 
 
 _NOT_PRIVATE = "NOT PRIVATE: made with a seed, or by a search that is not proven to be private"

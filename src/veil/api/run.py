@@ -1,7 +1,6 @@
-"""The verb `run`: a recipe of either kind, carried out. What it asks for is written together or not at all.
+"""The verb `run`: carry out a recipe of any kind. Its results are written together or not at all.
 
-Targets are checked before the work begins, and written after the result has been verified. What an engine holds, it
-writes itself.
+Targets are checked before the work begins, and written after the verification. Engines write their tables.
 """
 
 from __future__ import annotations
@@ -67,15 +66,15 @@ def run(
     recipe
         A `veil.Recipe` or a masking recipe, or the path of one.
     input, format, output, report, certificate, sign, apart, key, engine
-        Used instead of what the recipe says. These paths are relative to the working directory, those in the recipe to its folder.
+        Override the recipe. Here paths are relative to the working directory, in the recipe to its folder.
     save_recipe
         Where to save the complete recipe of this run, along with the other files.
     about
-        What the first page of the report says, field by field instead of what the recipe says: see `Release.report`.
+        Content of the report's first page; overrides the recipe field by field: see `Release.report`.
     acknowledge
-        Concerns about the release that are known and accepted, in addition to those of the recipe: see `Release.concerns`.
+        Concerns that are accepted, in addition to those of the recipe: see `Release.concerns`.
     overwrite
-        Whether existing files are replaced, even if the recipe does not say so. Input files never are.
+        Whether existing files are replaced, even if the recipe does not allow it. Input files never are.
     threads, progress, accountant
         As for `veil.anonymize`.
 
@@ -115,19 +114,19 @@ def run(
     return carry_out(job, threads=threads, progress=progress, accountant=accountant).release
 
 
-def _path(given: AnyPath | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(path: AnyPath | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 class Done(NamedTuple):
-    """What has become of a job."""
+    """The result of a run."""
 
     release: Release
     relation: Relation | None
-    """The table that an engine holds."""
+    """The table in an engine."""
     written: Written
     apart: list[Path]
-    """Where the tables are that do not belong into the release."""
+    """Paths of the tables that are kept apart."""
 
 
 def carry_out(
@@ -137,19 +136,19 @@ def carry_out(
     progress: ProgressLike = None,
     accountant: Accountant | None = None,
 ) -> Done:
-    """Check the targets, do the work, write."""
+    """Check the targets, do the work, and write the results."""
     relation = relation_of(job, threads)
     check_job(job, relation)
     with job.recipe.own_words():
         if isinstance(job.recipe, MaskingRecipe):
-            made = _mask(job, job.recipe, progress, accountant)
+            release = _mask(job, job.recipe, progress, accountant)
         elif isinstance(job.recipe, PolicyRecipe):
-            made = _by_policies(job, job.recipe, threads, progress)
+            release = _by_policies(job, job.recipe, threads, progress)
         else:
-            made = _anonymize(job, job.recipe, relation, threads, progress, accountant)
+            release = _anonymize(job, job.recipe, relation, threads, progress, accountant)
         if job.acknowledge:
-            made = made.acknowledge(*job.acknowledge)
-    return _write(made, job, relation, progress)
+            release = release.acknowledge(*job.acknowledge)
+    return _write(release, job, relation, progress)
 
 
 def _anonymize(
@@ -166,7 +165,7 @@ def _anonymize(
         plan,
         local=recipe.local_recoding,
         format=recipe.table_formats or (job.format if relation is None else None),
-        engine="memory",  # what an engine should read has been opened already
+        engine="memory",  # a table that an engine reads is open already
         threads=threads,
         progress=progress,
         accountant=accountant,
@@ -174,14 +173,14 @@ def _anonymize(
 
 
 def _open_relation(relation: Relation, plan: Plan, progress: ProgressLike) -> Source:
-    """Let the engine count the combinations of cells that the plan looks at, or read the rows if it looks at whole ones."""
-    with following(progress) as shown:
-        shown.phase(f"counting combinations ({relation.kind})")
-        return condense_relation(relation, plan, shown)
+    """Have the engine count the combinations of cells that the plan reads, or fetch all rows."""
+    with following(progress) as tracker:
+        tracker.phase(f"counting combinations ({relation.kind})")
+        return condense_relation(relation, plan, tracker)
 
 
 def _mask(job: Run, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
-    from veil.api.mask import mask  # only here: a start should not wait for what it does not need
+    from veil.api.mask import mask  # imported late, for a faster start
 
     return mask(
         job.input,
@@ -198,43 +197,43 @@ def _mask(job: Run, recipe: MaskingRecipe, progress: ProgressLike, accountant: A
 def _by_policies(job: Run, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
     from veil.api.policy import apply
 
-    asked = recipe.policy
-    variable = asked.credential_variable
+    request = recipe.policy
+    variable = request.credential_variable
     return apply(
         read(job.input, format=job.format) if isinstance(job.input, Path) else job.input,
-        recipe.locate(asked.policies),
-        purpose=asked.purpose,
-        recipient=asked.recipient,
-        link=asked.link,
-        person=asked.person,
+        recipe.locate(request.policies),
+        purpose=request.purpose,
+        recipient=request.recipient,
+        link=request.link,
+        person=request.person,
         credential=None if variable is None else os.environ.get(variable),
-        on=asked.on,
-        ended=asked.ended,
-        withdrawn=asked.withdrawn,
+        on=request.on,
+        ended=request.ended,
+        withdrawn=request.withdrawn,
         keys=recipe.keys,
         population=recipe.population_path,
-        if_impossible=asked.if_impossible,
+        if_impossible=request.if_impossible,
         suppression_limit=recipe.suppression_limit,
         threads=threads,
         progress=progress,
     )
 
 
-def _apart_files(made: Release, job: Run) -> list[Path]:
-    """Return where the tables go that do not belong into the release."""
-    names = list(made.apart)
-    if not names or (job.apart is None and made.plan is not None):
-        return []  # nobody can turn pseudonyms back whose key nobody keeps
+def _apart_files(release: Release, job: Run) -> list[Path]:
+    """Return the paths of the tables that are kept apart."""
+    names = list(release.apart)
+    if not names or (job.apart is None and release.plan is not None):
+        return []  # pseudonyms without a key cannot be reversed
     if job.apart is None:
         raise OutputError(
             f"the run makes more than one table: {', '.join(names)}. Say where these go: ",
             Say("apart", "FOLDER"),
             ". Nothing was written",
         )
-    kept = {path.resolve() for path in (*job.files_read, *job.targets.values())}
+    protected = {path.resolve() for path in (*job.files_read, *job.targets.values())}
     paths = [job.apart / file_name(name) for name in names]
     for path in paths:
-        if path.resolve() in kept:
+        if path.resolve() in protected:
             raise OutputError(f"{path}: would replace its own input. Choose another folder")
         check_target(path, overwrite=job.overwrite)
     return paths
@@ -243,68 +242,68 @@ def _apart_files(made: Release, job: Run) -> list[Path]:
 # Writing
 
 
-def _write(made: Release, job: Run, relation: Relation | None, progress: ProgressLike) -> Done:
-    """Write the table, and with it all else: together or not at all.
+def _write(release: Release, job: Run, relation: Relation | None, progress: ProgressLike) -> Done:
+    """Write the table and all other files: together or not at all.
 
-    The files are put in place in their order here: what turns pseudonyms back is safe before there are any.
+    Files are put in place in this order: the key of pseudonyms is safe before the pseudonyms are published.
     """
-    apart = _apart_files(made, job)
+    apart = _apart_files(release, job)
     with Together(overwrite=job.overwrite) as files:
-        make_apart(made.outcome, apart, files)
+        make_apart(release.outcome, apart, files)
         if job.key is not None and not isinstance(job.input, Mapping):
             with files.making(job.key, 0o600) as path:
-                write_key(made.outcome, path)
+                write_key(release.outcome, path)
         if job.report is not None:
             with files.making(job.report) as path:
-                _write_report(made, job, path, progress)
+                _write_report(release, job, path, progress)
         if job.certificate is not None:
             with files.making(job.certificate) as path:
-                made.certificate(path, sign=signing_key(job))
+                release.certificate(path, sign=signing_key(job))
         if job.processing_record is not None:
             with files.making(job.processing_record) as path:
-                made.processing_record(path)
+                release.processing_record(path)
         if job.save_recipe is not None:
             with files.making(job.save_recipe) as path:
                 path.write_text(
                     document_text(_recipe_of(job).spell(job.save_recipe.parent)), encoding="utf-8"
                 )
         if isinstance(job.input, Mapping):
-            written = made.save(
+            delivery = release.save(
                 job.output, key=job.key, overwrite=job.overwrite, progress=progress, beside=files
             )
         elif relation is None or not (
-            isinstance(made.outcome.source, EngineSource) or goes_to_engine(job.output)
+            isinstance(release.outcome.source, EngineSource) or goes_to_engine(job.output)
         ):
             with files.making(Path(str(job.output))) as path:
-                written = made.save(path, progress=progress)
+                delivery = release.save(path, progress=progress)
         else:
-            written = made.save(
+            delivery = release.save(
                 job.output,
                 overwrite=job.overwrite,
                 format=written_format(job.output, relation),
                 progress=progress,
                 placing=files.placing,
             )
-    return Done(made, relation, written, apart)
+    return Done(release, relation, delivery, apart)
 
 
-def _write_report(made: Release, job: Run, path: Path, progress: ProgressLike) -> None:
+def _write_report(release: Release, job: Run, path: Path, progress: ProgressLike) -> None:
     from veil import report
 
     report.write_report(
-        made.outcome,
+        release.outcome,
         path,
         progress=progress,
         table=Path(job.output).name if isinstance(job.output, str) else None,
         certificate=None if job.certificate is None else job.certificate.name,
         sign=signing_key(job),
         about=job.about,
-        advise=made._advice_for_report,
+        advise=release._advice_for_report,
     )
 
 
 def _recipe_of(job: Run) -> Recipe:
-    """Write down what is done, seen from here."""
+    """Return the recipe of this run, with all places."""
     assert isinstance(job.recipe, Recipe)
     return Recipe.of(
         job.recipe.plan(),

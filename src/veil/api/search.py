@@ -1,4 +1,4 @@
-"""What only a search has: how good its result is, and other nodes of the lattice to look at."""
+"""The result of a search: its quality, and other nodes of the lattice."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LevelCost:
-    """What it costs to have a column at a level.
+    """The cost of having a column at a level.
 
     Attributes
     ----------
     column, level : str and int
-        What is asked for.
+        The column and the level.
     score : float, tuple or None
-        The least loss of any release that keeps all promises then; None if none was found.
+        The least loss of any release with this level that keeps all promises; None if none was found.
     transformation : dict or None
         The levels of that release.
     proven : bool
-        Whether no release is better, or that there is none. False where the time was over before.
+        Whether no release is better, or that there is none. False if the time was over before.
     """
 
     column: str
@@ -56,7 +56,7 @@ class LevelCost:
 
 
 class SearchResult:
-    """The transformation that was chosen, what is known of it, and its neighbourhood.
+    """The chosen transformation, what is known of it, and its neighbours.
 
     Attributes
     ----------
@@ -67,31 +67,31 @@ class SearchResult:
     classes : int
         Number of classes that are released.
     is_optimum : bool
-        Whether this is the best transformation that was found, not another one that was looked at.
+        Whether this is the best transformation of the search, not another one of the lattice.
     proven_optimal : bool
         Whether no other transformation of the search space has a better score.
     lower_bound : tuple, optional
-        A score that no transformation beats; None where the search knows of none.
+        A score that no transformation beats; None if the search has none.
     ending : str
         Why the search ended: "finished", "time limit", "check limit" or "cancelled".
     explored : Space
-        Every node of the search space with what is known about it.
+        Every node of the search space with its state.
     model, walk : SafePub and Walk, optional
-        Of a private search: the model with the `delta` that was used, and where the search went.
+        In a private search: the model with the `delta` that was used, and the path of the search.
     """
 
     def __init__(
         self, outcome: Outcome, prepared: Prepared, choice: Choice, release: Callable[[Outcome], Release]
     ) -> None:
         self._outcome, self._prepared, self._choice, self._release = outcome, prepared, choice, release
-        found = choice.found
+        best_node = choice.found
         self.transformation: dict[str, int] = outcome.levels
         self.score = choice.score
         self.classes = choice.classes
         self.is_optimum, self.proven_optimal = choice.is_optimum, choice.proven_optimal
-        self.lower_bound = found.bound
-        self.ending = found.ending
-        self.explored: Space = found.space
+        self.lower_bound = best_node.bound
+        self.ending = best_node.ending
+        self.explored: Space = best_node.space
         self.model: SafePub | None = choice.model if isinstance(choice, PrivateChoice) else None
         self.walk: Walk | None = choice.walk if isinstance(choice, PrivateChoice) else None
 
@@ -103,7 +103,7 @@ class SearchResult:
 
     @property
     def gap(self) -> float | None:
-        """The share of the score by which the best one may lie below it; None where nothing is known.
+        """Largest relative distance of the score to the optimum; None if unknown.
 
         0.05 means that no transformation has a score more than 5 % below this one.
         """
@@ -111,14 +111,14 @@ class SearchResult:
 
     @property
     def curve(self) -> list[tuple[float, int, tuple[float, ...]]]:
-        """Seconds after the start of the search, checked nodes, and the best score known from then on."""
+        """Seconds since the start of the search, checked nodes, and the best score from then on."""
         return list(self._choice.found.curve)
 
     def apply(self, node: Mapping[str, int] | Sequence[int]) -> Release:
         """Return the release of another node of the lattice, verified like this one.
 
         Classes that violate a privacy model are suppressed even if that takes more records than the plan's
-        suppression limit allows; `within_limit` tells.
+        suppression limit allows; see `within_limit`.
         """
         self._refuse_private()
         choice = dataclasses.replace(self._choice, levels=self._levels_of(node))
@@ -140,14 +140,14 @@ class SearchResult:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> TableList[LevelCost]:
-        """Tell what each level of each column costs: the least loss of any release that keeps all promises with it.
+        """Return the cost of each level of each column: the least loss of a release with it and all promises.
 
         Parameters
         ----------
         fixed
-            Levels that are settled, such as `{"age": 0}`: the others are priced around them.
+            Levels that are fixed, such as `{"age": 0}`: the others are priced around them.
         time_limit
-            Seconds for all prices together. Those that are not proven by then are the best that was found.
+            Seconds for all prices together. Prices that are not proven by then are the best found.
         threads, progress, cancel
             As for `veil.anonymize`.
 
@@ -163,12 +163,12 @@ class SearchResult:
         sex 0 None
         sex 1 0.41
         """
-        found = self.price_each(
+        costs = self.price_each(
             fixed, time_limit=time_limit, threads=threads, progress=progress, cancel=cancel
         )
         names = self._prepared.encoding.names
         return TableList(
-            sorted(found, key=lambda each: (names.index(each.column), each.level)),
+            sorted(costs, key=lambda each: (names.index(each.column), each.level)),
             ("column", "level", "score", *names, "proven"),
             lambda each: (
                 each.column,
@@ -188,18 +188,18 @@ class SearchResult:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> Iterator[LevelCost]:
-        """Tell prices as they become known, those next to the chosen transformation first; else as `prices`."""
+        """Yield prices as they are found, those next to the chosen transformation first; else as `prices`."""
         self._refuse_private()
         names = self._prepared.encoding.names
-        settled = self._levels_of(fixed or {})
-        numbers = {names.index(name): settled[names.index(name)] for name in fixed or {}}
-        asked = sum(
+        levels_fixed = self._levels_of(fixed or {})
+        numbers = {names.index(name): levels_fixed[names.index(name)] for name in fixed or {}}
+        total = sum(
             1 if j in numbers else high - low + 1
             for j, (low, high) in enumerate(zip(self.explored.minimum, self.explored.maximum, strict=True))
         )
-        with following(progress) as shown:
-            shown.phase("pricing each choice")
-            priced = price_choices(
+        with following(progress) as tracker:
+            tracker.phase("pricing each choice")
+            choices = price_choices(
                 self._choice.evaluator,
                 self._choice.found,
                 fixed=numbers,
@@ -207,11 +207,11 @@ class SearchResult:
                 threads=threads,
                 cancelled=cancel or (lambda: False),
             )
-            for number, each in enumerate(priced, 1):
+            for number, each in enumerate(choices, 1):
                 best = each.best
                 levels = None if best is None else dict(zip(names, best.levels, strict=True))
                 score = None if best is None or best.score is None else _one(best.score)
-                shown.advance(number, asked)
+                tracker.advance(number, total)
                 yield LevelCost(names[each.attribute], each.level, score, levels, each.proven)
 
     def characterize(
@@ -221,9 +221,9 @@ class SearchResult:
         progress: ProgressLike = None,
         cancel: Callable[[], bool] | None = None,
     ) -> Space:
-        """Evaluate every node of a space that can be listed, so that `explored` knows all of them.
+        """Evaluate every node of a space that can be listed, so that `explored` has all of them.
 
-        As soon as `cancel` says True, the nodes so far are kept and the rest stays as it was.
+        As soon as `cancel` returns True, the nodes so far are kept and the rest stays as it was.
         """
         self._refuse_private()
         space = self.explored
@@ -232,15 +232,15 @@ class SearchResult:
                 f"{space.size:,} transformations are too many to evaluate: use `explore` for those around "
                 "one, or `prices` for the best with a column at a given level"
             )
-        with following(progress) as shown:
-            shown.phase("evaluating all transformations")
+        with following(progress) as tracker:
+            tracker.phase("evaluating all transformations")
             search = Search(
                 self._choice.evaluator,
                 space.minimum,
                 space.maximum,
                 limits=Limits(cancelled=cancel or (lambda: False)),
                 threads=threads,
-                progress=lambda search: shown.advance(len(search.space.evaluated), space.size),
+                progress=lambda search: tracker.advance(len(search.space.evaluated), space.size),
                 explored=space,
             )
             search.run(Everything())
@@ -270,7 +270,7 @@ class SearchResult:
     def explore(self, node: Mapping[str, int] | Sequence[int]) -> list[NodeRecord]:
         """Evaluate a node and its direct neighbours, and add them to `explored`.
 
-        What is returned begins with the node itself; more specific neighbours follow, then more general ones.
+        The list begins with the node itself; more specific neighbours follow, then more general ones.
         """
         levels, space = self._levels_of(node), self.explored
         around = [
@@ -295,10 +295,10 @@ class SearchResult:
     ) -> list[NodeRecord]:
         """List nodes of the search space, filtered by state and by the levels of columns, best first.
 
-        Nodes without a score are sorted by their bound. Of a space that is too large to list, only evaluated
+        Nodes without a score are sorted by their bound. If the space is too large to list, only evaluated
         nodes are listed.
         """
-        wanted = None if state is None else {state} if isinstance(state, str) else set(state)
+        states = None if state is None else {state} if isinstance(state, str) else set(state)
         keys = {
             "score": lambda n: (n.score if n.score is not None else n.bound, sum(n.levels), n.levels),
             "levels": lambda n: (sum(n.levels), n.levels),
@@ -306,23 +306,24 @@ class SearchResult:
         }
         space = self.explored
         every = space if space.is_listable else (space[levels] for levels in list(space.evaluated))
-        at = self._levels_of(levels or {})
-        asked = [(j, at[j]) for j, name in enumerate(self._prepared.encoding.names) if name in (levels or {})]
-        listed = [
+        names, at = self._prepared.encoding.names, self._levels_of(levels or {})
+        filters = [(j, at[j]) for j, name in enumerate(names) if name in (levels or {})]
+        matching = [
             node
             for node in every
-            if (wanted is None or node.state in wanted) and all(node.levels[j] == level for j, level in asked)
+            if (states is None or node.state in states)
+            and all(node.levels[j] == level for j, level in filters)
         ]
         return TableList(
-            sorted(listed, key=keys[sort])[:limit],
-            (*self._prepared.encoding.names, "state", "score", "suppressed"),
+            sorted(matching, key=keys[sort])[:limit],
+            (*names, "state", "score", "suppressed"),
             lambda node: (*node.levels, node.state, _shown(node), node.suppressed),
         )
 
     def mapping(self) -> pa.Table:
-        """What each original value became: column, original value, released value, number of records.
+        """Return the label of each original value: column, original value, released value, number of records.
 
-        Records that are suppressed do not count. The table contains original values: keep it to yourself.
+        Suppressed records do not count. The table contains original values: keep it to yourself.
         """
         prepared, rows = self._prepared, self._outcome.parts[0].rows
         tables = []
@@ -330,7 +331,7 @@ class SearchResult:
             prepared.encoding.names, prepared.encoding.hierarchies, prepared.codes, strict=True
         ):
             if name in prepared.plan.microaggregated:
-                continue  # its cells depend on their class, not on their value
+                continue  # its cells depend on the class, not on the value
             level = self.transformation[name]
             counts = count_codes(codes[rows], hierarchy.size, prepared.weights_of(rows))
             used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.size))
@@ -355,7 +356,7 @@ class SearchResult:
 
 
 def _shown(node: NodeRecord) -> str:
-    """The score of a node, or what is known of it."""
+    """Return the score of a node, or its bound, as text."""
     score = node.bound if node.score is None else node.score
     text = ", ".join(f"{each:.6g}" for each in score)
     return text if node.score is not None else f"≥ {text}"

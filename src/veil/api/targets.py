@@ -1,4 +1,4 @@
-"""Where results go, and whether they may be written there."""
+"""Targets of results, and whether they can be written."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from veil.tables.journal import recover
 
 
 def check_targets(targets: Mapping[str, Path], *, keep: Collection[Path], overwrite: bool) -> None:
-    """Refuse targets that cannot be written to, before hours are spent on what goes there.
+    """Refuse targets that cannot be written to, before hours are spent on the results.
 
-    Files to `keep` must not be written over, whatever else may be.
+    Files to `keep` must not be overwritten in any case.
     """
-    kept = {usable(path).resolve() for path in keep}
-    taken: set[Path] = set()
+    protected = {usable(path).resolve() for path in keep}
+    places: set[Path] = set()
     for what, path in targets.items():
         usable(path, OutputError)
-        if path.resolve() in kept:
+        if path.resolve() in protected:
             raise OutputError(f"{path}: the {what} would replace its own input. Choose another path")
-        if path.resolve() in taken:
+        if path.resolve() in places:
             raise OutputError(
                 f"{path}: the {what} would replace another file of the same run. Choose another path"
             )
-        taken.add(path.resolve())
+        places.add(path.resolve())
         check_target(path, overwrite=overwrite)
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """Refuse a path to which nothing can be written, or at which there is something already."""
-    if is_database(path):  # which is not repeated, as it may hold a password
+    """Refuse a path that cannot be written to, or that exists already."""
+    if is_database(path):  # not repeated in the message, as it may contain a password
         raise OutputError("this is written to a file, not to a database. Give the path of a file")
     usable(path, OutputError)
     recover([Path(os.path.realpath(path))])
@@ -60,9 +60,9 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 
 
 def goes_along(folder: Path, release: Any) -> bool:
-    """Whether a folder is that of a release or lies below it, so that whoever passes that folder on passes on both.
+    """Whether a folder is that of a release or lies below it, and so would be passed on with it.
 
-    A database may be a file as well; what a server holds is in no folder.
+    A database may be a file as well; one on a server is in no folder.
 
     >>> goes_along(Path("out/mine"), Path("out/release.csv")), goes_along(Path("mine"), Path("out/release.csv"))
     (True, False)
@@ -76,7 +76,7 @@ def goes_along(folder: Path, release: Any) -> bool:
 
 
 def is_database(path: Path) -> bool:
-    """Whether somebody gave the URL of a database for a path.
+    """Whether a path is the URL of a database.
 
     >>> is_database(Path("postgres://host/clinic#patients")), is_database(Path("C:/patients.csv"))
     (True, False)
@@ -85,14 +85,14 @@ def is_database(path: Path) -> bool:
 
 
 def check_ending(path: Path, what: str, endings: Collection[str]) -> None:
-    """Refuse a name whose ending stands for nothing that can be made."""
+    """Refuse a name whose ending is no known format."""
     if path.suffix.lower() not in endings:
-        found = f"not {path.suffix!r}" if path.suffix else "and it has none"
-        raise OutputError(f"{path}: the name of a {what} should end in {' or '.join(endings)}, {found}")
+        ending = f"not {path.suffix!r}" if path.suffix else "and it has none"
+        raise OutputError(f"{path}: the name of a {what} should end in {' or '.join(endings)}, {ending}")
 
 
 def require(what: str, *modules: str, extra: str) -> None:
-    """Refuse to begin what would fail at its end for want of a library."""
+    """Refuse to begin work that would fail at its end for lack of a library."""
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise MissingDependencyError(
             f"{what} need {' and '.join(modules)}. Install them with: pip install 'veil-anonymizer[{extra}]'"
@@ -102,9 +102,9 @@ def require(what: str, *modules: str, extra: str) -> None:
 def check_output(
     output: str | Database, relation: Relation, *, overwrite: bool, beside: Collection[Path] = ()
 ) -> None:
-    """Refuse a place that the engine cannot write to, before hours are spent on what goes there.
+    """Refuse a place that the engine cannot write to, before hours are spent on the result.
 
-    Files `beside` it that a killed run has put in place without it are put back.
+    Files `beside` it that a killed run has put in place alone are restored.
     """
     from veil.engines.write.open import target_of
 
@@ -132,7 +132,7 @@ def check_output(
 
 
 def _left_by_a_run(output: str | Database) -> bool:
-    """Whether a run was stopped so late that its release may be in place: the same again finds out."""
+    """Whether a run was stopped so late that its release may be in place; running it again decides."""
     if isinstance(output, Database):
         return False
     place = Path(os.path.realpath(output))
@@ -141,7 +141,7 @@ def _left_by_a_run(output: str | Database) -> bool:
 
 
 def written_format(output: str | Database, relation: Relation) -> Format | None:
-    """Return how to write a file: as what was read, if that was the same kind of file."""
+    """Return the format of an output file: that of the input, if it is the same kind of file."""
     if isinstance(output, Database) or is_folder(output):
         return None
     path = Path(output)

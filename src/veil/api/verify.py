@@ -1,4 +1,4 @@
-"""The verb verify: whether a published table keeps the promises of a plan, or of the certificate that came with it."""
+"""The verb verify: whether a published table keeps the promises of a plan or of its certificate."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from veil.published.table import Published
 from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import Format, Source
 from veil.tables.rows import Rows
-from veil.verification.foreign_table import look_at
+from veil.verification.foreign_table import check_foreign_table
 from veil.verification.outcome import verify_outcome
 from veil.verification.release import verify_roles
-from veil.verification.without_input import Input, unjudged_columns, verify_columns, verify_from_outside
+from veil.verification.without_input import Input, unjudged_columns, verify_columns, verify_without_input
 
 
 @own_keywords
@@ -37,23 +37,23 @@ def verify(
     format: Format | None = None,
     engine: Engine = "auto",
 ) -> Verification:
-    """Check on a published table that it keeps the promises of a plan or of a certificate, without the original table.
+    """Check on a published table that it keeps the promises of a plan or a certificate, without the input.
 
-    The first line of the result says what was not checked. A model that compares with the input, such as t-closeness, is
-    judged if the table shows the sensitive cells of every record, or if the certificate has their distribution. Otherwise
-    it is not checked, which means neither kept nor broken. The same applies to promises that count people with several
-    rows, unless the table has pseudonyms of them. Where promises count rows, and a column shows that people have several,
-    that is an open question. A release brings its own plan and its input.
+    The first line of the result lists what was not checked. A model that compares with the input, such as
+    t-closeness, needs the sensitive cells of every record in the table, or their distribution in the
+    certificate. Otherwise it is not checked, which means neither kept nor broken. The same applies to
+    promises that count people with several rows, unless the table has pseudonyms of them. If promises count
+    rows, and people seem to have several, that is an open question. A release has its plan and its input.
 
-    A value that has two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be told apart by readers, so the
-    promise is broken. What a frame or a file contains besides its cells (metadata, attributes, memory under blank cells,
-    comments) is reported in the first line.
+    A value with two forms (missing and not-a-number, 1.5 and 1.50 in a CSV file) can be distinguished by
+    readers, so the promise is broken. Other contents of a frame or a file (metadata, attributes, memory under
+    blank cells, comments) are reported in the first line.
 
     Parameters
     ----------
     source
-        As for `veil.anonymize`. Several tables are given by name and checked together or, with their certificate, as the
-        folder or database that holds them.
+        As for `veil.anonymize`. Several tables are given by name and checked together or, with their
+        certificate, as the folder or database that holds them.
     certificate
         The file of a certificate, or of a report that contains one, instead of a plan.
     signed_by
@@ -67,7 +67,7 @@ def verify(
     BROKEN: 2-anonymity (found: k = 1)
     BROKEN: the table has the columns of the plan and no others (found: also has 'id')
     """
-    released = outcome_of(source)
+    outcome = outcome_of(source)
     if certificate is not None:
         if plan is not None:
             raise PlanError("`verify` checks a plan or a certificate, not both: leave one out")
@@ -79,17 +79,17 @@ def verify(
             raise PlanError(
                 "the certificate is for a single table, and several were given: give that table only"
             )
-        relation = None if released is not None else find_relation(source, format, engine)
-        opened = (
+        relation = None if outcome is not None else find_relation(source, format, engine)
+        table = (
             open_source(source, format, "memory", _refuse, may_be_empty=True)
             if relation is None
             else relation
         )
-        return check_certificate(certificate, opened, signed_by=signed_by)
+        return check_certificate(certificate, table, signed_by=signed_by)
     if signed_by is not None:
         raise PlanError("a plan is not signed: ", Say("signed_by"), " goes with ", Say("certificate"))
-    if released is not None and released.plan is not None and (plan is None or plan is released.plan):
-        return verify_outcome(released)
+    if outcome is not None and outcome.plan is not None and (plan is None or plan is outcome.plan):
+        return verify_outcome(outcome)
     if plan is None:
         raise PlanError("`verify` needs to know what the table promises. Give a `plan` or a `certificate`")
     if isinstance(source, Mapping):
@@ -98,45 +98,45 @@ def verify(
 
 
 def _several_against_plan(sources: Mapping[str, Any], plan: Plan) -> Verification:
-    """Check several tables together."""
+    """Check several tables together, without the input."""
     if plan.person_column is None:
         raise PlanError(
             "several tables about the same people need a column that tells people apart: name it in ",
             Say("person"),
         )
-    opened = {
+    sources_read = {
         name: open_source(each, None, "auto", fetch_all, may_be_empty=True) for name, each in sources.items()
     }
-    tables = {name: each.table for name, each in opened.items()}
+    tables = {name: each.table for name, each in sources_read.items()}
     columns = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
     plan.check_columns([*columns, *plan.identifying])
-    judged = list(dict.fromkeys(name for model in plan.models for name in model.attribute_names))
-    published, nobody = joined_view(
+    sensitive = list(dict.fromkeys(name for model in plan.models for name in model.attribute_names))
+    published, ownerless = joined_view(
         tables,
         free_label(columns),
-        known=plan.quasi_identifiers,
-        judged=judged,
+        quasi_identifiers=plan.quasi_identifiers,
+        sensitive=sensitive,
         person=plan.person_column,
         treatment=plan.identifying[plan.person_column],
         marker=plan.marker,
     )
-    looked = {name: look_at(each) for name, each in opened.items()}
+    foreign_checks = {name: check_foreign_table(each) for name, each in sources_read.items()}
     findings = [
-        *verify_from_outside(published, plan.models, Input(several=published.rows.owners.are_records)),
-        *(_of(name, found) for name, table in tables.items() for found in verify_roles(table, plan)),
+        *verify_without_input(published, plan.models, Input(several=published.rows.owners.are_records)),
+        *(_of(name, finding) for name, table in tables.items() for finding in verify_roles(table, plan)),
         verify_columns(columns, plan, None),
-        nobody,
-        *(_of(name, found) for name, (forms, _) in looked.items() for found in forms),
+        ownerless,
+        *(_of(name, finding) for name, (forms, _) in foreign_checks.items() for finding in forms),
     ]
     open_questions = [
-        *(f"{name!r}: {each}" for name, (_, beside) in looked.items() for each in beside),
-        *unjudged_columns(columns, [*published.names, *judged, *plan.identifying]),
+        *(f"{name!r}: {each}" for name, (_, beside) in foreign_checks.items() for each in beside),
+        *unjudged_columns(columns, [*published.names, *sensitive, *plan.identifying]),
     ]
     return Verification(tuple(findings), tuple(open_questions))
 
 
-def _of(table: str, found: Finding) -> Finding:
-    return dataclasses.replace(found, promise=f"{table!r}: {found.promise}")
+def _of(table: str, finding: Finding) -> Finding:
+    return dataclasses.replace(finding, promise=f"{table!r}: {finding.promise}")
 
 
 def _refuse(relation: Relation) -> Source:
@@ -145,14 +145,14 @@ def _refuse(relation: Relation) -> Source:
 
 def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine) -> Verification:
     def condense(relation: Relation) -> Source:
-        from veil.engines.source import for_verifying  # which needs Ibis
+        from veil.engines.source import for_verifying  # needs Ibis
 
         return for_verifying(relation, plan)
 
-    found = open_source(source, format, engine, condense, may_be_empty=True)
-    found.check_index()
-    table = found.table
-    columns = list(table.column_names if found.columns is None else found.columns)
+    source = open_source(source, format, engine, condense, may_be_empty=True)
+    source.check_index()
+    table = source.table
+    columns = list(table.column_names if source.columns is None else source.columns)
     for name in plan.roles["quasi-identifying"]:
         if name not in table.column_names:
             plan.check_columns(columns)
@@ -161,26 +161,26 @@ def _against_plan(source: Any, plan: Plan, format: Format | None, engine: Engine
     person = plan.person_column
     treatment = None if person is None else plan.identifying[person]
     published = Published(
-        Rows.of(table, found.weights, owners_shown(table, person, treatment, plan.knows)),
+        Rows.of(table, source.weights, owners_shown(table, person, treatment, plan.knows)),
         list(plan.roles["quasi-identifying"]),
         marker=plan.marker,
         flag=flag,
         # Where suppressed records keep some cells, every row is judged.
         suppressed="none" if plan.suppressed_rows == "keep cells" else "by cells",
     )
-    forms, beside = look_at(found)
+    forms, beside = check_foreign_table(source)
     findings = [
-        *verify_from_outside(published, plan.models, Input.behind(published, plan)),
+        *verify_without_input(published, plan.models, Input.behind(published, plan)),
         *verify_roles(table, plan),
         verify_columns(columns, plan, flag),
         *forms,
     ]
-    judged = [*published.names, *(name for model in plan.models for name in model.attribute_names)]
-    repeats = [] if person is not None else ask_about_repeats(found, plan.identifying, published.names)
+    model_columns = [*published.names, *(name for model in plan.models for name in model.attribute_names)]
+    repeats = [] if person is not None else ask_about_repeats(source, plan.identifying, published.names)
     open_questions = [
         *beside,
         *repeats,
-        *unjudged_columns([name for name in columns if name != flag], [*judged, *plan.identifying]),
+        *unjudged_columns([name for name in columns if name != flag], [*model_columns, *plan.identifying]),
         *(model.unverifiable for model in plan.models if model.unverifiable is not None),
     ]
     return Verification(tuple(findings), tuple(open_questions))

@@ -14,7 +14,7 @@ def summary_of(done: Done) -> dict[str, Any]:
     """Return figures without columns and values; for a private release, without figures of the input."""
     release = done.release
     figures: dict[str, Any] = {
-        "rows": release.outcome.published.records,
+        "rows": release.outcome.by_records.records,
         "classes": release.classes,
         "holds": release.verification.holds,
         "open_concerns": sum(not each.acknowledged for each in release.concerns),

@@ -117,7 +117,7 @@ def release(console: Console, release: Release) -> None:
         )
     )
     if release.statement is not None:  # exact figures of the input are for the data holder only
-        rows = release.outcome.published.records
+        rows = release.outcome.by_records.records
         console.print(table("Result", ("", ""), [("rows", f"{rows:,}"), ("classes", f"{release.classes:,}")]))
         return
     share = release.suppressed / release.records
@@ -237,7 +237,7 @@ def release_of_engine(console: Console, release: Release, done: Written, relatio
         ("from", relation.name),
         ("to", done.name),
         *([] if done.note is None else [("on the way", done.note)]),
-        ("rows", f"{release.outcome.published.records:,}"),
+        ("rows", f"{release.outcome.by_records.records:,}"),
         ("pieces", f"{done.pieces:,}{before}"),
         ("checked there", checked),
     ]

@@ -274,7 +274,7 @@ def _promises_hold(outcome: Outcome) -> bool:
 
 
 def _rows_in_earlier_classes(outcome: Outcome, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    published = outcome.published
+    published = outcome.by_records
     origins = outcome.origins[~published.suppressed]
     new = np.isin(origins, rows)
     earlier = np.zeros(published.sizes.size, np.bool_)

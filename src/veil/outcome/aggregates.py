@@ -1,7 +1,7 @@
-"""Aggregates: the one value that stands for all values of a group.
+"""Aggregates: one value in place of all values of a group.
 
-Missing values are left out; a group without any other has a missing aggregate. An aggregate is computed once for a
-group and never lies outside of what the group holds, whatever rounding does.
+Missing values are ignored; a group without other values has a missing aggregate. An aggregate is computed
+once per group and never lies outside the range of the group's values, despite rounding.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def aggregate_groups(
 ) -> pa.Array:
     """Return the aggregate of each group.
 
-    Of fewer than `least` known values there is none: the mean of one value is that value, and whose it is does not change
-    that it would be published. Where `people` tells whose row each row is, these are values of so many people.
+    A group with fewer than `least` values has none: the mean of one value would publish that value. With
+    `people`, the owner of each row, these must be values of so many people.
 
     "centroid" is the mean of numbers, dates and times, and the mode of everything else. A geometric mean is
-    exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between both
-    in the middle; categories with an order have one only if both agree, else the aggregate is missing. Of equally
-    frequent values, the mode is the least one. An interval is the text "[least, most]" and a set the text "{a, b}",
-    in the order of the values: nothing follows from the order of rows.
+    exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between
+    both in the middle; categories with an order have one only if both agree, else the aggregate is missing.
+    Of equally frequent values, the mode is the least. An interval is the text "[least, most]" and a set the
+    text "{a, b}", in the order of the values: nothing follows from the order of rows.
 
-    Means and medians of numbers are floats, unless `keep_type` asks to round them, a half up, to what the column
-    holds: whole numbers, or decimals of as many places. Those of dates and times are always rounded.
+    Means and medians of numbers are floats, unless `keep_type` asks to round them, a half up, to what the
+    column holds: whole numbers, or decimals of as many places. Those of dates and times are always rounded.
 
     >>> ages = pa.chunked_array([[20, 23, 40, 41]])
     >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "mean", "age").to_pylist()
@@ -59,13 +59,13 @@ def aggregate_groups(
     ['[20, 23]', '[40, 41]']
     """
     if least > 1:
-        known_rows = np.array(pc.is_valid(column), dtype=np.bool_)
-        holders = groups[known_rows]
+        valid_mask = np.array(pc.is_valid(column), dtype=np.bool_)
+        holders = groups[valid_mask]
         if people is not None:
-            holders = np.unique(np.stack([holders, people[known_rows]]), axis=1)[0]
-        known = np.bincount(holders, minlength=int(groups.max(initial=-1)) + 1)
-        found = aggregate_groups(column, groups, how, name, keep_type=keep_type)
-        return found.take(pa.array(np.arange(len(found)), mask=known < least))
+            holders = np.unique(np.stack([holders, people[valid_mask]]), axis=1)[0]
+        value_counts = np.bincount(holders, minlength=int(groups.max(initial=-1)) + 1)
+        aggregates = aggregate_groups(column, groups, how, name, keep_type=keep_type)
+        return aggregates.take(pa.array(np.arange(len(aggregates)), mask=value_counts < least))
     if pa.types.is_dictionary(column.type):
         return _categorical(column, groups, how, name, keep_type)
     quantity = is_quantity(column.type)
@@ -96,32 +96,32 @@ def _compute_aggregate(
         return _aggregate_decimals(column, groups, how, name)
     whole = pa.types.is_temporal(kind) or (keep_type and pa.types.is_integer(kind))
     if whole and kind == pa.uint64():
-        values, known = _known_values(column, np.dtype(np.uint64))
+        values, valid_mask = _values_and_mask(column, np.dtype(np.uint64))
         values = values.astype(object if int(values.max(initial=0)) >= 2**63 else np.int64)
     elif whole:
         numbers = whole_numbers(column) if pa.types.is_temporal(kind) else column.cast(pa.int64(), safe=False)
-        values, known = _known_values(numbers, np.dtype(np.int64))
+        values, valid_mask = _values_and_mask(numbers, np.dtype(np.int64))
     else:
-        values, known = _known_values(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
-    if not whole and np.isinf(values[known]).any():
+        values, valid_mask = _values_and_mask(column.cast(pa.float64(), safe=False), np.dtype(np.float64))
+    if not whole and np.isinf(values[valid_mask]).any():
         raise InputError(
             f"column {name!r} holds infinite numbers, which have no {how}. Replace them first, or choose "
             "the mode or the set"
         )
-    found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
+    ordered = _Sorted(values[valid_mask], groups[valid_mask], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
-        _require_logarithms(column, values, known, name)
-        numbers = np.expm1(found.means(np.log1p(found.values.astype(np.float64))))
+        _require_logarithms(column, values, valid_mask, name)
+        numbers = np.expm1(ordered.means(np.log1p(ordered.values.astype(np.float64))))
         results: NDArray[Any] = _rounded(numbers, values.dtype) if whole else numbers
     elif whole:
-        results = found.whole_median() if how == "median" else found.whole_mean()
+        results = ordered.whole_median() if how == "median" else ordered.whole_mean()
     else:
-        results = found.median() if how == "median" else found.means(found.values)
-    results = np.clip(results, *found.extremes())
-    made = pa.array(results, pa.uint64() if results.dtype == object else None, mask=found.sizes == 0)
+        results = ordered.median() if how == "median" else ordered.means(ordered.values)
+    results = np.clip(results, *ordered.extremes())
+    array = pa.array(results, pa.uint64() if results.dtype == object else None, mask=ordered.sizes == 0)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        made = made.cast(pa.int32())
-    return made.cast(kind) if whole or keep_type else made
+        array = array.cast(pa.int32())
+    return array.cast(kind) if whole or keep_type else array
 
 
 def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name: str) -> pa.Array:
@@ -129,39 +129,39 @@ def _aggregate_decimals(column: pa.ChunkedArray, groups: Groups, how: str, name:
     kind = column.type
     unit = Fraction(10) ** -kind.scale
     different, codes = encode_values(column)
-    counted = [0 if each is None else int(Fraction(each) / unit) for each in different.to_pylist()]
-    fits = all(abs(each) < 2**63 for each in counted)
-    values = np.array(counted, np.int64 if fits else object)[codes]
-    known = np.array(pc.is_valid(different), dtype=np.bool_)[codes]
-    found = _Sorted(values[known], groups[known], int(groups.max(initial=-1)) + 1)
+    units = [0 if each is None else int(Fraction(each) / unit) for each in different.to_pylist()]
+    fits = all(abs(each) < 2**63 for each in units)
+    values = np.array(units, np.int64 if fits else object)[codes]
+    valid_mask = np.array(pc.is_valid(different), dtype=np.bool_)[codes]
+    ordered = _Sorted(values[valid_mask], groups[valid_mask], int(groups.max(initial=-1)) + 1)
     if how == "geometric mean":
         numbers = values.astype(np.float64) * float(unit)
-        _require_logarithms(column, numbers, known, name)
-        means = np.expm1(found.means(np.log1p(found.values.astype(np.float64) * float(unit)))) / float(unit)
-        results: NDArray[Any] = _rounded(means, values.dtype)
+        _require_logarithms(column, numbers, valid_mask, name)
+        means = np.expm1(ordered.means(np.log1p(ordered.values.astype(np.float64) * float(unit))))
+        results: NDArray[Any] = _rounded(means / float(unit), values.dtype)
     else:
-        results = found.whole_median() if how == "median" else found.whole_mean()
-    results = np.clip(results, *found.extremes())
+        results = ordered.whole_median() if how == "median" else ordered.whole_mean()
+    results = np.clip(results, *ordered.extremes())
     exact = Context(prec=80)
-    shown = [
+    decimals = [
         Decimal(int(each)).scaleb(-kind.scale, exact) if size else None
-        for each, size in zip(results, found.sizes, strict=True)
+        for each, size in zip(results, ordered.sizes, strict=True)
     ]
-    return pa.array(shown, kind)
+    return pa.array(decimals, kind)
 
 
 def _rounded(numbers: Floats, kind: np.dtype[Any]) -> NDArray[Any]:
-    """Whole numbers, a half up, however large they are."""
+    """Round to whole numbers of any size, a half up."""
     return np.array([math.floor(each + 0.5) for each in numbers], kind)
 
 
-def _known_values(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    known = np.array(pc.is_valid(column), dtype=np.bool_)
-    return np.array(pc.fill_null(column, 0), dtype=kind), known
+def _values_and_mask(column: pa.ChunkedArray, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    valid_mask = np.array(pc.is_valid(column), dtype=np.bool_)
+    return np.array(pc.fill_null(column, 0), dtype=kind), valid_mask
 
 
 class _Sorted:
-    """Values sorted within groups, and where the values of each group are."""
+    """Values sorted within groups, and where each group begins and ends."""
 
     def __init__(self, values: NDArray[Any], groups: Groups, count: int) -> None:
         order = np.lexsort((values if values.dtype != object else _places(values), groups))
@@ -171,14 +171,12 @@ class _Sorted:
         self.starts = self.ends - self.sizes
 
     def extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The least and the greatest value of each group, 0 where there is none."""
+        """Return the least and the greatest value of each group, 0 where there is none."""
         return self._at(self.starts), self._at(self.ends - 1)
 
     def means(self, values: Floats) -> Floats:
         sizes = np.maximum(self.sizes, 1)
-        if (
-            values.size and float(np.abs(values).max()) > _LARGEST / values.size
-        ):  # sums could be too large for a float
+        if values.size and float(np.abs(values).max()) > _LARGEST / values.size:  # sums may overflow
             return np.asarray(
                 np.bincount(self.groups, values / sizes[self.groups], minlength=sizes.size), np.float64
             )
@@ -200,7 +198,7 @@ class _Sorted:
 
     def whole_median(self) -> Integers:
         low, high = self._middle()
-        # Half of both and of what halving both left over, a half up, without ever leaving 64 bits.
+        # Halve both and add what halving both left over, a half up, within 64 bits.
         return np.asarray(low // 2 + high // 2 + (low % 2 + high % 2 + 1) // 2, self.values.dtype)
 
     def _middle(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -212,13 +210,13 @@ class _Sorted:
 
 
 def _places(values: NDArray[Any]) -> Integers:
-    """The place of each of some whole numbers, too large for 64 bits, among the different ones."""
+    """Return the rank of each whole number, too large for 64 bits, among the different ones."""
     place = {value: at for at, value in enumerate(sorted(set(values)))}
     return np.array([place[value] for value in values], np.int64)
 
 
-def _require_logarithms(column: pa.ChunkedArray, values: Any, known: NDArray[np.bool_], name: str) -> None:
-    low = np.flatnonzero(known & (values <= -1))
+def _require_logarithms(column: pa.ChunkedArray, values: Any, valid: NDArray[np.bool_], name: str) -> None:
+    low = np.flatnonzero(valid & (values <= -1))
     if low.size:
         raise InputError(
             f"column {name!r} holds {column[int(low[0])]} in row {low[0] + 1}, and the geometric mean needs values "
@@ -232,24 +230,24 @@ def _require_logarithms(column: pa.ChunkedArray, values: Any, known: NDArray[np.
 def _categorical(
     column: pa.ChunkedArray, groups: Groups, how: Aggregate, name: str, keep_type: bool
 ) -> pa.Array:
-    """Aggregate dictionary-encoded values, with an order of their own if they have one, and encode the result."""
+    """Aggregate dictionary-encoded values, by their own order if they have one, and encode the aggregates."""
     kind = column.type
     if kind.ordered and how == "median":
-        made = _middle_category(column, groups, name)
+        aggregates = _middle_category(column, groups, name)
     elif kind.ordered and how in ("mode", "centroid"):
-        made = _most_frequent(column, groups, name)
+        aggregates = _most_frequent(column, groups, name)
     elif kind.ordered and how == "interval":
         return _intervals(column, groups, name)
     else:
-        made = aggregate_groups(column.cast(kind.value_type), groups, how, name, keep_type=keep_type)
-    if how in ("interval", "set") or made.type != kind.value_type:
-        return made
+        aggregates = aggregate_groups(column.cast(kind.value_type), groups, how, name, keep_type=keep_type)
+    if how in ("interval", "set") or aggregates.type != kind.value_type:
+        return aggregates
     chunks = column.unify_dictionaries().chunks  # none, if all records are suppressed
     values = chunks[0].dictionary if chunks else pa.array([], kind.value_type)
     if is_quantity(kind.value_type) and how != "mode":  # a mean need not be among them
-        values = pc.unique(made.drop_null())
+        values = pc.unique(aggregates.drop_null())
     return pa.DictionaryArray.from_arrays(
-        pc.index_in(made, values).cast(kind.index_type), values, ordered=kind.ordered
+        pc.index_in(aggregates, values).cast(kind.index_type), values, ordered=kind.ordered
     )
 
 
@@ -265,25 +263,25 @@ def _most_frequent(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Arr
 
 def _middle_category(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, places = ordered_places(column, name)
-    known = places >= 0
-    found = _Sorted(places[known], groups[known], int(groups.max(initial=-1)) + 1)
-    low, high = found._middle()
-    return values.take(pa.array(low, mask=(found.sizes == 0) | (low != high)))
+    valid_mask = places >= 0
+    ordered = _Sorted(places[valid_mask], groups[valid_mask], int(groups.max(initial=-1)) + 1)
+    low, high = ordered._middle()
+    return values.take(pa.array(low, mask=(ordered.sizes == 0) | (low != high)))
 
 
 def _intervals(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, places = ordered_places(column, name)
-    known = places >= 0
-    found = _Sorted(places[known], groups[known], int(groups.max(initial=-1)) + 1)
+    valid_mask = places >= 0
+    ordered = _Sorted(places[valid_mask], groups[valid_mask], int(groups.max(initial=-1)) + 1)
     texts = np.array([*canonical_text(values, column=name), ""], object)
-    low, high = found.extremes()
+    low, high = ordered.extremes()
     labels = [f"[{least}, {most}]" for least, most in zip(texts[low], texts[high], strict=True)]
-    return pa.array(labels, pa.string(), mask=found.sizes == 0)
+    return pa.array(labels, pa.string(), mask=ordered.sizes == 0)
 
 
 def _sets(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
     values, group, code, _ = _histogram(column, groups)
-    # In an order that follows from the values: that of the rows would tell who has which.
+    # Sorted by value: the order of the rows would reveal who has which.
     ordered = np.lexsort((_ranks(values, name)[code], group))
     texts = np.array(canonical_text(values, column=name), object)[code[ordered]]
     bounds = np.searchsorted(group, np.arange(int(groups.max(initial=-1)) + 2))
@@ -292,7 +290,7 @@ def _sets(column: pa.ChunkedArray, groups: Groups, name: str) -> pa.Array:
 
 
 def _ranks(values: pa.Array, name: str) -> Integers:
-    """The place of each value in the order of their type, or of their texts if that has none."""
+    """Return the rank of each value in the order of its type, or of its text if the type has none."""
     kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_float16(kind):
         values = _sortable(values)
@@ -302,15 +300,15 @@ def _ranks(values: pa.Array, name: str) -> Integers:
 
 
 def _sortable(values: pa.Array) -> pa.Array:
-    """The values in a type that Arrow sorts, in the same order."""
+    """Return the values in a type that Arrow sorts, in the same order."""
     return values.cast(pa.int8()) if pa.types.is_boolean(values.type) else widened(values)
 
 
 def _histogram(column: pa.ChunkedArray, groups: Groups) -> tuple[pa.Array, Integers, Integers, Integers]:
-    """Group, code and count of each value in each group, in the order of groups and codes; values by code."""
+    """Return the values, and group, code and count of each value in each group, ordered by group and code."""
     values, codes = encode_values(column)
-    known = np.array(pc.is_valid(values), dtype=np.bool_)[codes]
-    pairs, counts = np.unique(groups[known] * len(values) + codes[known], return_counts=True)
+    valid_mask = np.array(pc.is_valid(values), dtype=np.bool_)[codes]
+    pairs, counts = np.unique(groups[valid_mask] * len(values) + codes[valid_mask], return_counts=True)
     group, code = np.divmod(pairs, max(1, len(values)))
     return values, group, code, counts
 
@@ -322,7 +320,7 @@ def _first(values: pa.Array, group: Integers, code: Integers, count: int) -> pa.
 
 
 def ordered_places(column: pa.ChunkedArray, name: str) -> tuple[pa.Array, Integers]:
-    """Different values in their order, and the place of each row's value there; -1 where it is missing."""
+    """Return the different values in order, and the place of each row's value among them; -1 if missing."""
     kind = column.type
     if pa.types.is_dictionary(kind) and kind.ordered:
         plain = column.unify_dictionaries()

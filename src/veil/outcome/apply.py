@@ -1,4 +1,4 @@
-"""From a node of the lattice to the cells of a table: generalizing, aggregating, blanking."""
+"""Apply a node of the lattice to a table: generalize, aggregate, blank."""
 
 from __future__ import annotations
 
@@ -16,54 +16,55 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.blank import shows_nothing
 from veil.published.flag import free_flag
-from veil.tables.arrow import dictionary_encoded, has_ordered_categories, in_new_memory
+from veil.tables.arrow import decode_column, dictionary_encoded, has_ordered_categories, in_new_memory
 
 Column: TypeAlias = pa.ChunkedArray | pa.Array
+Mask = NDArray[np.bool_]
 
 
 def apply_levels(
     prepared: Prepared,
     levels: Levels,
     groups: NDArray[np.int32],
-    suppressed: NDArray[np.bool_],
+    suppressed_mask: Mask,
     *,
     shuffle: bool = False,
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Build the output table. Also return the input row of each of its rows (None: all, in their order) and the flag column.
+    """Return the output table, the input row of each of its rows (None: all, in order), and the flag column.
 
-    Of a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
+    In a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
     """
     plan, table = prepared.plan, prepared.table
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
-    rows = rows_out(stay, suppressed, plan, shuffle=shuffle)
-    columns = generalize_columns(prepared, levels, groups, suppressed)
+    rows = rows_out(stay, suppressed_mask, plan, shuffle=shuffle)
+    columns = generalize_columns(prepared, levels, groups, suppressed_mask)
     if rows is not None:
         columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
-    known = {*prepared.encoding.names, *plan.microaggregated}
-    hidden = suppressed if rows is None else suppressed[rows]
-    columns, flag = blank_rows(columns, hidden, prepared, known)
+    quasi_identifiers = {*prepared.encoding.names, *plan.microaggregated}
+    blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
+    columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
     if prepared.weights is None:
-        columns = {name: decode_column(each) if name in known else each for name, each in columns.items()}
+        columns |= {name: decode_column(columns[name]) for name in quasi_identifiers & columns.keys()}
     result = pa.table(columns)
-    # What an engine holds is never handed out from here; whatever is, has nothing below its blank cells.
+    # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
     return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
 
 
 def generalize_columns(
-    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
+    prepared: Prepared, levels: Levels, groups: NDArray[np.int32], suppressed_mask: Mask
 ) -> dict[str, Column]:
-    """Return the columns of the output for all records; aggregates are those of records that are not suppressed."""
+    """Return the columns of the output for all records, with aggregates over those not suppressed."""
     plan, table = prepared.plan, prepared.table
     position = {name: j for j, name in enumerate(prepared.encoding.names)}
     columns: dict[str, Column] = {}
     for name in table.column_names:
         role = plan.role_of(name)
         if role == "dropped" or plan.identifying.get(name) in ("remove", "pseudonym"):
-            continue  # pseudonyms come in once it is settled which rows stay
+            continue  # pseudonyms are added once it is decided which rows stay
         if role == "identifying":
             columns[name] = pa.array([plan.marker] * table.num_rows, pa.string())
         elif name in plan.microaggregated:
-            columns[name] = _aggregate(prepared, name, groups, suppressed)
+            columns[name] = _aggregate(prepared, name, groups, suppressed_mask)
         elif name in position:
             columns[name] = _generalize(prepared, position[name], levels[position[name]], table[name])
         else:
@@ -72,49 +73,48 @@ def generalize_columns(
 
 
 def rows_out(
-    stay: NDArray[np.bool_], suppressed: NDArray[np.bool_], plan: Plan, *, shuffle: bool
+    released_mask: Mask, suppressed_mask: Mask, plan: Plan, *, shuffle: bool
 ) -> NDArray[np.int64] | None:
-    """Return the input row of each row of the output, in a random order if asked; None: all, in their order."""
+    """Return the input row of each row of the output, shuffled if asked; None: all, in order."""
     if plan.suppressed_rows == "drop":
-        stay = stay & ~suppressed
+        released_mask = released_mask & ~suppressed_mask
     if not shuffle:
-        return None if stay.all() else np.flatnonzero(stay)
-    rows = np.flatnonzero(stay)
+        return None if released_mask.all() else np.flatnonzero(released_mask)
+    rows = np.flatnonzero(released_mask)
     return rows[Randomness().permutation(rows.size)]
 
 
 def blank_rows(
-    columns: dict[str, Column], hidden: NDArray[np.bool_], prepared: Prepared, known: Set[str]
+    columns: dict[str, Column], suppressed_mask: Mask, prepared: Prepared, quasi_identifiers: Set[str]
 ) -> tuple[dict[str, Column], str | None]:
     """Blank the suppressed rows: every cell, or those of the columns an attacker may know.
 
-    Also return the name of the column that was added to tell which rows are suppressed, if another row looks the same:
-    one that is not among the names of the input. Of a condensed table, further columns may tell them apart, which its
-    engine finds out.
+    Also return the name of the flag column, new to the input and added if another row looks suppressed. In a
+    condensed table, the engine checks whether columns that only it reads distinguish them.
     """
     plan = prepared.plan
-    if hidden.any():
+    if suppressed_mask.any():
         columns = {
-            name: blank_cells(column, hidden, plan.marker)
-            if name in known or plan.suppressed_rows == "blank"
+            name: blank_cells(column, suppressed_mask, plan.marker)
+            if name in quasi_identifiers or plan.suppressed_rows == "blank"
             else column
             for name, column in columns.items()
         }
-    blank, shown = _count_blank(columns, hidden, plan.marker) if plan.suppressed_rows == "blank" else (0, 0)
-    if not blank or (blank == shown and prepared.weights is None):
+    if plan.suppressed_rows != "blank":
+        return columns, None
+    blank_count, released_count = _count_blank(columns, suppressed_mask, plan.marker)
+    if not blank_count or (blank_count == released_count and prepared.weights is None):
         return columns, None
     flag = free_flag(prepared.table.column_names)
-    return {**columns, flag: pa.array(hidden)}, flag
+    return {**columns, flag: pa.array(suppressed_mask)}, flag
 
 
-def _count_blank(
-    columns: Mapping[str, Column], hidden: NDArray[np.bool_], marker: str | None
-) -> tuple[int, int]:
-    """Count the rows that look suppressed and are not, and all that are not. If all do, the table says nothing at all."""
-    rows = shown = np.flatnonzero(~hidden)
+def _count_blank(columns: Mapping[str, Column], suppressed_mask: Mask, marker: str | None) -> tuple[int, int]:
+    """Count the released rows that look suppressed, and all released rows."""
+    blank = released_rows = np.flatnonzero(~suppressed_mask)
     for column in columns.values():
-        rows = rows[shows_nothing(column, marker)[rows]] if rows.size else rows
-    return rows.size, shown.size
+        blank = blank[shows_nothing(column, marker)[blank]] if blank.size else blank
+    return blank.size, released_rows.size
 
 
 def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray) -> Column:
@@ -127,57 +127,47 @@ def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray)
     return column
 
 
-def _aggregate(
-    prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed: NDArray[np.bool_]
-) -> pa.Array:
+def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: Mask) -> pa.Array:
     """Return for each row the aggregate of the released values of its class."""
     from veil.outcome.aggregates import aggregate_groups
 
     column, how = prepared.table[name], prepared.plan.microaggregated[name]
-    released = ~suppressed
+    released_mask = ~suppressed_mask
     # Classes without a released record have no aggregate; their rows are not released either.
     numbers = np.full(int(groups.max()) + 1, -1, np.int64)
-    present = np.unique(groups[released])
+    present = np.unique(groups[released_mask])
     numbers[present] = np.arange(present.size)
-    found = aggregate_groups(
-        column.filter(pa.array(released)), numbers[groups[released]], how, name, keep_type=True, least=2
-    )
-    found = decode_column(found)
-    rows = numbers[groups]
-    return found.take(pa.array(rows, mask=rows < 0))
+    values, rows = column.filter(pa.array(released_mask)), numbers[groups]
+    aggregates = aggregate_groups(values, rows[released_mask], how, name, keep_type=True, least=2)
+    return decode_column(aggregates).take(pa.array(rows, mask=rows < 0))
 
 
-def blank_cells(column: Column, hidden: NDArray[np.bool_], marker: str | None) -> Column:
+def blank_cells(column: Column, blank_mask: Mask, marker: str | None) -> Column:
     """Blank some cells of a column: the marker in text, a missing value in anything else."""
     blank = _blank(column.type, marker)
     if not pa.types.is_dictionary(column.type):
-        # What stands below a blank cell is left behind when the table gets memory of its own.
+        # The value under a blank cell disappears when the table is copied to new memory.
         try:
-            return pc.if_else(pa.array(hidden), blank, column)
+            return pc.if_else(pa.array(blank_mask), blank, column)
         except pa.ArrowNotImplementedError:  # some nested types
-            return column.take(pa.array(np.arange(len(column)), mask=hidden))
+            return column.take(pa.array(np.arange(len(column)), mask=blank_mask))
     chunked = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
     values, codes = dictionary_encoded(chunked)
-    if has_ordered_categories(column.type):  # which stay in their order, and those that are missing so
-        known = chunked.unify_dictionaries().chunk(0).dictionary.drop_null()
-        codes = np.array(pc.index_in(values, known).fill_null(-1), dtype=np.int32)[codes]
-        values = known
+    if has_ordered_categories(column.type):  # keep all categories in their order
+        categories = chunked.unify_dictionaries().chunk(0).dictionary.drop_null()
+        codes = np.array(pc.index_in(values, categories).fill_null(-1), dtype=np.int32)[codes]
+        values = categories
     else:
         codes = np.where(np.array(pc.is_null(values), dtype=np.bool_)[codes], np.int32(-1), codes)
     place = pc.index(values, blank).as_py() if blank.is_valid else -1
     if blank.is_valid and place < 0:
         place = len(values)
         values = pa.concat_arrays([values, pa.array([blank.as_py()], values.type)])
-    codes = np.where(hidden, np.int32(place), codes)
-    made = pa.array(codes, mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(made, values, ordered=column.type.ordered)
+    codes = np.where(blank_mask, np.int32(place), codes)
+    indices = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
 
 
 def _blank(kind: pa.DataType, marker: str | None) -> pa.Scalar:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.scalar(marker if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None, kind)
-
-
-def decode_column(column: Column) -> Column:
-    """Return the cells of a column instead of codes of them."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

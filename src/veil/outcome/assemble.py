@@ -1,4 +1,4 @@
-"""Parts of a table, generalized to different levels, put together: the outcome of local recoding."""
+"""The outcome of local recoding: parts of a table, generalized to different levels, put together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import Column, blank_rows, decode_column, generalize_columns, rows_out
+from veil.outcome.apply import Column, blank_rows, generalize_columns, rows_out
 from veil.outcome.outcome import Outcome, RecodedPart, prepared_part
 from veil.outcome.pseudonyms import with_pseudonyms
 from veil.plan.prepare import Prepared
-from veil.tables.arrow import in_new_memory
+from veil.tables.arrow import decode_column, in_new_memory
 from veil.tables.columns import is_text
 from veil.tables.source import Source
 
@@ -22,21 +22,21 @@ def assemble(
     source: Source,
     prepared: Prepared,
     parts: Sequence[RecodedPart],
-    hidden: NDArray[np.bool_],
+    suppressed_mask: NDArray[np.bool_],
     *,
     shuffle: bool = False,
 ) -> Outcome:
-    """Generalize each part to its levels, put the rows together, and blank those that are hidden."""
+    """Generalize each part to its levels, put the rows together, and blank the suppressed ones."""
     prepared = prepared.named_by(parts)
-    table, rows, flag = _put_together(prepared, parts, hidden, shuffle=shuffle)
-    table, key = with_pseudonyms(table, prepared, rows, hidden)
+    table, rows, flag = _assemble_table(prepared, parts, suppressed_mask, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
     return Outcome(
         source,
         prepared.plan,
         table if prepared.weights is not None else in_new_memory(table),
         weights=prepared.weights_of(rows),
         rows=rows,
-        hidden=hidden,
+        hidden=suppressed_mask,
         flag=flag,
         parts=tuple(parts),
         prepared=prepared,
@@ -45,16 +45,16 @@ def assemble(
     )
 
 
-def _put_together(
-    prepared: Prepared, parts: Sequence[RecodedPart], hidden: NDArray[np.bool_], *, shuffle: bool
+def _assemble_table(
+    prepared: Prepared, parts: Sequence[RecodedPart], suppressed_mask: NDArray[np.bool_], *, shuffle: bool
 ) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Return the table, the input row of each of its rows (None: all, in their order), and its flag column."""
-    plan, known = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
+    """Return the table, the input row of each of its rows (None: all, in order), and its flag column."""
+    plan, quasi_identifiers = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
     pieces = [part for part in parts if part.rows.size]
-    pieces += [RecodedPart(parts[0].levels, np.flatnonzero(hidden))] if hidden.any() else []
+    pieces += [RecodedPart(parts[0].levels, np.flatnonzero(suppressed_mask))] if suppressed_mask.any() else []
     tables = [_generalize_rows(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
     order = np.argsort(np.concatenate([piece.rows for piece in pieces]))
-    rows = rows_out(np.ones(hidden.size, np.bool_), hidden, plan, shuffle=shuffle)
+    rows = rows_out(np.ones(suppressed_mask.size, np.bool_), suppressed_mask, plan, shuffle=shuffle)
     if rows is not None:
         order = order[rows]
     columns: dict[str, Column] = {}
@@ -63,17 +63,18 @@ def _put_together(
         if name in prepared.encoding.names and name not in plan.microaggregated:
             chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
         columns[name] = _join_chunks(chunks).take(pa.array(order))
-    gone = hidden if rows is None else hidden[rows]
-    columns, flag = blank_rows(columns, gone, prepared, known)
+    blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
+    columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
     return pa.table(columns), rows, flag
 
 
-def _generalize_rows(some: Prepared, levels: Levels) -> pa.Table:
-    groups = some.sample.classes_of_rows(levels)[1]
-    columns = generalize_columns(some, levels, groups, np.zeros(groups.size, np.bool_))
-    known = {*some.encoding.names, *some.plan.microaggregated}
-    # Parts are put together as cells, not as codes, which are those of each part.
-    return pa.table({name: decode_column(each) if name in known else each for name, each in columns.items()})
+def _generalize_rows(part: Prepared, levels: Levels) -> pa.Table:
+    groups = part.sample.classes_of_rows(levels)[1]
+    columns = generalize_columns(part, levels, groups, np.zeros(groups.size, np.bool_))
+    # Parts are joined as cells: codes differ from part to part.
+    for name in {*part.encoding.names, *part.plan.microaggregated} & columns.keys():
+        columns[name] = decode_column(columns[name])
+    return pa.table(columns)
 
 
 def _of_one_type(

@@ -1,4 +1,4 @@
-"""One node of the lattice for all records: searched for, and applied to the table."""
+"""One node of the lattice for all records: search for it, and apply it to the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from veil.tables.source import Source
 
 @dataclass(frozen=True)
 class Choice:
-    """The node that was chosen, what the search found, and what can judge other nodes."""
+    """The chosen node, the result of the search, and the evaluator of further nodes."""
 
     levels: Levels
     found: BestNode
@@ -36,7 +36,7 @@ class Choice:
 
     @property
     def is_optimum(self) -> bool:
-        """Whether this is the best node that was found, not another one that was looked at."""
+        """Whether this is the best node of the search, not another one of the lattice."""
         return self.found.best is not None and self.found.best.levels == self.levels
 
     @property
@@ -46,7 +46,7 @@ class Choice:
 
     @property
     def gap(self) -> float | None:
-        """The share of the score by which the best one may lie below it; None where nothing is known."""
+        """Largest relative distance of the score to the optimum; None if unknown."""
         return 0.0 if self.proven_optimal else gap_to_optimum(self.score, self.found.bound)
 
 
@@ -57,7 +57,7 @@ def search_best(
     progress: Progress,
     cancel: Callable[[], bool] | None = None,
 ) -> Choice:
-    """Search for the best node of the lattice as the plan says; raise where nothing fulfils it."""
+    """Search for the best node of the lattice as the plan asks; raise if none fulfils it."""
     plan = prepared.plan
     blind = plan.choose_by == "quasi-identifiers"
     sample, models = (
@@ -69,10 +69,10 @@ def search_best(
     seconds = plan.seconds
     limits = Limits(seconds, plan.checks, cancel or (lambda: False))
 
-    def tell(search: Search) -> None:
-        shown = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
-        note = f"{search.checks:,} transformations checked, {shown}"
-        # Whichever end is nearer: all transformations decided, or the time is over.
+    def show_progress(search: Search) -> None:
+        state = "no solution yet" if search.best is None else f"best {search.best_score[0]:.6g}"
+        note = f"{search.checks:,} transformations checked, {state}"
+        # The nearer end: all transformations are decided, or the time is over.
         decided, over = search.decided / search.space.size, search.elapsed / seconds
         progress.better(
             None if search.best is None else search.best_score[0],
@@ -81,18 +81,18 @@ def search_best(
         progress.advance(round(1000 * min(1, max(decided, over))), 1000, note)
 
     search = Search(
-        evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads, progress=tell
+        evaluator, prepared.minimum, prepared.maximum, limits=limits, threads=threads, progress=show_progress
     )
-    found = search.run(plan.strategy)
-    if found.best is None:
-        raise NoSolutionError(_why_not(found, prepared))
+    best_node = search.run(plan.strategy)
+    if best_node.best is None:
+        raise NoSolutionError(_no_solution_message(best_node, prepared))
     if blind:
         evaluator = Evaluator(prepared.sample, models, plan.quality, plan.suppression_limit)
-    return Choice(found.best.levels, found, evaluator)
+    return Choice(best_node.best.levels, best_node, evaluator)
 
 
 def _without_sensitive(prepared: Prepared) -> Sample:
-    """Return the sample as somebody sees it who knows quasi-identifiers only."""
+    """Return the sample without sensitive attributes."""
     plan, sample = prepared.plan, prepared.sample
     return Sample(
         sample.encoding,
@@ -107,7 +107,7 @@ def _without_sensitive(prepared: Prepared) -> Sample:
 
 
 def _require_all_models(prepared: Prepared, levels: Levels, rejected: NDArray[np.uint8]) -> None:
-    """Refuse a choice by quasi-identifiers alone that does not protect sensitive values, rather than mend it by them."""
+    """Refuse a node that was chosen by quasi-identifiers alone and does not protect sensitive values."""
     plan = prepared.plan
     every = Evaluator(prepared.sample, plan.searched_models, plan.quality, plan.suppression_limit)
     node, satisfied, *_ = every.judge(levels, prepared.sample.table)
@@ -121,35 +121,35 @@ def _require_all_models(prepared: Prepared, levels: Levels, rejected: NDArray[np
 
 
 def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: bool | None = None) -> Outcome:
-    """Apply a node: generalize every record to its levels, and suppress those that are not protected by that.
+    """Apply a node: generalize every record to its levels, and suppress those that this does not protect.
 
-    Rows are shuffled as the plan says, unless `shuffle` says otherwise; an engine does so itself when it writes.
+    Rows are shuffled as the plan asks, unless `shuffle` is given; an engine shuffles when it writes.
     """
     levels, evaluator = choice.levels, choice.evaluator
-    node, satisfied, *_, lost = evaluator.judge(levels, prepared.sample.table)
+    node, satisfied, *_, people_affected = evaluator.judge(levels, prepared.sample.table)
     if not satisfied:
         raise PlanError(f"{levels} violates the plan's privacy models, and suppression cannot fix that")
     if prepared.plan.choose_by == "quasi-identifiers":
         _require_all_models(prepared, levels, node.rejected)
     groups = prepared.sample.classes_of_rows(levels)[1]
-    hidden = node.rejected.astype(np.bool_)[groups]
+    suppressed_mask = node.rejected.astype(np.bool_)[groups]
     if prepared.subset is not None:
-        hidden &= prepared.subset
-    kept = ~hidden if prepared.subset is None else ~hidden & prepared.subset
-    parts = (RecodedPart(levels, np.flatnonzero(kept)),)
+        suppressed_mask &= prepared.subset
+    released_mask = ~suppressed_mask if prepared.subset is None else ~suppressed_mask & prepared.subset
+    parts = (RecodedPart(levels, np.flatnonzero(released_mask)),)
     prepared = prepared.named_by(parts)
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.weights is None
-    table, rows, flag = apply_levels(prepared, levels, groups, hidden, shuffle=shuffle)
-    table, key = with_pseudonyms(table, prepared, rows, hidden)
-    value = evaluator.measure.score(node)
+    table, rows, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
+    score = evaluator.measure.score(node)
     return Outcome(
         source,
         prepared.plan,
         table,
         weights=prepared.weights_of(rows),
         rows=rows,
-        hidden=hidden,
+        hidden=suppressed_mask,
         flag=flag,
         parts=parts,
         prepared=prepared,
@@ -157,46 +157,45 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         secret=frozenset(key),
         facts={"ending": choice.found.ending},
         over_limit=node.tally.suppressed > evaluator.allowed
-        if lost is None
-        else lost > evaluator.allowed_people,
+        if people_affected is None
+        else people_affected > evaluator.allowed_people,
         story=Choice(
-            levels, choice.found, evaluator, value[0] if len(value) == 1 else value, node.tally.kept
+            levels, choice.found, evaluator, score[0] if len(score) == 1 else score, node.tally.kept
         ),
     )
 
 
-def _why_not(found: BestNode, prepared: Prepared) -> str:
-    """Explain why nothing is anonymous, with the way out."""
+def _no_solution_message(best_node: BestNode, prepared: Prepared) -> str:
+    """Return the message that no node fulfils the plan, with ways out."""
     plan = prepared.plan
     models = " and ".join(str(model) for model in plan.models)
     what = "records" if plan.person_column is None else "people"
-    wanted = f"{models} with at most {plan.suppression_limit:.1%} of the {what} suppressed"
-    if not found.space.evaluated:
-        return (
-            f"the search ended ({found.ending}) before it could look at a transformation. Give it more time"
-        )
+    requirement = f"{models} with at most {plan.suppression_limit:.1%} of the {what} suppressed"
+    if not best_node.space.evaluated:
+        return f"the search ended ({best_node.ending}) before it could look at a transformation. Give it more time"
     closest = min(
-        found.space.evaluated.values(), key=lambda each: (each.lost or 0, each.tally.suppressed, each.levels)
+        best_node.space.evaluated.values(),
+        key=lambda each: (each.lost or 0, each.tally.suppressed, each.levels),
     )
     suppressed = closest.tally.suppressed if closest.lost is None else closest.lost
-    everybody = by_owner(prepared.sample).records
+    total = by_owner(prepared.sample).records
     levels = ", ".join(
         f"{name} {level}" for name, level in zip(prepared.encoding.names, closest.levels, strict=True)
     )
-    seen = (
+    nearest = (
         f"The closest one that was looked at ({levels}) would suppress {suppressed} of "
-        f"{everybody} {what} ({suppressed / everybody:.1%})"
+        f"{total} {what} ({suppressed / total:.1%})"
     )
-    seen += describe_several_values(
+    nearest += describe_several_values(
         prepared.sample, (name for model in plan.models for name in model.attribute_names)
     )
     ways = (
         "Raise `suppression_limit`, add levels to the hierarchies (a top level `*` always helps), raise "
         "`maximum_levels`, or ask for less"
     )
-    if found.proven:
-        return f"no transformation fulfils {wanted}. {seen}. {ways}"
+    if best_node.proven:
+        return f"no transformation fulfils {requirement}. {nearest}. {ways}"
     return (
-        f"no transformation was found that fulfils {wanted}; {found.checks:,} of {found.space.size:,} were checked "
-        f"({found.ending}). {seen}. Give the search more time or another `strategy`, or: {ways[0].lower()}{ways[1:]}"
+        f"no transformation was found that fulfils {requirement}; {best_node.checks:,} of {best_node.space.size:,} were checked "
+        f"({best_node.ending}). {nearest}. Give the search more time or another `strategy`, or: {ways[0].lower()}{ways[1:]}"
     )

@@ -1,4 +1,4 @@
-"""What becomes of several tables: the stacked rows, taken apart again."""
+"""The outcome of several tables: the stacked rows, separated again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.outcome.apply import blank_cells
+from veil.outcome.apply import Mask, blank_cells
 from veil.plan.linked_tables import Stacked
 from veil.tables.arrow import in_new_memory
 from veil.tables.source import Source
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class TableOut(NamedTuple):
-    """One of several tables: what came in, what goes out, and the input row of each row that goes out."""
+    """One of several tables: its input, its output, and the input row of each output row."""
 
     source: Source
     table: pa.Table
     rows: NDArray[np.int64]
 
 
-def taken_apart(outcome: Outcome) -> Outcome:
-    """Return an outcome with the tables that its rows are of, in the order in which all rows together leave.
+def separate_tables(outcome: Outcome) -> Outcome:
+    """Return an outcome with its tables separated, each in the order of the stacked rows.
 
-    An outcome of one table is returned as it is.
+    An outcome of one table is returned unchanged.
     """
     stacked = outcome.source
     if not isinstance(stacked, Stacked):
@@ -39,26 +39,26 @@ def taken_apart(outcome: Outcome) -> Outcome:
     for name, span in stacked.spans.items():
         here = np.flatnonzero((outcome.origins >= span.start) & (outcome.origins < span.stop))
         rows = outcome.origins[here] - span.start
-        made = outcome.table.take(pa.array(here))
-        tables[name] = _table_out(stacked, stacked.sources[name], made, rows, outcome.hidden[span])
+        table = outcome.table.take(pa.array(here))
+        tables[name] = _table_out(stacked, stacked.sources[name], table, rows, outcome.hidden[span])
     return dataclasses.replace(outcome, tables=tables)
 
 
 def _table_out(
-    stacked: Stacked, source: Source, made: pa.Table, rows: NDArray[np.int64], hidden: NDArray[np.bool_]
+    stacked: Stacked, source: Source, table: pa.Table, rows: NDArray[np.int64], suppressed_mask: Mask
 ) -> TableOut:
-    """Take what models judge from the stacked rows, and the rest from the input, blank for suppressed people."""
+    """Take quasi-identifiers and pseudonyms from the stacked rows, other cells from the input or blank."""
     plan, columns, here = stacked.asked, {}, pa.array(rows)
     for name in source.table.column_names:
         treatment = plan.identifying.get(name)
         if plan.role_of(name) == "dropped" or treatment == "remove":
             continue
         if name == stacked.person or name in plan.quasi_identifiers:
-            columns[name] = made[name]
+            columns[name] = table[name]
         elif treatment == "mask":
             columns[name] = pa.array([plan.marker] * rows.size, pa.string())
-        elif hidden.any():
-            columns[name] = blank_cells(source.table[name], hidden, plan.marker).take(here)
+        elif suppressed_mask.any():
+            columns[name] = blank_cells(source.table[name], suppressed_mask, plan.marker).take(here)
         else:
             columns[name] = source.table[name].take(here)
     return TableOut(source, in_new_memory(pa.table(columns)), rows)

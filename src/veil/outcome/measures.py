@@ -1,4 +1,4 @@
-"""Figures to compare any ways of anonymizing a table by."""
+"""Figures that compare outcomes of any method."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def measures_of(outcome: Outcome) -> dict[str, float | int]:
     Records that show nothing are one class, cost as many as there are records each (discernibility) and cover
     their whole domain (loss). Loss is that of `veil.quality.Loss`, neutral and without weights.
     """
-    known = {name: outcome.facts[name] for name in _NAMES if name in outcome.facts}
-    if len(known) == len(_NAMES):
-        return known
+    figures = {name: outcome.facts[name] for name in _NAMES if name in outcome.facts}
+    if len(figures) == len(_NAMES):
+        return figures
     if outcome.prepared is None:
-        sizes = outcome.published.sizes
+        sizes = outcome.by_records.sizes
         return {
             "classes": int(sizes.size),
             "average class size": float(sizes.sum() / max(1, sizes.size)),
@@ -32,25 +32,25 @@ def measures_of(outcome: Outcome) -> dict[str, float | int]:
 
 
 def kept_by_column(outcome: Outcome) -> dict[str, float]:
-    """Return how much each generalized column keeps: from 0, where a cell says nothing, to 1, where it is as it was.
+    """Return how much information each generalized column keeps: 0 if nothing, 1 if it is unchanged.
 
-    Records that are suppressed say nothing.
+    Suppressed records keep nothing.
     """
     prepared = outcome.prepared
     if prepared is None:
         return {}
     covered, records, _ = _covered(outcome, prepared)
-    kept = {}
+    shares_kept = {}
     for name, hierarchy, share in zip(
         prepared.encoding.names, prepared.encoding.hierarchies, covered / max(1, records), strict=False
     ):
         least = 1 / hierarchy.domain_size
-        kept[name] = float(1 - (share - least) / (1 - least)) if least < 1 else 1.0
-    return kept
+        shares_kept[name] = float(1 - (share - least) / (1 - least)) if least < 1 else 1.0
+    return shares_kept
 
 
 def _covered(outcome: Outcome, prepared: Prepared) -> tuple[NDArray[np.float64], int, NDArray[np.int64]]:
-    """Return what all cells of each column cover together, the number of records, and of how many distinct values."""
+    """Return the sum of each column's shares of its domain, the number of records, and of distinct values."""
     hierarchies, suppressed = prepared.encoding.hierarchies, outcome.suppressed
     distinct = prepared.sample.distinct_microaggregated
     covered = np.full(len(hierarchies) + distinct.size, float(suppressed))
@@ -72,9 +72,10 @@ def _covered(outcome: Outcome, prepared: Prepared) -> tuple[NDArray[np.float64],
 def _of_parts(outcome: Outcome, prepared: Prepared) -> dict[str, float | int]:
     hierarchies = prepared.encoding.hierarchies
     covered, records, distinct = _covered(outcome, prepared)
-    sizes = outcome.published.sizes
+    sizes = outcome.by_records.sizes
     bare = records - int(sizes.sum())
-    # A microaggregated column loses nothing only in classes of one value: there is no least share to subtract.
+    # A microaggregated column loses nothing only in classes of one value: no least share is subtracted.
     domains = [hierarchy.domain_size for hierarchy in hierarchies] + [float("inf")] * distinct.size
-    found = quality(np.append(sizes, bare) if bare else sizes, (covered / max(1, records)).tolist(), domains)
-    return {**found, "discernibility": int(found["discernibility"]) + bare * (records - bare)}
+    sizes = np.append(sizes, bare) if bare else sizes
+    figures = quality(sizes, (covered / max(1, records)).tolist(), domains)
+    return {**figures, "discernibility": int(figures["discernibility"]) + bare * (records - bare)}

@@ -1,4 +1,4 @@
-"""What masking methods share. A method is a declaration with `mask`; adding one is one new file."""
+"""The base class of masking methods. A method is one file: declared parameters, and `mask`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Method:
     """Whether the tables kept apart undo the masking, so that they must not go with the release."""
 
     takes_rows_of_engines: ClassVar[bool] = False
-    """Whether all rows of a table that an engine holds are brought into memory for it."""
+    """Whether it needs all rows of a table in an engine to be read into memory."""
 
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
 
     why_not_owners: ClassVar[str] = "it counts records"
-    """Why its promise does not hold of people who have several rows, where it does not."""
+    """Why its promise does not hold for people with several rows, where it does not."""
 
     if_broken: ClassVar[str] = ""
     """What to do about an output that breaks the promise, where that can happen."""
@@ -45,12 +45,12 @@ class Method:
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """Columns of the output by which an attacker may know people: those that are changed, unless said otherwise."""
+        """Columns of the output by which an attacker may know people: by default those that are changed."""
         return self.column_names
 
     @property
     def files_apart(self) -> tuple[str, ...]:
-        """Files that the method keeps for itself, which do not belong into the folder of the release."""
+        """Files that the method keeps for itself, outside the folder of the release."""
         return ()
 
     @property
@@ -60,28 +60,28 @@ class Method:
 
     @property
     def counts_records(self) -> bool:
-        """Whether what it promises is about records, so that it has to know who has several of them."""
+        """Whether its promise is about records, so that it must know who has several of them."""
         return bool(self.privacy_models)
 
     @property
     def by_construction(self) -> tuple[str, ...]:
-        """Promises that no table shows, such as the probability of a draw: they are declared, and nobody checks them."""
+        """Promises that no table can show, such as the probability of a draw: declared, never checked."""
         return ()
 
     @property
     def local_epsilon(self) -> str | None:
-        """Privacy loss of each person whose values are drawn anew, such as "ln(3)"; None where nothing bounds it."""
+        """Privacy loss of each person with randomized values, such as "ln(3)"; None if it is unbounded."""
         return None
 
     @abstractmethod
     def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        """Mask a table; the given one stays as it is."""
+        """Mask a table; the input is not changed."""
 
     def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Mask a table in which people have several rows, told apart by a column, so that they are what promises count.
+        """Mask a table with several rows per person, so that promises count people.
 
-        The column stays in the table; whoever calls takes it out. A method that counts records and does not say how it
-        counts people refuses.
+        The column `person` stays in the table; the caller removes it. A method that counts records and has no
+        way to count people refuses.
         """
         if not self.counts_records:
             return self.mask(table, randomness)
@@ -101,10 +101,10 @@ class Method:
         apart: Mapping[str, pa.Table] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Return what this method made of a table, without a verdict: that is for `veil.verification.steps`.
+        """Return the outcome of this method without a verification, which `veil.verification.steps` adds.
 
-        `rows` are the input rows of the output, if these did not stay where they were, and `facts` what a person wants
-        to know about the run.
+        `rows` are the input rows of the output, if their order changed, and `facts` are numbers and short
+        texts about the run.
         """
         further = dict(apart or {})
         return Outcome(

@@ -1,6 +1,6 @@
-"""The outcome: what any way of anonymizing has made of a table, as plain data.
+"""The outcome of anonymizing a table, by any method, as plain data.
 
-The verifier checks an outcome; engines, risk, utility and reports read it. A `Release` is an outcome with verbs.
+The verifier checks an outcome; engines, risk, utility and reports read it. A `Release` adds verbs to it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Pass:
     Attributes
     ----------
     score : float or tuple
-        Information loss of the records that were suppressed before the pass; those that it leaves suppressed count.
+        Information loss of the records that were suppressed before the pass, also of those that remain so.
     factor : float, optional
         Generalization/suppression factor of the quality model; None if it has none.
     proven_optimal : bool
@@ -68,57 +68,56 @@ class Pass:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was made of a table.
+    """The outcome of anonymizing a table.
 
     Attributes
     ----------
     source : Source
-        What came in, and where its rows are: in memory, or with an engine.
+        The input, and where its rows are: in memory, or in an engine.
     asked : Plan or tuple of Method
-        What was to be done: a plan, or masking methods in their order.
+        The steps: a plan, or masking methods in their order.
     person : str, optional
-        Of masks: the column of the input that tells people apart, if they may have several rows. A plan has its own.
+        With masks: the column of the input that distinguishes people with several rows. A plan has its own.
     table : pyarrow.Table
-        What goes out. Of a table that an engine holds each combination of cells once.
+        The output. If the input is in an engine: each combination of cells once.
     weights : array, optional
-        How many records each row of `table` stands for, if not one.
+        Number of records of each row of `table`; None if all are 1.
     rows : array, optional
-        The input row of each row of `table`; None if all stayed where they were.
+        The input row of each row of `table`; None if their order is unchanged.
     hidden : array, optional
-        Which input rows are suppressed; None where the input rows are not in memory one by one, or none can be.
+        Mask of the suppressed input rows; None if these are not in memory, or none can be suppressed.
     flag : str, optional
-        Column of `table` that tells which of its rows are suppressed, where the cells alone would not.
+        Column of `table` that marks its suppressed rows, where the cells alone are ambiguous.
     parts : tuple of Part
-        Records that are not suppressed, by the levels that they are generalized to. The first is there if empty.
+        Records that are not suppressed, by their levels. The first part exists even if it is empty.
     prepared : Prepared, optional
-        Codes and hierarchies, if the plan met the table in memory.
+        Codes and hierarchies, if the plan was applied to a table in memory.
     apart : dict
-        Further tables by name, which do not belong into the same file: the second table of an Anatomy release, the
-        key to pseudonyms.
+        Further tables for files of their own: the second table of an Anatomy release, the key of pseudonyms.
     secret : set
         Names of those that must not be released.
     verification : Verification
-        What was found of each promise on the output.
+        The findings about each promise on the output.
     passes : tuple of Pass
         The passes of local recoding.
     facts : dict
-        What a person wants to know about the run: numbers and short texts by name.
+        Numbers and short texts about the run, by name.
     story : object
-        How the outcome was found, for the face alone: a search, a random walk, or steps.
+        How the outcome was found, for the user interfaces: a search, a random walk, or steps.
     statement : str, optional
-        The promise in plain words, if it is one that needs them: that of differential privacy.
+        The promise in plain words, where it needs them: that of differential privacy.
     is_private : bool
         False if the draws can be repeated from a seed, or are not proven to be private.
     recoding : object
-        How suppressed records were transformed again, on their own; None if they were not.
+        The local recoding of suppressed records; None if there was none.
     over_limit : bool
-        Whether more records are suppressed than the plan allows, and somebody wanted it so.
+        Whether more records are suppressed than the plan allows, by explicit choice.
     acknowledged : tuple of str
-        Concerns about it that somebody has said to know and accept: see `veil.risk.concerns`.
+        Concerns that the data holder has accepted: see `veil.risk.concerns`.
     account : object
-        What privacy policies asked and how it was met, if there were any: see `veil.policy`.
+        What privacy policies required and how it was met, if there were any: see `veil.policy`.
     tables : dict
-        Of several tables, whose rows are stacked in `table`: each as it leaves, by name. Empty if there is one.
+        With several tables, whose rows are stacked in `table`: the output of each, by name. Otherwise empty.
     """
 
     source: Source
@@ -145,7 +144,7 @@ class Outcome:
     person: str | None = None
     tables: Mapping[str, TableOut] = field(default_factory=dict)
 
-    # --- what was asked ---------------------------------------------------------------------------
+    # --- steps ------------------------------------------------------------------------------------
 
     @property
     def plan(self) -> Plan | None:
@@ -172,14 +171,14 @@ class Outcome:
                 self.asked.quasi_identifiers if self.prepared is None else self.prepared.encoding.names
             )
             return roles_of_plan(self.asked, tuple(generalized))
-        # What is masked on an engine keeps all its columns, seen or unseen.
+        # Masking in an engine keeps all columns, also those that Veil does not read.
         others: Literal["insensitive", "dropped"] = "insensitive" if self.is_condensed else "dropped"
         names = self.original.column_names, self.table.column_names
         return roles_of_masks(self.asked, *names, self.person, others)
 
     @property
     def person_column(self) -> str | None:
-        """The column of the input that distinguishes people; None if every row is a person, or nothing is known."""
+        """The column of the input that distinguishes people; None if every row is a person, or unknown."""
         return self.roles.person
 
     @property
@@ -214,12 +213,12 @@ class Outcome:
         return dict(zip(self.prepared.encoding.names, self.parts[0].levels, strict=True))
 
     def role_of(self, name: str) -> str:
-        """Role of a column; for masks, those that an attacker may know are quasi-identifying."""
+        """Return the role of a column; with masks, those that an attacker may know are quasi-identifying."""
         return self.roles.role_of(name)
 
     @property
     def kept_columns(self) -> list[str]:
-        """Columns of the input that the output has too, with the columns that an engine writes unseen."""
+        """Columns of the input that the output has too, including those that an engine copies unread."""
         return [name for name in self.columns if self.roles.is_released(name)]
 
     # --- records ----------------------------------------------------------------------------------
@@ -240,7 +239,7 @@ class Outcome:
         if "suppressed" in self.facts:
             return int(self.facts["suppressed"])
         if self.prepared is None or self.hidden is None:
-            return self.published.suppressed_records
+            return self.by_records.suppressed_records
         return self.prepared.records(self.hidden)
 
     @property
@@ -254,7 +253,7 @@ class Outcome:
 
     @property
     def is_condensed(self) -> bool:
-        """Whether rows stand for several records, as those of tables that an engine holds do."""
+        """Whether a row can represent several records, as with tables in an engine."""
         return self.weights is not None
 
     @property
@@ -264,49 +263,45 @@ class Outcome:
 
     @property
     def hidden_rows(self) -> NDArray[np.bool_] | None:
-        """Which rows of `table` are suppressed; None where only their cells can tell."""
+        """Mask of the suppressed rows of `table`; None where only their cells show it."""
         return self.hidden if self.hidden is None or self.rows is None else self.hidden[self.rows]
 
     @property
     def blank_rows(self) -> Suppressed:
-        """Which rows of `table` show nothing at all, being suppressed; "by cells" where only these can tell."""
+        """Mask of the suppressed, entirely blank rows of `table`; "by cells" if only cells show it."""
         treatment = self.roles.suppressed_rows
         if treatment == "none" or self.hidden_rows is None:
             return "none" if treatment == "none" else "by cells"
         return self.hidden_rows & (treatment == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
-        """The rows of the output that come from some rows of the input."""
+        """Return the rows of the output that come from some rows of the input."""
         place = np.empty(self.original.num_rows, np.int64)
         place[self.origins] = np.arange(self.table.num_rows)
         return self.table.take(pa.array(place[rows]))
 
     @functools.cached_property
     def before(self) -> Rows:
-        """The input as it is judged."""
-        table, weights = (
-            self.original,
-            self.source.weights if self.prepared is None else self.prepared.weights,
-        )
+        """The input with its weights and owners."""
+        weights = self.source.weights if self.prepared is None else self.prepared.weights
         person, knows = self.person_column, "one row" if self.plan is None else self.plan.knows
-        return Rows.of(
-            table, weights, Owners.of(table, person if person in table.column_names else None, knows)
-        )
+        person = person if person in self.original.column_names else None
+        return Rows.of(self.original, weights, Owners.of(self.original, person, knows))
 
     @functools.cached_property
     def after(self) -> Rows:
-        """The output as it is judged."""
+        """The output with its weights and owners."""
         owners = self.before.owners
         return Rows.of(self.table, self.weights, None if owners.are_records else owners.take(self.origins))
 
     @functools.cached_property
-    def attacked(self) -> Published:
-        """The output as an attacker sees it: `published`, in which people are counted where they may have several rows."""
-        return self.published if self.after.owners.are_records else self.published.owned(self.after.owners)
+    def by_people(self) -> Published:
+        """The output as an attacker sees it: `by_records`, counted in people if they have several rows."""
+        return self.by_records if self.after.owners.are_records else self.by_records.owned(self.after.owners)
 
     @functools.cached_property
-    def published(self) -> Published:
-        """The output as everybody sees it, row by row. Masks suppress no records: whatever is missing there is a value."""
+    def by_records(self) -> Published:
+        """The output as published, row by row. Masks suppress no records: a missing cell is a value there."""
         return Published(
             Rows.of(self.table, self.weights),
             self.quasi_identifiers,
@@ -318,47 +313,47 @@ class Outcome:
 
 def outcome_of(result: object) -> Outcome | None:
     """Return the outcome of a release, or an outcome itself; None if it is something else."""
-    found = getattr(result, "outcome", result)
-    return found if isinstance(found, Outcome) else None
+    outcome = getattr(result, "outcome", result)
+    return outcome if isinstance(outcome, Outcome) else None
 
 
 def require_outcome(result: object) -> Outcome:
     """Return the outcome of a release, or an outcome itself; refuse anything else."""
-    found = outcome_of(result)
-    if found is None:
+    outcome = outcome_of(result)
+    if outcome is None:
         raise InputError(
             f"a {type(result).__name__} is not a release: pass the result of `veil.anonymize` or `veil.mask`"
         )
-    return found
+    return outcome
 
 
 def without_rows(outcome: Outcome) -> Outcome:
-    """Return an outcome whose suppressed rows are gone, for plans that keep some cells of them."""
-    plan, prepared, hidden = outcome.plan, outcome.prepared, outcome.hidden_rows
-    if plan is None or prepared is None or hidden is None or plan.suppressed_rows != "keep cells":
+    """Return an outcome without its suppressed rows, if the plan keeps some of their cells."""
+    plan, prepared, suppressed_mask = outcome.plan, outcome.prepared, outcome.hidden_rows
+    if plan is None or prepared is None or suppressed_mask is None or plan.suppressed_rows != "keep cells":
         return outcome
     plan = dataclasses.replace(plan, suppressed_rows="drop")
-    rows = outcome.origins[~hidden]
+    rows = outcome.origins[~suppressed_mask]
     return dataclasses.replace(
         outcome,
         asked=plan,
         prepared=dataclasses.replace(prepared, plan=plan),
-        table=outcome.table.filter(pa.array(~hidden)),
+        table=outcome.table.filter(pa.array(~suppressed_mask)),
         rows=rows,
         weights=prepared.weights_of(rows),
     )
 
 
 def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
-    """Return an outcome without some of its sensitive columns, and without what was promised of them."""
+    """Return an outcome without some of its sensitive columns and the models that refer to them."""
     plan, prepared = outcome.plan, outcome.prepared
     if not names or plan is None or prepared is None:
         return outcome
-    left = tuple(model for model in plan.models if not set(names) & set(model.attribute_names))
+    models = tuple(model for model in plan.models if not set(names) & set(model.attribute_names))
     plan = dataclasses.replace(
         plan,
         sensitive=tuple(name for name in plan.sensitive if name not in names),
-        models=left or (KAnonymity(1),),
+        models=models or (KAnonymity(1),),
     )
     return dataclasses.replace(
         outcome,
@@ -370,18 +365,18 @@ def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
 
 
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
-    """Return some rows as a table of its own; models go on comparing its classes with the whole one."""
+    """Return some rows as a table of its own; models still compare its classes with the whole table."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
     weights = None if prepared.weights is None else prepared.weights[rows]
-    people = None if prepared.people is None else prepared.people[rows]
-    some = Sample(
+    owner_codes = None if prepared.people is None else prepared.people[rows]
+    part_sample = Sample(
         sample.encoding,
         list(codes),
         tuple(dataclasses.replace(each, codes=each.codes[rows]) for each in sample.attributes),
         microaggregated=sample.microaggregated,
         weights=weights,
         squares=prepared.plan.quality.needs_squares,
-        people=people,
+        people=owner_codes,
         all_rows=prepared.plan.knows == "all rows",
         baseline=sample,
     )
@@ -389,8 +384,8 @@ def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
         prepared,
         table=prepared.table.take(pa.array(rows)),
         codes=codes,
-        sample=some,
+        sample=part_sample,
         subset=None,
         weights=weights,
-        people=people,
+        people=owner_codes,
     )

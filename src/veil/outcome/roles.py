@@ -1,4 +1,4 @@
-"""Roles: what each column of a release is, whether a plan or masks made it."""
+"""The role of each column of a release, by a plan or by masks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column of a release is, and what becomes of suppressed records.
+    """The role of each column of a release, and the treatment of suppressed records.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class Roles:
     others : str
         Role of every other column: "insensitive" or "dropped".
     person : str, optional
-        The column of the owners; None if every record is a person, or nothing is known of people.
+        The column of the owners; None if every record is a person, or owners are unknown.
     knows : str
         What an attacker may know of an owner: "one row" or "all rows".
     marker : str, optional
         Text of suppressed cells; None if these are missing.
     suppressed_rows : str
-        What becomes of suppressed records: "blank", "keep cells" or "drop"; "none" if no record is suppressed.
+        What becomes of suppressed records: "blank", "keep cells" or "drop"; "none" if none is suppressed.
     suppression_limit : float
         Largest share of the people who may lose a record.
     """
@@ -66,9 +66,9 @@ class Roles:
 
 
 def roles_of_plan(plan: Plan, generalized: Sequence[str]) -> Roles:
-    """Return the roles that a plan gives to columns; `generalized` are those with a hierarchy, as in the table.
+    """Return the roles of columns by a plan; `generalized` are those with a hierarchy, in the table's order.
 
-    Nothing else of the table is read: that of a private release must not be looked at.
+    Nothing else of the table is used: that of a private release must not be read.
     """
     return Roles(
         quasi_identifiers=(*generalized, *plan.aggregated),
@@ -87,19 +87,19 @@ def roles_of_plan(plan: Plan, generalized: Sequence[str]) -> Roles:
 def roles_of_masks(
     methods: Sequence[Method],
     columns: Sequence[str],
-    released: Sequence[str],
+    output_columns: Sequence[str],
     person: str | None,
     others: Literal["insensitive", "dropped"],
 ) -> Roles:
-    """Return the roles of columns after masking: those that methods name may be known, else all unchanged ones."""
-    named = dict.fromkeys(name for method in methods for name in method.known_columns if name in released)
+    """Return the roles after masking: quasi-identifiers are what methods name, else all unchanged columns."""
+    known_names = [name for method in methods for name in method.known_columns if name in output_columns]
     changed = {name for method in methods for name in method.column_names}
-    unchanged = [name for name in released if name not in changed and name in columns]
+    unchanged = [name for name in output_columns if name not in changed and name in columns]
     return Roles(
-        quasi_identifiers=tuple(named or unchanged or released),
+        quasi_identifiers=tuple(dict.fromkeys(known_names) or unchanged or output_columns),
         sensitive=(),
         identifying={},
-        insensitive=tuple(released),
+        insensitive=tuple(output_columns),
         others=others,
         person=person,
         knows="one row",

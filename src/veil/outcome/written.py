@@ -1,4 +1,4 @@
-"""What has been written of an outcome."""
+"""A record of the files or tables that an outcome was written to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from veil.published.finding import Verification
 
 @dataclass(frozen=True)
 class Written:
-    """What has been written: where, in how many pieces, and how many of them a run before had done already.
+    """The place of a written table, its number of pieces, and how many of them an earlier run had finished.
 
-    `apart` are the files of the tables that do not belong into the same file. `verification` is what was found on the
-    written rows; None if a run before had checked them. `note` says where rows were brought over to, if they were.
+    `apart` are the files of tables that are kept separately, `verification` the findings on the written rows
+    (None if an earlier run checked them), and `note` the place that rows were copied to, if they were.
     """
 
     name: str

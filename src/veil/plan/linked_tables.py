@@ -1,14 +1,13 @@
-"""Several tables about the same people meet one plan: one transformation for each column, one promise to each person.
+"""Several tables about the same people under one plan: one level for each column, one promise to each person.
 
-The rows of all tables are stacked (`veil.published.linked_tables`), and all rows of a person are what an attacker knows. So the
-search, the models and the verifier are those of one table.
+The rows of all tables are stacked (`veil.published.linked_tables`), and an attacker knows all rows of a
+person. So the search, the models and the verifier are those of one table.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from veil.hierarchies import identity
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import distinct_values
-from veil.published.linked_tables import free_label, judged_texts, known_texts
+from veil.published.linked_tables import column_texts, free_label, sensitive_texts
+from veil.tables.arrow import decode_column
 from veil.tables.source import Source
 from veil.tables.spelling import encode_people, read_person
 
@@ -28,7 +28,7 @@ from veil.tables.spelling import encode_people, read_person
 class Stacked(Source):
     """The rows of several tables as one.
 
-    `table` has the name of their table, whose they are, and the columns that models judge.
+    `table` has the name of each row's table, its owner, and the columns that models read.
     """
 
     sources: Mapping[str, Source]
@@ -41,18 +41,18 @@ class Stacked(Source):
 
     @property
     def person(self) -> str:
-        """Column that tells people apart, in every table."""
+        """Column that distinguishes people, in every table."""
         assert self.asked.person_column is not None
         return self.asked.person_column
 
     def asked_for(self, plan: Plan) -> Stacked:
-        """The same tables for another plan, which differs in what must hold and how much may be suppressed."""
-        asked = dataclasses.replace(self.asked, models=plan.models, suppression_limit=plan.suppression_limit)
-        return dataclasses.replace(self, plan=plan, asked=asked)
+        """Return the same tables under another plan, which differs in models and suppression limit."""
+        of_all = replace(self.asked, models=plan.models, suppression_limit=plan.suppression_limit)
+        return replace(self, plan=plan, asked=of_all)
 
     @property
     def spans(self) -> dict[str, slice]:
-        """Which rows of `table` are those of each table."""
+        """The rows of `table` that belong to each table."""
         ends = np.cumsum([source.table.num_rows for source in self.sources.values()]).tolist()
         return {
             name: slice(begin, end)
@@ -61,29 +61,29 @@ class Stacked(Source):
 
 
 def for_several(person: str | None, identifying: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what several tables change in a plan: attackers know all rows, and keys become pseudonyms unless told otherwise."""
+    """Return the defaults for several tables: attackers know all rows, and keys become pseudonyms."""
     return {"knows": "all rows", "identifying": {read_person(person): "pseudonym", **identifying}}
 
 
 def stack(sources: Mapping[str, Source], plan: Plan) -> Stacked:
-    """Stack tables, or say what several tables cannot have."""
+    """Stack tables, or refuse what several tables cannot have."""
     person = _check(sources, plan)
     tables = {name: source.table for name, source in sources.items()}
     label = free_label({column for table in tables.values() for column in table.column_names})
-    judged = {name for model in plan.models for name in model.attribute_names}
-    sensitive = tuple(name for name in plan.sensitive if name in judged)
-    whose = known_texts(tables, person)
-    _check_shared(tables, whose, person)
+    model_columns = {name for model in plan.models for name in model.attribute_names}
+    sensitive = tuple(name for name in plan.sensitive if name in model_columns)
+    owners = column_texts(tables, person)
+    _check_shared(tables, owners, person)
     sizes = [table.num_rows for table in tables.values()]
     stacked = pa.table(
         {
             label: pa.array(np.repeat(np.array(list(tables), object), sizes), pa.string()),
-            person: whose,
+            person: owners,
             **{name: _known(tables, name) for name in plan.quasi_identifiers},
-            **{name: judged_texts(tables, name) for name in sensitive},
+            **{name: sensitive_texts(tables, name) for name in sensitive},
         }
     )
-    changed = dataclasses.replace(
+    stacked_plan = replace(
         plan,
         quasi_identifiers={label: identity(), **_hierarchies(tables, stacked, plan)},
         maximum_levels={**plan.maximum_levels, label: 0},
@@ -93,11 +93,11 @@ def stack(sources: Mapping[str, Source], plan: Plan) -> Stacked:
         others=None,
         knows="all rows",
     )
-    return Stacked(stacked, "pyarrow", sources=sources, asked=plan, plan=changed, label=label)
+    return Stacked(stacked, "pyarrow", sources=sources, asked=plan, plan=stacked_plan, label=label)
 
 
 def _check(sources: Mapping[str, Source], plan: Plan) -> str:
-    """Refuse what several tables cannot have; return the column that tells people apart."""
+    """Refuse what several tables cannot have; return the column that distinguishes people."""
     person = plan.person_column
     if person is None:
         raise PlanError(
@@ -125,8 +125,7 @@ def _check(sources: Mapping[str, Source], plan: Plan) -> str:
     if plan.items:
         raise PlanError(
             "items can only be generalized if all items of a person are in one table: give one table with "
-            "all items of a person, "
-            "or leave ",
+            "all items of a person, or leave ",
             Say("items"),
             " out",
         )
@@ -147,25 +146,25 @@ def _check_model(sources: Mapping[str, Source], model: PrivacyModel) -> None:
             )
 
 
-def _check_shared(tables: Mapping[str, pa.Table], whose: pa.ChunkedArray, person: str) -> None:
-    """Refuse a table that has nobody of the others: its people are taken for others than they are."""
-    _, codes = encode_people(whose, person)
+def _check_shared(tables: Mapping[str, pa.Table], owners: pa.ChunkedArray, person: str) -> None:
+    """Refuse a table that shares no person with the others: its people would be taken for other people."""
+    _, codes = encode_people(owners, person)
     ends = np.cumsum([table.num_rows for table in tables.values()])[:-1]
     people = [np.unique(each) for each in np.split(codes, ends)]
     for name, here in zip(tables, people, strict=True):
         others = [other for other in people if other is not here]
         if others and not np.isin(here, np.concatenate(others)).any():
             raise PlanError(
-                f"table {name!r} shares nobody with the other tables, by column {person!r}. If they are the "
-                "same people, "
-                "write their numbers in the same way in all tables (7 and '7' match, '007' and '7.0' do "
+                f"table {name!r} shares nobody with the other tables, by column {person!r}. If they are the same "
+                "people, write their numbers in the same way in all tables (7 and '7' match, '007' and '7.0' do "
                 "not); if not, anonymize it separately"
             )
 
 
 def _known(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
-    """A quasi-identifier of all tables; missing where a table has no such column."""
-    chunks = {each: _decoded(table[name]) for each, table in tables.items() if name in table.column_names}
+    """Return a quasi-identifier of all tables; missing where a table has no such column."""
+    having = {each: table for each, table in tables.items() if name in table.column_names}
+    chunks = {each: decode_column(table[name]) for each, table in having.items()}
     kinds = {each.type for each in chunks.values()}
     if len(kinds) > 1:
         raise PlanError(
@@ -180,15 +179,11 @@ def _known(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
 
 
 def _hierarchies(tables: Mapping[str, pa.Table], stacked: pa.Table, plan: Plan) -> dict[str, Any]:
-    """The hierarchies, built of what the tables hold that have the column, and not of what others lack."""
-    built = {}
+    """Return the hierarchies, built from the values of the tables that have the column."""
+    hierarchies = {}
     for name, builder in plan.quasi_identifiers.items():
-        here = [_decoded(table[name]) for table in tables.values() if name in table.column_names]
+        here = [decode_column(table[name]) for table in tables.values() if name in table.column_names]
         column = pa.chunked_array([chunk for each in here for chunk in each.chunks], here[0].type)
         hierarchy = builder.build(*distinct_values(column), name)
-        built[name] = hierarchy.with_missing() if stacked[name].null_count else hierarchy
-    return built
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        hierarchies[name] = hierarchy.with_missing() if stacked[name].null_count else hierarchy
+    return hierarchies

@@ -1,4 +1,4 @@
-"""Who the rows are about: the column that tells people apart, read as numbers."""
+"""Owners of rows, by the column that distinguishes people."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def number_people(
 ) -> NDArray[np.int32]:
     """Number the people of a column, in order of first appearance.
 
-    A row without a value is refused. It could be one of somebody who has other rows, with or without a value: taken for
-    a person of its own, it would make a class look larger than it is. So could one with a text that says that there is
-    no value, such as "unknown"; in a `published` table that is how suppressed people are shown. `weights` tells how many
-    records each row stands for.
+    A row without a value is refused: it may belong to a person who has other rows, and counted as a person of
+    its own it would make a class look larger than it is. The same holds for a text that means a missing
+    value, such as "unknown"; in a `published` table these are suppressed people. `weights` are the numbers of
+    records of the rows.
 
     >>> number_people(pa.chunked_array([["b", "a", "b"]]), "patient").tolist()
     [0, 1, 0]
@@ -34,7 +34,7 @@ def number_people(
 nobody can tell whose rows these are. Fill them in, or leave such rows out; if every row of the table is a different person, say \
 so in `person`
     """
-    canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
+    canonical_text(pa.nulls(0, column.type), column=name)  # refuses types without a text form
     values, codes = encode_people(column, name)
     if published:
         missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)

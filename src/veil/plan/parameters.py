@@ -1,6 +1,6 @@
-"""Parameters that ways of partitioning share: columns with or without hierarchies, and privacy models.
+"""Parameters of partitioning methods: columns with or without hierarchies, and privacy models.
 
-Both are taken as Python values and as recipes spell them, and written down as recipes do.
+Both are given as Python values or as in recipes, and serialized as in recipes.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ def _columns(value: Any) -> Any:
     if not isinstance(names, Iterable):
         raise ValueError(
             "`quasi_identifiers` should be column names, or a mapping from column names to hierarchies, "
-            "for example "
-            f'{{"age": None, "sex": h.suppression()}}, not {value!r}'
+            f'for example {{"age": None, "sex": h.suppression()}}, not {value!r}'
         )
     if isinstance(names, Mapping):
         return names
-    made: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for name in names:
-        if name in made:
+        if name in columns:
             raise ValueError(f"`quasi_identifiers` names column {name!r} twice")
-        made[name] = None
-    return made
+        columns[name] = None
+    return columns
 
 
 def _models(value: Any) -> Any:
@@ -55,7 +54,7 @@ def _model(value: Any) -> Any:
 
 
 def _spell_parameter(value: Any) -> Any:
-    """Write a declared value as recipes do, with its kind."""
+    """Serialize a declared value as in recipes, with its kind."""
     if value is None:
         return None
     if isinstance(value, Hierarchy):
@@ -95,7 +94,7 @@ _BUILDER: TypeAdapter[Any] = TypeAdapter(AnyBuilder)
 
 
 def hierarchy_builder(value: Any) -> Any:
-    """Turn what a user or a recipe gives for a quasi-identifier into something that builds a hierarchy.
+    """Return the hierarchy builder that a user or a recipe gives for a quasi-identifier.
 
     >>> hierarchy_builder("suppression")
     Suppression()

@@ -1,4 +1,4 @@
-"""The plan: which columns play which role, what must hold, what may be lost. Checked once, here."""
+"""The plan: the role of each column, the privacy models, and the limits of loss. It is checked here, once."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Aggregation = Literal["mean", "geometric mean", "median", "mode", "interval", "s
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive", "dropped"]
 
 ASK = "ask"
-"""What `person` is as long as nobody has said who the rows are about."""
+"""Value of `person` until it is known whose the rows are."""
 
 
 class Option(NamedTuple):
-    """What the command line has to know of a field beyond its name, its type and its description."""
+    """Details of a field for the command line, beyond its name, type and description."""
 
     flag: str | None = None
-    """Where it is not made of the name of the field."""
+    """Flag, if it does not follow from the name of the field."""
     metavar: str | None = None
     about: str | None = None
-    """Instead of the description, where that speaks of Python."""
+    """Replaces the description where that is about Python."""
     hint: str = ""
     """How to write it, in markup of Rich."""
 
@@ -60,12 +60,12 @@ def _items(value: Any) -> dict[str, Any]:
 
 
 def _names(value: Any, info: ValidationInfo) -> Any:
-    given = [value] if isinstance(value, str) else _as_list(value)
-    if given is None or not all(isinstance(each, str) for each in given):
+    names = [value] if isinstance(value, str) else _as_list(value)
+    if names is None or not all(isinstance(each, str) for each in names):
         raise ParameterError(
             f"`{info.field_name}` should be the name of a column or a list of names, not {show_value(value)}"
         )
-    return given
+    return names
 
 
 def _identifying(value: Any, info: ValidationInfo) -> Any:
@@ -73,16 +73,16 @@ def _identifying(value: Any, info: ValidationInfo) -> Any:
 
 
 def _quality(value: Any) -> Any:
-    found = qualities.by_name(value) if isinstance(value, str) else value
+    model = qualities.by_name(value) if isinstance(value, str) else value
     return _of_kind(
-        QualityModel, found, "`quality` should be a quality model or its name, for example Loss() or 'loss'"
+        QualityModel, model, "`quality` should be a quality model or its name, for example Loss() or 'loss'"
     )
 
 
 def _strategy(value: Any) -> Any:
-    found = lattice.by_name(value) if isinstance(value, str) else value
+    strategy = lattice.by_name(value) if isinstance(value, str) else value
     return _of_kind(
-        Strategy, found, "`strategy` should be a search strategy or its name, for example Auto() or 'auto'"
+        Strategy, strategy, "`strategy` should be a search strategy or its name, for example Auto() or 'auto'"
     )
 
 
@@ -93,20 +93,20 @@ def _of_kind(kind: type[Any], value: Any, rule: str) -> Any:
 
 
 def _models(value: Any) -> Any:
-    given = [value] if isinstance(value, PrivacyModel) else _as_list(value)
-    for each in [value] if given is None else given:
+    models = [value] if isinstance(value, PrivacyModel) else _as_list(value)
+    for each in [value] if models is None else models:
         _of_kind(
             PrivacyModel,
             each,
             "`models` should be a privacy model or a list of them, for example KAnonymity(5)",
         )
-    if not given:
+    if not models:
         raise ParameterError("`models` should have at least 1 item, for example KAnonymity(5), not 0")
-    return given
+    return models
 
 
 def _as_list(value: Any) -> list[Any] | None:
-    """The items of a list, or of something as good as one."""
+    """Return the elements of a list or another iterable; None of anything else."""
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | type)
     return list(value) if is_list else None
 
@@ -115,7 +115,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 LevelsByName = dict[str, Annotated[int, Field(ge=0)]]
 
 _MOST_CHECKS = 2**62
-"""More than any search makes, and as good as no limit; larger numbers do not fit where checks are counted."""
+"""More than any search makes; larger numbers overflow where checks are counted."""
 
 _ROLES: Words = (
     Say("quasi_identifiers"),
@@ -298,12 +298,12 @@ class Plan:
             raise PlanError("the plan has no quasi-identifier: name at least one column an attacker may know")
         self._check_person()
         self._check_pseudonyms()
-        seen: dict[str, str] = {}
+        role_by_name: dict[str, str] = {}
         for role, names in self.roles.items():
             for name in names:
-                if name in seen:
-                    raise PlanError(*self._two_roles(name, seen[name], role))
-                seen[name] = role
+                if name in role_by_name:
+                    raise PlanError(*self._two_roles(name, role_by_name[name], role))
+                role_by_name[name] = role
         for model in self.models:
             for name in model.attribute_names:
                 if name not in self.sensitive:
@@ -337,7 +337,7 @@ class Plan:
                 )
 
     def _check_pseudonyms(self) -> None:
-        """Allow for pseudonyms where people are counted, and where attackers are taken to know that rows belong together."""
+        """Allow pseudonyms only where people are counted and attackers know which rows belong together."""
         if self.pseudonym_key is not None and "pseudonym" not in self.identifying.values():
             raise PlanError(
                 Say("pseudonym_key"),
@@ -363,7 +363,7 @@ class Plan:
                 )
 
     def _check_person(self) -> None:
-        """Make the column that tells people apart an identifying one, without anybody having to list it."""
+        """Make the column that distinguishes people identifying, without it being listed."""
         if self.person_column is not None:
             if self.person_column not in self.identifying:
                 treated = {**self.identifying, self.person_column: "remove"}
@@ -373,8 +373,7 @@ class Plan:
                 if reason is not None:
                     raise PlanError(
                         f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "
-                        "different person, say "
-                        "so in ",
+                        "different person, say so in ",
                         Say("person"),
                     )
             if self.order == "input" and self.knows != "all rows":
@@ -387,14 +386,14 @@ class Plan:
                     ")",
                 )
         elif self.person == ASK and any(model.over_neighbours for model in self.models):
-            named = next(type(model).__name__ for model in self.models if model.over_neighbours)
+            model_name = next(type(model).__name__ for model in self.models if model.over_neighbours)
             raise PlanError(
-                f"{named} promises something to every person, and looks at no cell to find out whose rows there are: say that "
+                f"{model_name} promises something to every person, and looks at no cell to find out whose rows there are: say that "
                 "every row is a different person (",
                 Say("person", NOTHING),
                 "), or which column tells people apart (such as ",
                 Say("person", "patient"),
-                f"), of each of whom at most `rows_per_person` rows of {named} then take part",
+                f"), of each of whom at most `rows_per_person` rows of {model_name} then take part",
             )
         elif self.person == ASK and self.knows != "one row":
             raise PlanError(
@@ -405,23 +404,23 @@ class Plan:
 
     @property
     def searched_models(self) -> tuple[PrivacyModel, ...]:
-        """The models as a search judges them: of sets whose items are generalized afterwards, how many records there are."""
+        """The models that the search checks: for sets whose items are generalized later, k-anonymity."""
         return tuple(
             KAnonymity(model.k) if isinstance(model, KMAnonymity) and model.attribute in self.items else model
             for model in self.models
         )
 
     def check_items(self) -> None:
-        """Refuse items of which no model says how rare they may be, or of which others look at whole sets."""
+        """Refuse items without a model of their combinations, or with models of whole sets."""
         for name in self.items:
-            speaking = [model for model in self.models if name in model.attribute_names]
-            sets = [model for model in speaking if isinstance(model, KMAnonymity)]
+            models = [model for model in self.models if name in model.attribute_names]
+            sets = [model for model in models if isinstance(model, KMAnonymity)]
             if name not in self.sensitive or len(sets) != 1:
                 raise PlanError(
                     f"items of {name!r} are generalized until a model is satisfied: add the column to ", Say("sensitive"),
                     f" and KMAnonymity({name!r}, 5, 2) to ", Say("models"),
                 )  # fmt: skip
-            for model in speaking:
+            for model in models:
                 if model is not sets[0]:
                     raise PlanError(
                         f"{model} refers to whole sets, but items of {name!r} are generalized: leave it out"
@@ -439,16 +438,16 @@ class Plan:
 
     @property
     def person_column(self) -> str | None:
-        """The column that tells people apart; None if every row is a person, or nobody has said."""
+        """The column that distinguishes people; None if every row is a person, or it is undecided."""
         return None if self.person == ASK else self.person
 
     @property
     def blind_models(self) -> tuple[PrivacyModel, ...]:
-        """The models that speak of quasi-identifiers alone."""
+        """The models of quasi-identifiers alone."""
         return tuple(model for model in self.models if not model.attribute_names)
 
     def _check_blind(self) -> None:
-        """Refuse what a choice by quasi-identifiers alone would need a look at other columns for."""
+        """Refuse options for which a choice by quasi-identifiers alone would have to read other columns."""
         if not self.blind_models:
             raise PlanError(
                 Say("choose_by", "quasi-identifiers"),
@@ -506,8 +505,8 @@ class Plan:
                 ", or have the model speak of another column",
             )
         if role is not None:
-            told = f"which is {role}, not sensitive: take it out of "
-            return told, Say(role), " and add it to ", Say("sensitive")
+            reason = f"which is {role}, not sensitive: take it out of "
+            return reason, Say(role), " and add it to ", Say("sensitive")
         hint = f".{did_you_mean(name, self.sensitive)}" if self.sensitive else ""
         return "which is not sensitive: add it to ", Say("sensitive"), f", or correct its name{hint}"
 
@@ -518,7 +517,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Seconds after which a search ends. A limit of checks is the only one there is, so that any machine finds the same."""
+        """Seconds until a search ends. A limit of checks replaces them: all machines then find the same."""
         if self.time_limit is None:
             return self.strategy.time_limit if self.check_limit is None else math.inf
         return self.time_limit
@@ -539,7 +538,7 @@ class Plan:
         }
 
     def role_of(self, column: str) -> Role:
-        """Role of a column; columns without one follow `others`."""
+        """Return the role of a column; columns without one follow `others`."""
         for role, names in self.roles.items():
             if column in names:
                 return role
@@ -558,14 +557,13 @@ class Plan:
         if self.person == ASK and ASK in columns:
             raise PlanError(
                 f"column {ASK!r} has the name by which `person` says that nobody has said what tells people "
-                "apart: rename "
-                "it, or say what `person` is (None, null in recipes: every row is a different person)"
+                "apart: rename it, or say what `person` is (None, null in recipes: every row is a different person)"
             )
         if self.others is None:
             missing = [column for column in columns if column not in self._assigned]
             if len(missing) > 1:
-                listed = ", ".join(repr(name) for name in missing)
-                raise PlanError(f"columns {listed} have no role. Name each with ", *_ROLES)
+                names_without_role = ", ".join(repr(name) for name in missing)
+                raise PlanError(f"columns {names_without_role} have no role. Name each with ", *_ROLES)
             for column in missing:
                 self.role_of(column)
 

@@ -1,4 +1,4 @@
-"""Preparation: the plan meets the table. Columns become codes, hierarchies become maps, rows become classes."""
+"""Preparation of a table for a plan: columns become codes, hierarchies become maps, rows become classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from veil.tables.text import canonical_text, python_values, sorted_places
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The collapsed sample together with the table and plan it stands for."""
+    """The collapsed sample, with its table and plan."""
 
     table: pa.Table
     plan: Plan
@@ -37,7 +37,7 @@ class Prepared:
     subset: NDArray[np.bool_] | None
     weights: NDArray[np.int64] | None = None
     people: NDArray[np.int32] | None = None
-    """Number of the person that each row is about; None if every row is a person of its own."""
+    """Owner of each row as a code; None if every row is a person of its own."""
 
     @property
     def encoding(self) -> Encoding:
@@ -45,7 +45,7 @@ class Prepared:
         return self.sample.encoding
 
     def records(self, rows: NDArray[np.bool_] | NDArray[np.int64] | None = None) -> int:
-        """Number of records that some rows stand for, given as a mask or by number; all rows if not given."""
+        """Return the number of records of some rows, given as a mask or by number; of all rows by default."""
         if self.weights is not None:
             return int(self.weights.sum() if rows is None else self.weights[rows].sum())
         if rows is None:
@@ -53,39 +53,39 @@ class Prepared:
         return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
 
     def named_by(self, parts: Iterable[tuple[Levels, NDArray[np.int64]]]) -> Prepared:
-        """Return the same with labels that are made of what is published: of some rows, each on its levels.
+        """Return a copy whose labels derive from published values only: those of some rows, on their levels.
 
-        Only labels that were made of the values of the data differ; see `Hierarchy.named_by`.
+        Only labels that were derived from the values of the data differ; see `Hierarchy.named_by`.
         """
         if all(hierarchy.naming is None for hierarchy in self.encoding.hierarchies):
             return self
         parts = list(parts)
-        named = []
+        hierarchies = []
         for j, hierarchy in enumerate(self.encoding.hierarchies):
-            shown: dict[int, NDArray[np.bool_]] = {}
+            masks: dict[int, NDArray[np.bool_]] = {}  # of the published values, by level
             for levels, rows in parts:
-                shown.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[self.codes[j][rows]] = True
-            named.append(hierarchy.named_by(shown))
-        # Maps, and so codes and classes, are the same: only texts differ, which nobody below looks at.
+                masks.setdefault(levels[j], np.zeros(hierarchy.size, np.bool_))[self.codes[j][rows]] = True
+            hierarchies.append(hierarchy.named_by(masks))
+        # Maps, and so codes and classes, are the same: only texts differ, which are not read below.
         sample, encoding = copy.copy(self.sample), copy.copy(self.encoding)
-        encoding.hierarchies = tuple(named)
+        encoding.hierarchies = tuple(hierarchies)
         sample.encoding = encoding
         return replace(self, sample=sample)
 
     def weights_of(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """How many records each of some rows stands for (None: of all rows); None if one."""
+        """Return the weights of some rows (None: of all rows); None if all are 1."""
         return self.weights if self.weights is None or rows is None else self.weights[rows]
 
 
 def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
-    """Return those columns of a table that matter for what is decided, quasi-identifiers first."""
+    """Return the columns of a table that the search reads, quasi-identifiers first."""
     names = [name for name in columns if name in plan.quasi_identifiers]
-    wanted = [
+    further = [
         *plan.quality.attribute_names,
         *(n for model in plan.searched_models for n in model.attribute_names),
     ]
     person = [] if plan.person_column is None else [plan.person_column]
-    return list(dict.fromkeys([*names, *wanted, *plan.aggregated, *person]))
+    return list(dict.fromkeys([*names, *further, *plan.aggregated, *person]))
 
 
 def prepare(
@@ -99,8 +99,8 @@ def prepare(
 ) -> Prepared:
     """Check the table against the plan, build the hierarchies, encode and collapse.
 
-    Of a condensed table, `weights` tells how many records each row stands for, and `columns` which columns there are. Of
-    a part of a table, `hierarchies_of_all` are those of the whole.
+    `weights` are the numbers of records of the rows of a condensed table, `columns` all columns of its
+    engine's table, and `hierarchies_of_all` the hierarchies of the whole table if this is a part.
     """
     plan.check_columns(table.column_names if columns is None else columns)
     plan.check_items()
@@ -111,8 +111,8 @@ def prepare(
     names = [name for name in table.column_names if name in plan.quasi_identifiers]
     hierarchies, codes = [], []
     for name in names:
-        known = None if hierarchies_of_all is None else hierarchies_of_all[name]
-        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights, known)
+        of_all = None if hierarchies_of_all is None else hierarchies_of_all[name]
+        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights, of_all)
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
@@ -129,7 +129,7 @@ def prepare(
     for name in further:
         if name not in table.column_names:
             raise PlanError(f"{plan.quality} reads column {name!r}, which the table does not have")
-    attributes = tuple(_further(table[name], name, _order(plan, name), plan.marker) for name in further)
+    attributes = tuple(_attribute(table[name], name, _order(plan, name), plan.marker) for name in further)
     subset = _subset(table, plan)
     encoding = Encoding(names, hierarchies)
     sample = Sample(
@@ -144,12 +144,12 @@ def prepare(
         all_rows=plan.knows == "all rows",
     )
     for model in plan.searched_models:
-        voters = by_owner(sample, model.views[0])
-        smallest = model.minimal_class_size(voters)
-        if smallest > voters.records and not may_be_empty:
+        owner_sample = by_owner(sample, model.views[0])
+        smallest = model.minimal_class_size(owner_sample)
+        if smallest > owner_sample.records and not may_be_empty:
             what = "records" if people is None else "people"
             raise ImpossibleError(
-                f"{model} needs classes of {smallest:,} {what}, but the table has only {voters.records:,}: "
+                f"{model} needs classes of {smallest:,} {what}, but the table has only {owner_sample.records:,}: "
                 "no release with any information can satisfy it"
             )
     return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)
@@ -158,7 +158,7 @@ def prepare(
 def distinct_values(
     column: pa.ChunkedArray, weights: NDArray[np.int64] | None = None
 ) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Distinct values of a column, a missing value among them, and how often each occurs."""
+    """Return the distinct values of a column, a missing one included, and how often each occurs."""
     values, indices = dictionary_encoded(column)
     return values, count_codes(indices, len(values), weights)
 
@@ -168,17 +168,17 @@ def encode(
     builder: Any,
     name: str,
     weights: NDArray[np.int64] | None,
-    known: Hierarchy | None = None,
+    hierarchy_of_all: Hierarchy | None = None,
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
-    """Build the hierarchy of a column, unless it is known, and code its cells by it."""
-    canonical_text(pa.nulls(0, column.type), column=name)  # refuses what has no text form
+    """Build the hierarchy of a column, unless it is given, and code the cells by it."""
+    canonical_text(pa.nulls(0, column.type), column=name)  # refuses types without a text form
     values, indices = dictionary_encoded(column)
     counts = count_codes(indices, len(values), weights)
-    hierarchy = builder.build(values, counts, name) if known is None else known
+    hierarchy = builder.build(values, counts, name) if hierarchy_of_all is None else hierarchy_of_all
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 
 
-def _further(
+def _attribute(
     column: pa.ChunkedArray, name: str, order: Sequence[str] | None, marker: str | None
 ) -> SampleAttribute:
     """Code a sensitive column or response variable in the order of its values, a missing value last."""
@@ -190,14 +190,14 @@ def _further(
     rank = np.empty(len(first_to_last), np.int32)
     rank[first_to_last] = np.arange(len(first_to_last), dtype=np.int32)
     values = values.take(pa.array(first_to_last))
-    hidden = shows_no_value(values, marker)
+    blank_mask = shows_no_value(values, marker)
     return SampleAttribute(
-        name, rank[indices], tuple(python_values(values)), hidden if hidden.any() else None
+        name, rank[indices], tuple(python_values(values)), blank_mask if blank_mask.any() else None
     )
 
 
 def _order(plan: Plan, name: str) -> Sequence[str] | None:
-    """The order that models give to the values of a column, on which all of them must agree."""
+    """Return the order that models give to the values of a column; all must agree."""
     orders = [order for model in plan.models if (order := model.order_of(name)) is not None]
     if any(order != orders[0] for order in orders):
         raise PlanError(
@@ -212,12 +212,12 @@ def _sets(column: pa.ChunkedArray, name: str) -> SampleAttribute:
     rows = (None if row is None else tuple(row) for row in column.to_pylist())
     codes = np.array([places.setdefault(row, len(places)) for row in rows], np.int32)
     values = tuple(None if each is None else list(each) for each in places)
-    hidden = np.array([each is None for each in values]) if None in places else None
-    return SampleAttribute(name, codes, values, hidden)
+    blank_mask = np.array([each is None for each in values]) if None in places else None
+    return SampleAttribute(name, codes, values, blank_mask)
 
 
 def _subset(table: pa.Table, plan: Plan) -> NDArray[np.bool_] | None:
-    """The rows to release, on which all models that define a research subset must agree."""
+    """Return the rows to release; all models that define a research subset must agree."""
     masks = [(model, model.subset.mask(table)) for model in plan.models if model.subset is not None]
     if not masks:
         return None
@@ -239,8 +239,7 @@ def level_range(plan: Plan, names: list[str], hierarchies: list[Hierarchy]) -> t
         if high > hierarchy.height or low > high:
             level = high if high > hierarchy.height else low
             raise PlanError(
-                f"level {level} of column {name!r} does not exist: its hierarchy has levels 0 to "
-                f"{hierarchy.height}"
+                f"level {level} of column {name!r} does not exist: its hierarchy has levels 0 to {hierarchy.height}"
             )
         minimum.append(low)
         maximum.append(high)

@@ -1,10 +1,10 @@
-"""What a cell is: a value, missing, or withheld.
+"""Kinds of cells: a value, missing, or withheld.
 
-Of quasi-identifiers, a suppressed cell shows the marker in text, and nothing in anything else. Of sensitive attributes, what
-is missing and what is withheld says nothing about anybody, however it is written.
+In quasi-identifiers, a suppressed cell shows the marker in text columns and is missing in others. In
+sensitive attributes, missing and withheld cells are blank, however they are written.
 
-Here alone a text is compared with the marker: models, verifier, policies and certificates ask one of these functions, and
-engines `veil.engines.blank`, which says the same in their language.
+Only this module compares texts with the marker: models, verifier, policies and certificates call its
+functions, and engines call `veil.engines.blank`, its translation to SQL.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from veil.tables.canonical import widened
 from veil.tables.columns import encode_values, is_list, is_text
 
 MARKER = "*"
-"""What a suppressed cell of text shows, unless another marker is asked for."""
+"""Default text of a suppressed cell."""
 
 
 def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDArray[np.bool_]:
-    """Tell of each cell whether it shows what suppressed cells show.
+    """Return a mask of the cells that show what suppressed cells show.
 
     >>> shows_nothing(pa.array(["*", None, "a"]), "*").tolist(), shows_nothing(pa.array([1, None]), "*").tolist()
     ([True, False, False], [False, True])
@@ -41,7 +41,7 @@ def shows_nothing(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDA
 
 
 def never_blank(column: pa.ChunkedArray) -> bool:
-    """Return whether every cell shows a value, as its type alone says; False where one would have to look.
+    """Whether every cell shows a value, judged by the type alone; False where cells would have to be read.
 
     >>> never_blank(pa.chunked_array([[1, 2]])), never_blank(pa.chunked_array([["flu"]]))
     (True, False)
@@ -54,7 +54,7 @@ def never_blank(column: pa.ChunkedArray) -> bool:
 
 
 def is_blank(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDArray[np.bool_]:
-    """Tell of each cell whether it is missing or shows the marker.
+    """Return a mask of the cells that are missing or show the marker.
 
     >>> is_blank(pa.array(["*", None, "a"]), "*").tolist(), is_blank(pa.array([1, None]), "*").tolist()
     ([True, True, False], [False, True])
@@ -63,7 +63,7 @@ def is_blank(column: pa.Array | pa.ChunkedArray, marker: str | None) -> NDArray[
 
 
 def is_masked(values: pa.Array, marker: str | None) -> bool:
-    """Whether the different values of a column are none but the marker: a missing one would tell which cells were missing.
+    """Whether the only value of a column is the marker: another would reveal which cells were missing.
 
     >>> is_masked(pa.array(["*"]), "*"), is_masked(pa.array(["*", None]), "*"), is_masked(pa.array([None]), None)
     (True, False, True)
@@ -72,11 +72,11 @@ def is_masked(values: pa.Array, marker: str | None) -> bool:
 
 
 _BLANK = r"\A[\s\pZ\pC]*\z"
-"""Nothing but blanks and signs that nobody sees."""
+"""Nothing but blanks and invisible characters."""
 
 
 def shows_no_value(values: pa.Array, marker: str | None) -> NDArray[np.bool_]:
-    """Tell which values of a sensitive attribute are none: missing, not a number, an empty text, or the marker.
+    """Return a mask of the sensitive values that are none: missing, not a number, empty, or the marker.
 
     Words for a missing value, such as "unknown", are values: "none" may be what a healthy person has.
 

@@ -1,4 +1,4 @@
-"""The worst fillings of a published table, as the verifier sees them: each makes classes of its own, and all have to hold."""
+"""The worst fillings of blank sensitive cells, for the verifier: further classes, which all must hold."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from veil.tables.columns import encode_comparable
 def fill_published(published: Published, attribute: str, rule: FillingRule) -> Published | None:
     """Return a table with a class for each class and each filling of its blank cells of an attribute.
 
-    Sizes and histograms are filled in, and nothing else. The baseline is that of cells that show a value; None if none does, so
-    that there is nothing to fill in.
+    Only sizes and histograms are filled in. The baseline is that of cells that show a value; None if there is
+    none, so that nothing can be filled in.
 
     >>> from veil.tables.rows import Rows
     >>> table = pa.table({"age": ["20", "20", "20"], "disease": ["flu", None, "cold"]})
@@ -26,10 +26,10 @@ def fill_published(published: Published, attribute: str, rule: FillingRule) -> P
     >>> list(zip(number.tolist(), value.to_pylist(), count.tolist()))
     [(0, 'flu', 2), (0, 'cold', 1), (1, 'flu', 1), (1, 'cold', 2)]
     """
-    shown = published.visible(attribute)
-    baseline, _ = shown.compare(attribute, baseline=True)
-    if shown is published or not len(baseline):
-        return published if shown is published else None
+    visible = published.visible(attribute)
+    baseline, _ = visible.compare(attribute, baseline=True)
+    if visible is published or not len(baseline):
+        return published if visible is published else None
     number, values, count = published.histograms(attribute)
     is_blank = shows_no_value(values, published.marker)
     blanks = np.zeros(published.sizes.size, np.int64)
@@ -64,7 +64,7 @@ def fill_published(published: Published, attribute: str, rule: FillingRule) -> P
     pairs, at_pair = np.unique((classes * len(domain) + places)[times > 0], return_inverse=True)
     sums = np.zeros(pairs.size, np.int64)
     np.add.at(sums, at_pair, times[times > 0])
-    filled = copy.copy(shown)
+    filled = copy.copy(visible)
     filled.sizes = np.concatenate([published.sizes[whole], *[published.sizes[~whole]] * len(tries)])
     filled._histograms = {
         (attribute, filled.view): (pairs // len(domain), domain.take(pa.array(pairs % len(domain))), sums)

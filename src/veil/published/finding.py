@@ -1,4 +1,4 @@
-"""What was found of a promise on a published table."""
+"""Findings about promises on a published table."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from veil.errors import VerificationError
 class Finding:
     """One promise, whether it holds on a published table, and what was measured.
 
-    A promise that could not be `checked` is neither kept nor broken: it does not hold, and `measured` says why nobody
-    can tell.
+    A promise that was not `checked` is neither kept nor broken: `holds` is False, `measured` the reason.
     """
 
     promise: str
@@ -23,7 +22,7 @@ class Finding:
 
     @classmethod
     def not_checked(cls, promise: str, reason: str) -> Finding:
-        """Return what is found of a promise that the table alone does not decide.
+        """Return the finding about a promise that the table alone does not decide.
 
         >>> print(Finding.not_checked("5-map", "that takes the population"))
         not checked: 5-map (that takes the population)
@@ -32,7 +31,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """One word or two for people."""
+        """The verdict in a word or two."""
         return "holds" if self.holds else "BROKEN" if self.checked else "not checked"
 
     def __str__(self) -> str:
@@ -40,14 +39,14 @@ class Finding:
 
 
 BY_CONSTRUCTION = "by construction, not checked"
-"""What is said of a promise that no table shows, and that the method which makes it declares."""
+"""The finding about a promise that no table can show, and that a method declares."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Every promise with what was found on the output.
+    """The findings about all promises on the output.
 
-    `open_questions` are those that no table answers whatever it promises: who made it, or how likely a draw was.
+    `open_questions` are those that no table answers: who made it, or how likely a draw was.
     """
 
     findings: tuple[Finding, ...]
@@ -65,7 +64,7 @@ class Verification:
 
     @property
     def not_checked(self) -> tuple[str, ...]:
-        """What was not checked: promises first, then open questions."""
+        """The unchecked promises, followed by the open questions."""
         promises = [finding.promise for finding in self.findings if not finding.checked]
         return (*promises, *self.open_questions)
 

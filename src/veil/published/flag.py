@@ -1,4 +1,4 @@
-"""The column that says which rows of a release are suppressed: under a name that no other column has."""
+"""The flag column, which marks the suppressed rows of a release, under a name that no other column has."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 FLAG = "suppressed"
-"""Column that says which rows are suppressed, where their cells alone would not tell."""
+"""Column that marks suppressed rows, where their cells alone are ambiguous."""
 
 _FLAG = re.compile(f"(veil_)*{FLAG}")
 
 
 def free_flag(columns: Iterable[str]) -> str:
-    """Return a name for the flag of a table with the given columns; databases do not tell case apart.
+    """Return a name for the flag of a table with the given columns; databases ignore case.
 
     >>> free_flag(["age", "sex"]), free_flag(["age", "Suppressed"])
     ('suppressed', 'veil_suppressed')
@@ -23,13 +23,13 @@ def free_flag(columns: Iterable[str]) -> str:
     return f"veil_{max(alike, key=len)}" if alike else FLAG
 
 
-def find_flag(table: pa.Table, taken: Iterable[str] = ()) -> str | None:
-    """Return the column that tells which rows of a release are suppressed, if it has one: it says so of every row.
+def find_flag(table: pa.Table, other_columns: Iterable[str] = ()) -> str | None:
+    """Return the flag column of a release, if it has one: Boolean, without missing values.
 
     >>> find_flag(pa.table({"suppressed": [False, True], "veil_suppressed": [None, True]}))
     'suppressed'
     """
-    for name in flags_among(table.column_names, taken):
+    for name in flags_among(table.column_names, other_columns):
         column = table[name]
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if pa.types.is_boolean(kind) and not column.null_count:
@@ -37,11 +37,11 @@ def find_flag(table: pa.Table, taken: Iterable[str] = ()) -> str | None:
     return None
 
 
-def flags_among(columns: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return columns that may be the flag of a release, the likeliest first: that of a release is the longest.
+def flags_among(columns: Iterable[str], other_columns: Iterable[str] = ()) -> list[str]:
+    """Return columns that may be the flag of a release, the likeliest first: the longest name.
 
     >>> flags_among(["suppressed", "age", "veil_suppressed"])
     ['veil_suppressed', 'suppressed']
     """
-    found = {name for name in columns if _FLAG.fullmatch(name)}.difference(taken)
-    return sorted(found, key=len, reverse=True)
+    names = {name for name in columns if _FLAG.fullmatch(name)}.difference(other_columns)
+    return sorted(names, key=len, reverse=True)

@@ -1,7 +1,7 @@
-"""Several tables as one: their rows stacked, with the name of its table as part of what is known of a row.
+"""Several tables as one: their rows stacked, with the name of the table as a quasi-identifier.
 
-All that a person has in all tables is then the set of their rows in one: the joined view of a person, without the product of
-rows that a join would make.
+All rows of a person in all tables are then a set of rows in one table: the joined view of a person, without
+the product of rows that a join would make.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from veil.tables.text import canonical_text
 
 
 def free_label(columns: Collection[str]) -> str:
-    """Return a name for the column that says from which table a row is.
+    """Return a name for the column with the table of each row.
 
     >>> free_label(["age", "table"])
     'table_'
@@ -38,22 +38,22 @@ def stack_texts(
     tables: Mapping[str, pa.Table],
     label: str,
     *,
-    known: Collection[str],
-    judged: Collection[str],
-    kept: Collection[str] = (),
+    quasi_identifiers: Collection[str],
+    sensitive: Collection[str],
+    further: Collection[str] = (),
 ) -> pa.Table:
-    """Stack the columns that models look at, as text: those that are `known`, those that are `judged`, and what is `kept`."""
+    """Stack the quasi-identifiers, the sensitive columns that models read, and further columns, as text."""
     sizes = [table.num_rows for table in tables.values()]
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
         label: pa.array(np.repeat(np.array(list(tables), object), sizes), pa.string())
     }
-    columns |= {name: known_texts(tables, name) for name in (*known, *kept)}
-    columns |= {name: judged_texts(tables, name) for name in judged}
+    columns |= {name: column_texts(tables, name) for name in (*quasi_identifiers, *further)}
+    columns |= {name: sensitive_texts(tables, name) for name in sensitive}
     return pa.table(columns)
 
 
-def known_texts(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
-    """Return a column of all tables as text, alike however a number is stored; missing where a table does not have it."""
+def column_texts(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
+    """Return a column of all tables as text, numbers alike in all types; missing where a table lacks it."""
     chunks: list[pa.Array] = []
     for table in tables.values():
         if name in table.column_names:
@@ -63,11 +63,11 @@ def known_texts(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, pa.string())
 
 
-def judged_texts(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
-    """Return a sensitive column of all tables as text. Where a table does not have it, every row has a value of its own.
+def sensitive_texts(tables: Mapping[str, pa.Table], name: str) -> pa.ChunkedArray:
+    """Return a sensitive column of all tables as text. Where a table lacks it, every row has its own value.
 
-    Rows that say nothing of it cannot be alike in it: models of concentration then judge the rows that have the column,
-    and of others ask for no more than a number of people.
+    Rows without the column cannot agree in it: models of concentration then judge the rows that have it, and
+    require of the others no more than a number of people.
     """
     chunks: list[pa.Array] = []
     for number, table in enumerate(tables.values()):
@@ -83,42 +83,43 @@ def joined_view(
     tables: Mapping[str, pa.Table],
     label: str,
     *,
-    known: Collection[str],
-    judged: Collection[str],
+    quasi_identifiers: Collection[str],
+    sensitive: Collection[str],
     person: str,
     treatment: str,
     marker: str | None,
 ) -> tuple[Published, Finding]:
-    """See released tables as rows of people, by the pseudonyms that they show, if they do.
+    """Return released tables as rows of people, by their pseudonyms if they show them.
 
-    Also tell whether rows that are of nobody show nothing, as those of suppressed people should.
+    Also return whether rows without a pseudonym show nothing, as those of suppressed people should.
     """
-    shown, lost = {}, []
+    visible, problems = {}, []
     for name, table in tables.items():
-        blank = blank_rows(table, marker)
-        shown[name] = table.filter(pa.array(~blank))
+        visible[name] = table.filter(pa.array(~blank_rows(table, marker)))
         if treatment == "pseudonym" and person in table.column_names:
-            nobody = shows_nothing(shown[name][person], marker)
-            if nobody.any():
-                lost.append(f"{int(nobody.sum())} of {name!r} do")
-    told = "; ".join(lost)
-    finding = Finding("rows without a pseudonym show nothing", not told, told or "none does")
-    by_pseudonym = treatment == "pseudonym" and all(person in each.column_names for each in shown.values())
-    together = stack_texts(shown, label, known=known, judged=judged, kept=[person] if by_pseudonym else [])
-    owners = Owners.of(together, Person(person, "as written") if by_pseudonym else None, "all rows")
-    seen = Published(
-        Rows.of(together, owners=owners),
-        [label, *known],
-        marker=marker,
-        suppressed="none",
+            ownerless_mask = shows_nothing(visible[name][person], marker)
+            if ownerless_mask.any():
+                problems.append(f"{int(ownerless_mask.sum())} of {name!r} do")
+    finding = Finding(
+        "rows without a pseudonym show nothing", not problems, "; ".join(problems) or "none does"
     )
-    return seen, finding
+    by_pseudonym = treatment == "pseudonym" and all(person in each.column_names for each in visible.values())
+    together = stack_texts(
+        visible,
+        label,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        further=[person] if by_pseudonym else [],
+    )
+    owners = Owners.of(together, Person(person, "as written") if by_pseudonym else None, "all rows")
+    rows = Rows.of(together, owners=owners)
+    return Published(rows, [label, *quasi_identifiers], marker=marker, suppressed="none"), finding
 
 
 def blank_rows(table: pa.Table, marker: str | None) -> NDArray[np.bool_]:
-    """Tell which rows show nothing in any column, as those of suppressed people do.
+    """Return a mask of the rows that show nothing in any column, as those of suppressed people do.
 
-    A column of nothing but missing values may have become one of text in a file.
+    In a file, a column of missing values only may have become one of text.
 
     >>> blank_rows(pa.table({"age": [None, 7], "sex": ["*", "*"]}), "*").tolist()
     [True, False]
@@ -131,5 +132,5 @@ def blank_rows(table: pa.Table, marker: str | None) -> NDArray[np.bool_]:
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     values, codes = encode_values(column)
-    spelled = pa.array(canonical_text(values, column=name), pa.string())
-    return pa.chunked_array([spelled.take(pa.array(codes))])
+    texts = pa.array(canonical_text(values, column=name), pa.string())
+    return pa.chunked_array([texts.take(pa.array(codes))])

@@ -1,9 +1,9 @@
 """Records that match each other where a missing cell matches everything.
 
-Codes are rows of non-negative integers, one column an attribute; -1 is a missing cell. Two rows match if they
-agree in every column in which neither cell is missing. Matching is no equivalence: a row with missing cells
-may match rows that do not match each other, so that there are no classes, only the number of rows that each
-row matches, itself among them.
+Codes are rows of non-negative integers, one column per attribute; -1 is a missing cell. Two rows match if
+they agree in every column in which neither cell is missing. Matching is no equivalence: a row with missing
+cells may match rows that do not match each other. So there are no classes, only the number of rows that each
+row matches, including itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def keys(codes: Codes, columns: NDArray[np.bool_]) -> Counts:
     possible = 1
     for column in np.flatnonzero(columns):
         size = int(codes[:, column].max(initial=-1)) + 2
-        if possible * size >= 2**62:  # too many to tell apart in one integer: renumber
+        if possible * size >= 2**62:  # too many for one integer: renumber
             mixed = np.unique(mixed, return_inverse=True)[1].astype(np.int64)
             possible = len(codes) + 1
         mixed = mixed * size + codes[:, column] + 1
@@ -39,16 +39,15 @@ def keys(codes: Codes, columns: NDArray[np.bool_]) -> Counts:
 
 def patterns(codes: Codes) -> Counts:
     """Return which cells of each row are missing, as bits."""
-    made: Counts = (codes < 0) @ (1 << np.arange(codes.shape[1], dtype=np.int64))
-    return made
+    return (codes < 0) @ (1 << np.arange(codes.shape[1], dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class MatchingRows:
-    """Rows in two parts: distinct whole rows with their number, and rows with missing cells one by one.
+    """Rows in two parts: distinct whole rows with their counts, and rows with missing cells one by one.
 
-    `ranges` gives for each partial row the whole rows that match it, as places in an order that its pattern of
-    missing cells has: partial rows of one pattern and the whole rows are sorted by what they show outside of it.
+    `ranges` returns the whole rows that match each partial row, as a range in an order by the columns that
+    are not missing in the pattern of the partial row.
     """
 
     whole: Codes
@@ -71,50 +70,50 @@ class MatchingRows:
         of_row[rows] = number
         return MatchingRows(codes[rows[first]], sizes.astype(np.int64), of_row, np.flatnonzero(gaps))
 
-    def ranges(self, shown: Codes, pattern: int) -> tuple[Counts, Counts, Counts]:
-        """Return an order of the whole rows, and where in it those begin and end that match each given row.
+    def ranges(self, partial_rows: Codes, pattern: int) -> tuple[Counts, Counts, Counts]:
+        """Return an order of the whole rows, and the range in it that matches each given row.
 
         All given rows have the same pattern.
         """
-        columns = (pattern >> np.arange(shown.shape[1])) & 1 == 0
-        both = keys(np.concatenate([self.whole, shown]), columns)
+        columns = (pattern >> np.arange(partial_rows.shape[1])) & 1 == 0
+        both = keys(np.concatenate([self.whole, partial_rows]), columns)
         mine, theirs = both[: len(self.whole)], both[len(self.whole) :]
         order = np.argsort(mine, kind="stable")
         return order, np.searchsorted(mine[order], theirs), np.searchsorted(mine[order], theirs, side="right")
 
 
 def matches(codes: Codes) -> tuple[MatchingRows, Counts, Counts]:
-    """Count the rows that match each row. Return them as a crowd, with the counts of whole and of partial rows.
+    """Count the rows that match each row. Return the two parts, with the counts of whole and of partial rows.
 
     >>> codes = np.array([[0, 0], [0, 0], [1, 0], [-1, 0]], np.int32)
     >>> crowd, whole, partial = matches(codes)
     >>> whole[crowd.of_row[:3]].tolist(), partial.tolist()
     ([3, 3, 2], [4])
     """
-    crowd = MatchingRows.of(codes)
-    shown = np.ascontiguousarray(codes[crowd.partial])
-    of_whole = crowd.sizes.copy()
-    of_partial = np.zeros(len(shown), np.int64)
-    kinds = patterns(shown)
+    parts = MatchingRows.of(codes)
+    partial_rows = np.ascontiguousarray(codes[parts.partial])
+    of_whole = parts.sizes.copy()
+    of_partial = np.zeros(len(partial_rows), np.int64)
+    kinds = patterns(partial_rows)
     for kind in np.unique(kinds):
         here = np.flatnonzero(kinds == kind)
-        order, start, end = crowd.ranges(shown[here], int(kind))
-        total = np.concatenate([[0], np.cumsum(crowd.sizes[order])])
+        order, start, end = parts.ranges(partial_rows[here], int(kind))
+        total = np.concatenate([[0], np.cumsum(parts.sizes[order])])
         of_partial[here] += total[end] - total[start]
         steps = np.bincount(start, minlength=order.size + 1) - np.bincount(end, minlength=order.size + 1)
         of_whole[order] += np.cumsum(steps)[:-1]
-    values, bits, _ = pack_rows(shown, shown >= 0)
+    values, bits, _ = pack_rows(partial_rows, partial_rows >= 0)
     _match_each_other(values, bits, of_partial)
-    return crowd, of_whole, of_partial
+    return parts, of_whole, of_partial
 
 
 Words = NDArray[np.uint64]
 
 
 def pack_rows(codes: Codes, shows: NDArray[np.bool_]) -> tuple[Words, Words, Words]:
-    """Pack rows into machine words, with the bits of the cells that each row shows and the bits of each column.
+    """Pack rows into machine words, with the bits of the cells that each row shows and those of each column.
 
-    Two rows match if their words differ nowhere that both show: a few operations for all columns together.
+    Two rows match if their words agree in all bits that both show: a few operations for all columns.
     """
     widths = [max(1, int(each).bit_length()) for each in codes.max(axis=0, initial=0)]
     places: list[tuple[int, int]] = []
@@ -145,7 +144,7 @@ def match(values: Words, bits: Words, a: int, b: int) -> bool:
 
 @kernel
 def _match_each_other(values: Words, bits: Words, counts: Counts) -> None:
-    """Add to each row's count the rows among these that match it, itself among them."""
+    """Add to each row's count the rows among these that match it, including itself."""
     for a in range(counts.size):
         counts[a] += 1
         for b in range(a + 1, counts.size):
@@ -155,31 +154,31 @@ def _match_each_other(values: Words, bits: Words, counts: Counts) -> None:
 
 
 def fewest_matches(codes: Codes, enough: int, people: NDArray[np.int32] | None = None) -> int:
-    """Return how many rows the row with the fewest matches has, or of how many people; `enough` if none has fewer.
+    """Return the least number of rows, or of people, that match a row; `enough` if none has fewer.
 
-    By the definition, row by row, and nothing else: this is what a result is checked with.
+    This follows the definition row by row: it is what results are verified with.
 
     >>> fewest_matches(np.array([[0, 0], [0, 0], [1, -1]], np.int32), 2)
     1
     >>> fewest_matches(np.array([[0, 0], [0, 0]], np.int32), 2, np.array([7, 7], np.int32))
     1
     """
-    whose = np.arange(len(codes), dtype=np.int32) if people is None else people
+    owners = np.arange(len(codes), dtype=np.int32) if people is None else people
     distinct, row = np.unique(codes, axis=0, return_inverse=True)
     order = np.argsort(row.ravel(), kind="stable")
     starts = np.searchsorted(row.ravel()[order], np.arange(len(distinct) + 1))
-    return int(_fewest(np.ascontiguousarray(distinct), starts, whose[order], enough))
+    return int(_fewest(np.ascontiguousarray(distinct), starts, owners[order], enough))
 
 
 @kernel
-def _fewest(distinct: Codes, starts: Counts, whose: NDArray[np.int32], enough: int) -> int:
-    """Count the owners of rows that match: those of different row d stand in `whose` from `starts[d]` on."""
+def _fewest(distinct: Codes, starts: Counts, owners: NDArray[np.int32], enough: int) -> int:
+    """Return the least number of owners of matching rows; `owners` of distinct row d begin at `starts[d]`."""
     fewest = enough
-    met = np.full(whose.max() + 1, -1, np.int64)
+    met = np.full(owners.max() + 1, -1, np.int64)
     for a in range(len(distinct)):
-        found = 0
+        matches = 0
         b = -1
-        while found < enough and b < len(distinct):
+        while matches < enough and b < len(distinct):
             d = a if b < 0 else b  # itself first
             same = True
             for c in range(distinct.shape[1]):
@@ -188,9 +187,9 @@ def _fewest(distinct: Codes, starts: Counts, whose: NDArray[np.int32], enough: i
                     break
             if same:
                 for at in range(starts[d], starts[d + 1]):
-                    if met[whose[at]] != a:
-                        met[whose[at]] = a
-                        found += 1
+                    if met[owners[at]] != a:
+                        met[owners[at]] = a
+                        matches += 1
             b += 1
-        fewest = min(fewest, found)
+        fewest = min(fewest, matches)
     return fewest

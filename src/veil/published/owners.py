@@ -1,7 +1,7 @@
 """Owners of published rows, counted by plain group-bys: nothing from the engine.
 
-The owner of a row is not a column of the published table. Only the data holder and the verifier know it. Where every
-record is a person, owners are records; the faster way to count those is chosen here, once for each question.
+The owner of a row is not a column of the published table. Only the data holder and the verifier know it.
+Where every record is a person, owners are records, which are counted in a faster way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 
 
 def owners_shown(table: pa.Table, column: str | None, treatment: str | None, knows: Knows) -> Owners:
-    """Return the owners of rows that show them by pseudonyms; if they do not, every record is taken for a person."""
+    """Return the owners of rows that show pseudonyms; without pseudonyms, every record counts as a person."""
     if column is None or column not in table.column_names or treatment in (None, "remove", "mask"):
         return Owners(table.num_rows)
     return Owners.of(table, Person(column, "as written"), knows)
@@ -105,9 +105,9 @@ def _count_pairs(
 
 
 def worst_counts(classes: Integers, counts: Integers, sizes: Integers) -> Integers:
-    """Return the least even counts of any view, given the owners who show each value; entries are ordered by class.
+    """Return the least even counts of any view, given the owners of each value; entries are ordered by class.
 
-    In each class, the value that most owners show gets all of them, the next one as many as are left, and so on.
+    In each class, the value that most owners show gets all of them, the next one as many as are left, etc.
 
     >>> worst_counts(np.array([0, 0, 0]), np.array([1, 3, 2]), np.array([4])).tolist()
     [0, 3, 1]

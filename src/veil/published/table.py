@@ -1,8 +1,8 @@
-"""A published table seen from outside: plain group-bys on its cells, nothing from the engine.
+"""A published table as an outsider sees it: plain group-bys on its cells, nothing from the engine.
 
-The verifier and `veil.assess` look at tables this way, so that a mistake in the engine cannot hide itself.
-Columns become numbers by Arrow's own dictionary encoding, rows become numbers by mixing those, and classes are
-the different numbers. That is all, and it takes about half a second for a million rows.
+The verifier and `veil.assess` read tables this way, so that a mistake in the engine cannot hide itself.
+Columns become numbers by Arrow's dictionary encoding, rows become numbers by mixing those, and classes are
+the different numbers. This takes about half a second for a million rows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.published.blank import never_blank, shows_no_value, shows_nothing
 from veil.published.owners import classes_of_owners, count_owners, count_values, values_of_owners
+from veil.tables.arrow import decode_column
 from veil.tables.columns import (
     Encoded,
     check_comparable,
@@ -42,11 +43,11 @@ Suppressed = Literal["by cells", "none"] | NDArray[np.bool_]
 class Published:
     """Rows of a published table, grouped by their quasi-identifiers.
 
-    A record is suppressed if each of its cells holds the marker (or nothing, where a column cannot hold the marker),
-    and the flag column, if there is one, agrees. Suppressed records belong to no class; a record that shows anything
-    belongs to one, even if its quasi-identifiers are blank. Classes are numbered in order of first appearance.
-    Missing values are values like others; `visible` leaves them out. Sizes and histograms count the owners of the
-    rows: each once in a class, with the values that `view` takes.
+    A record is suppressed if each of its cells holds the marker (or nothing, where a column cannot hold the
+    marker), and the flag column, if there is one, agrees. Suppressed records belong to no class; a record
+    that shows anything belongs to one, even if its quasi-identifiers are blank. Classes are numbered in order
+    of first appearance. Missing values are values like others; `visible` leaves them out. Sizes and
+    histograms count the owners of the rows: each once in a class, with the values that `view` takes.
 
     Parameters
     ----------
@@ -59,19 +60,19 @@ class Published:
     flag
         Column that shows which records are suppressed.
     suppressed
-        "by cells", as above; "none" in a table whose blank cells are missing values; or a mask of the rows that may be
-        suppressed: the others are people of whom everything is missing.
+        "by cells", as above; "none" in a table whose blank cells are missing values; or a mask of the rows
+        that may be suppressed: in the other rows, blank cells are missing values.
     baseline
         The sensitive columns of all records that could have been released; by default those of the table.
     population
-        The generalized quasi-identifiers, as text, of everyone from whom the released records were chosen; None if
-        they are the population.
+        The generalized quasi-identifiers, as text, of everyone from whom the released records were chosen;
+        None if they are the population.
     members
         Rows of the population that could have been released, where that is known.
     hierarchies, levels
-        Hierarchies and levels of the quasi-identifiers, for models that read them; None where they are unknown.
+        Hierarchies and levels of the quasi-identifiers, for models that read them; None if unknown.
     region
-        The size of the population of which the records are a sample, for models that estimate; None if unknown.
+        The size of the population that was sampled, for models that estimate; None if unknown.
 
     >>> table = pa.table({"age": ["20-29", "20-29", "*"], "zip": ["1**", "1**", "*"]})
     >>> Published(Rows.of(table), ["age", "zip"]).sizes.tolist()
@@ -115,7 +116,7 @@ class Published:
             self.suppressed = np.zeros(self.table.num_rows, np.bool_)
             return
         self.suppressed = self._blank_rows() if self.names else np.zeros(self.table.num_rows, np.bool_)
-        # A row that shows a value belongs to a class, even if it is called suppressed.
+        # A row that shows a value belongs to a class, even if it is marked as suppressed.
         if not isinstance(suppressed, str):
             self.suppressed &= suppressed
         elif flag is not None:
@@ -133,11 +134,9 @@ class Published:
 
     @functools.cached_property
     def flags(self) -> NDArray[np.bool_]:
-        """What the flag column says of each record."""
+        """The flag column, as a mask of the suppressed records."""
         assert self.flag is not None
-        column = self.table[self.flag]
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = decode_column(self.table[self.flag])
         what = "missing values" if pa.types.is_boolean(column.type) else f"values of type {column.type}"
         if column.null_count or not pa.types.is_boolean(column.type):
             raise InputError(
@@ -156,14 +155,14 @@ class Published:
     @functools.cached_property
     def classes(self) -> NDArray[np.int32]:
         """Class of each row that is not suppressed: by what it shows, or by the signature of its owner."""
-        shown = self._shown_rows
-        mixed = np.zeros(shown.size, np.int64)
+        visible_rows = self._shown_rows
+        mixed = np.zeros(visible_rows.size, np.int64)
         possible = 1
         for name in self.names:
             values, codes = self.encode(name)
-            if possible * len(values) >= 2**62:  # too many to tell apart in one integer: renumber
+            if possible * len(values) >= 2**62:  # too many for one integer: renumber
                 mixed, possible = number_rows(mixed).astype(np.int64), mixed.size + 1
-            mixed = mixed * len(values) + codes[shown]
+            mixed = mixed * len(values) + codes[visible_rows]
             possible *= len(values)
         return classes_of_owners(number_rows(mixed), *self._shown)
 
@@ -184,10 +183,9 @@ class Published:
         return pa.table(columns)
 
     def histograms(self, attribute: str) -> Histograms:
-        """Class number, value and record count of each value of an attribute in each class.
+        """Return class number, value and count of each value of an attribute in each class.
 
-        The entries of a class stand together, classes in ascending order. Only what occurs is listed.
-
+        Entries are ordered by class. Only values that occur are listed.
         >>> table = pa.table({"age": ["20", "20", "30", "20"], "disease": ["flu", "cold", "flu", "flu"]})
         >>> number, value, count = Published(Rows.of(table), ["age"]).histograms("disease")
         >>> list(zip(number.tolist(), value.to_pylist(), count.tolist()))
@@ -196,13 +194,13 @@ class Published:
         key = (attribute, self.view)
         if key not in self._histograms:
             values, codes = self.compare(attribute)
-            shown = codes[self._shown_rows]
-            number, code, count = count_values(self.classes, shown, *self._shown, self.view)
+            visible_codes = codes[self._shown_rows]
+            number, code, count = count_values(self.classes, visible_codes, *self._shown, self.view)
             self._histograms[key] = freeze(number), values.take(pa.array(code)), freeze(count)
         return self._histograms[key]
 
     def compare(self, attribute: str, *, baseline: bool = False) -> Encoded:
-        """Different values of a sensitive column, one for all that are equal, and where each record's is; of the baseline."""
+        """Return the different values of a sensitive column, of rows or baseline, and each row's place."""
         key = (attribute, baseline and self.baseline is not self.rows)
         if key not in self._compared:
             rows = self.baseline if baseline else self.rows
@@ -210,9 +208,9 @@ class Published:
         return self._compared[key]
 
     def visible(self, attribute: str) -> Published:
-        """The same table without the records that show no value of an attribute, which may be in no class then.
+        """Return the table without the records that show no value of an attribute; they are in no class.
 
-        Nor are they in the baseline. Whose rows are whose, and which class a row is in, is known of all of them.
+        The baseline lacks them too. Owners and classes of rows are still those of all rows.
 
         >>> table = pa.table({"age": ["20", "20", "20", "30"], "disease": ["flu", None, "flu", None]})
         >>> Published(Rows.of(table), ["age"]).visible("disease").sizes.tolist()
@@ -250,19 +248,19 @@ class Published:
     # --- owners -----------------------------------------------------------------------------------
 
     def with_view(self, view: View) -> Published:
-        """The same table, whose histograms take other values of owners who have several."""
+        """Return the table with another view: which values count of owners who have several."""
         result = copy.copy(self)
         result.view = view
         return result
 
     def by_one_row(self) -> Published:
-        """The same table for an attacker who knows one row of an owner only."""
+        """Return the table for an attacker who knows only one row of an owner."""
         if not self.rows.owners.know_all_rows:
             return self
         return self.owned(replace(self.rows.owners, knows="one row"))
 
     def owned(self, owners: Owners) -> Published:
-        """The same table with other owners."""
+        """Return the table with other owners."""
         result = self._without("classes", "sizes", "labels", "_shown")
         result.rows = self.rows.owned(owners)
         result.baseline = result.rows if self.baseline is self.rows else self.baseline
@@ -271,7 +269,7 @@ class Published:
     def choices(
         self, attribute: str
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], pa.Array, NDArray[np.int64]]:
-        """Return each value of an owner in a class once: class, owner, the values, and the place of each there."""
+        """Return each value of an owner in a class once: class, owner, the values, and their places there."""
         values, codes = self.compare(attribute)
         classes, owners, places = values_of_owners(self.classes, codes[self._shown_rows], self._shown[1])
         return classes, owners, values, places
@@ -299,27 +297,27 @@ class Published:
     # --- cells ------------------------------------------------------------------------------------
 
     def encode(self, column: str) -> Encoded:
-        """Different values of a column of the table, and for each record the position of its value there."""
+        """Return the different values of a column of the table, and the place of each record's value."""
         if column not in self._encoded:
             check_comparable(self.table[column], column)
             self._encoded[column] = encode_values(self.table[column])
         return self._encoded[column]
 
     def blank(self, column: str) -> NDArray[np.bool_]:
-        """Tell for each record whether a column shows what suppressed cells show: the marker, or nothing."""
+        """Return a mask of the records whose cell of a column is blank: the marker, or missing."""
         values, codes = self.encode(column)
-        found: NDArray[np.bool_] = shows_nothing(values, self.marker)[codes]
-        return found
+        mask: NDArray[np.bool_] = shows_nothing(values, self.marker)[codes]
+        return mask
 
     def _blank_rows(self) -> NDArray[np.bool_]:
-        """Tell for each record whether all its cells are blank."""
-        found: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
+        """Return a mask of the records whose cells are all blank."""
+        blank_mask: NDArray[np.bool_] = np.logical_and.reduce([self.blank(name) for name in self.names])
         for name in self.table.column_names:
             if name in self.names or name == self.flag or self.table[name].null_count == self.table.num_rows:
                 continue
-            if found.any():
-                column, rows = self.table[name], np.flatnonzero(found)
+            if blank_mask.any():
+                column, rows = self.table[name], np.flatnonzero(blank_mask)
                 if pa.types.is_string_view(column.type):  # of which Arrow takes no rows
                     column = column.cast(pa.string())
-                found[rows] = shows_nothing(column.take(pa.array(rows)), self.marker)
-        return found
+                blank_mask[rows] = shows_nothing(column.take(pa.array(rows)), self.marker)
+        return blank_mask

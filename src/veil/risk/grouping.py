@@ -144,7 +144,7 @@ def published_of(
 def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
     """Return the output as published, by its own quasi-identifiers or by others."""
     if quasi_identifiers is None:
-        return outcome.attacked
+        return outcome.by_people
     names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
     return Published(

@@ -133,7 +133,7 @@ def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) 
     """Return a release, or its table, with the sensitive values of its classes."""
     outcome = outcome_of(release)
     if outcome is not None:
-        published = outcome.published
+        published = outcome.by_records
         if names is not None:
             columns = [name for name in names if name in outcome.table.column_names]
             published = Published(Rows.of(outcome.table), columns, marker=outcome.marker, flag=outcome.flag)

@@ -119,6 +119,11 @@ def with_one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
 
 
+def decode_column(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return the cells of a column instead of their dictionary codes."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def has_ordered_categories(kind: pa.DataType) -> bool:
     """Whether values of a type are ordered categories."""
     return bool(pa.types.is_dictionary(kind) and kind.ordered)

@@ -1,8 +1,7 @@
-"""The part of the verifier that computes aggregates again, class by class, in plain Python."""
+"""The verifier's own computation of aggregates, class by class, in plain Python."""
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import statistics
 from collections import defaultdict
@@ -15,63 +14,65 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.base.wording import plural
 from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encode_values
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
+from veil.verification.delivered import in_utc
 
 Weighted = list[tuple[Any, int]]
-"""The different values of a class, missing ones left out, with how often each occurs."""
+"""The different values of a class, without missing ones, and how often each occurs."""
 
 
 _SHORT: dict[pa.DataType, Callable[[Any], Any]] = {pa.float16(): np.float16, pa.float32(): np.float32}
-"""Floats that have fewer digits than those of Python."""
+"""Floats of lower precision than those of Python."""
 
 
 def verify_aggregates(
-    before: pa.Table, labels: pa.Table, published: Published, plan: Plan, hidden: NDArray[np.bool_]
+    before: pa.Table, labels: pa.Table, published: Published, plan: Plan, suppressed_mask: NDArray[np.bool_]
 ) -> list[Finding]:
     """Check for every microaggregated column that each class shows the aggregate of its records.
 
-    `labels` are the generalized quasi-identifiers that form the classes, row by row.
+    `labels` are the generalized quasi-identifiers of each row, which form the classes.
     """
-    shown = pa.array(~hidden)
-    classes = Published(Rows.of(labels.filter(shown)), labels.column_names, suppressed="none").classes
+    visible_mask = pa.array(~suppressed_mask)
+    classes = Published(Rows.of(labels.filter(visible_mask)), labels.column_names, suppressed="none").classes
     findings = []
     for name, how in plan.microaggregated.items():
         wrong = _wrong_classes(
-            before[name].filter(shown), published.table[name].filter(shown), classes, how, name
+            before[name].filter(visible_mask), published.table[name].filter(visible_mask), classes, how, name
         )
         promise = f"column {name!r} holds the {how} of its class"
-        measured = f"{wrong} classes differ" if wrong else "every class"
+        measured = plural(wrong, "class differs", "classes differ") if wrong else "every class"
         findings.append(Finding(promise, wrong == 0, measured))
     return findings
 
 
 def _wrong_classes(
     original: pa.ChunkedArray,
-    released: pa.ChunkedArray,
+    published: pa.ChunkedArray,
     classes: np.ndarray[Any, Any],
     how: str,
     name: str,
 ) -> int:
     values, texts = _by_class(original, classes, name)
-    found, _ = _by_class(released, classes, name)
-    short = _SHORT.get(released.type)
+    aggregates, _ = _by_class(published, classes, name)
+    short = _SHORT.get(published.type)
     wrong = 0
     for number, weighted in values.items():
-        if len(found[number]) != 1:
+        if len(aggregates[number]) != 1:
             wrong += 1
             continue
-        ((shown, _),) = found[number]
-        if short is not None and shown is not None:
-            shown = short(shown)
-        known = [(value, count) for value, count in weighted if value is not None]
-        people = sum(count for _, count in known)
-        # Of one person alone, an aggregate would be the value.
-        fits = _FITS[how](known, shown, texts) if people > 1 else shown is None
+        ((aggregate, _),) = aggregates[number]
+        if short is not None and aggregate is not None:
+            aggregate = short(aggregate)
+        present = [(value, count) for value, count in weighted if value is not None]
+        people = sum(count for _, count in present)
+        # The aggregate of one person would be that person's value.
+        fits = _FITS[how](present, aggregate, texts) if people > 1 else aggregate is None
         wrong += not fits
     return wrong
 
@@ -79,10 +80,10 @@ def _wrong_classes(
 def _by_class(
     column: pa.ChunkedArray, classes: np.ndarray[Any, Any], name: str
 ) -> tuple[dict[int, Weighted], dict[Any, str]]:
-    """Different values of each class with their counts, and the text of each value."""
+    """Return the different values of each class with their counts, and the text of each value."""
     values, codes = encode_values(column)
     pairs, counts = np.unique(classes.astype(np.int64) * len(values) + codes, return_counts=True)
-    plain = [_instant(value) for value in values.to_pylist()]
+    plain = [in_utc(value) for value in values.to_pylist()]
     grouped: dict[int, Weighted] = defaultdict(list)
     for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
         number, code = divmod(pair, len(values))
@@ -90,65 +91,60 @@ def _by_class(
     return grouped, dict(zip(plain, canonical_text(values, column=name), strict=True))
 
 
-def _instant(value: Any) -> Any:
-    """A time in UTC: of the hour in which clocks go back, Python takes two of one zone for the same."""
-    return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) and value.tzinfo is not None else value
-
-
-def _near(exact: Fraction | float, shown: Any) -> bool:
-    """Whether a shown number is an exact one, rounded as its type asks."""
-    if isinstance(shown, Decimal):
-        unit = Fraction(10) ** int(shown.as_tuple().exponent)
+def _near(exact: Fraction | float, number: Any) -> bool:
+    """Whether a published number is an exact one, rounded to the precision of its type."""
+    if isinstance(number, Decimal):
+        unit = Fraction(10) ** int(number.as_tuple().exponent)
         slack = 0 if isinstance(exact, Fraction) else Fraction(abs(exact)) / 10**9
-        return abs(Fraction(shown) - Fraction(exact)) <= unit / 2 + slack
-    if isinstance(shown, int):
-        return abs(shown - exact) <= 0.5 + 1e-9 * abs(float(exact))
-    if isinstance(shown, np.floating):
-        return bool(abs(float(exact) - float(shown)) <= float(np.spacing(abs(shown))))
-    return math.isclose(float(exact), float(shown), rel_tol=1e-9, abs_tol=1e-12)
+        return abs(Fraction(number) - Fraction(exact)) <= unit / 2 + slack
+    if isinstance(number, int):
+        return abs(number - exact) <= 0.5 + 1e-9 * abs(float(exact))
+    if isinstance(number, np.floating):
+        return bool(abs(float(exact) - float(number)) <= float(np.spacing(abs(number))))
+    return math.isclose(float(exact), float(number), rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _between(weighted: Weighted, shown: Any) -> bool:
-    return shown is not None and min(weighted)[0] <= shown <= max(weighted)[0]
+def _between(weighted: Weighted, aggregate: Any) -> bool:
+    return aggregate is not None and min(weighted)[0] <= aggregate <= max(weighted)[0]
 
 
-def _is_mean(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
+def _is_mean(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
     if not _is_number(weighted):
-        return _between(weighted, shown)
+        return _between(weighted, aggregate)
     total = sum(Fraction(value) * count for value, count in weighted)
-    return shown is not None and _near(total / sum(count for _, count in weighted), shown)
+    return aggregate is not None and _near(total / sum(count for _, count in weighted), aggregate)
 
 
-def _is_geometric_mean(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
+def _is_geometric_mean(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
     total = math.fsum(math.log1p(value) * count for value, count in weighted)
-    return shown is not None and _near(math.expm1(total / sum(count for _, count in weighted)), shown)
+    return aggregate is not None and _near(math.expm1(total / sum(count for _, count in weighted)), aggregate)
 
 
-def _is_median(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
+def _is_median(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
     if not _is_number(weighted):
-        # Categories and dates: in between, or missing where the two in the middle differ.
-        return shown is None or isinstance(shown, str) or _between(weighted, shown)
+        # Categories and dates: between the extremes, or missing if the two middle ones differ.
+        return aggregate is None or isinstance(aggregate, str) or _between(weighted, aggregate)
     flat = [Fraction(value) for value, count in weighted for _ in range(count)]
-    return shown is not None and _near(statistics.median(flat), shown)
+    return aggregate is not None and _near(statistics.median(flat), aggregate)
 
 
-def _is_mode(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
+def _is_mode(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
     most = max(count for _, count in weighted)
-    return any(value == shown and count == most for value, count in weighted)
+    return any(value == aggregate and count == most for value, count in weighted)
 
 
-def _is_interval(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
+def _is_interval(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
     ends = {texts[value] for value, _ in weighted}
     if not isinstance(weighted[0][0], str):
-        return bool(shown == f"[{texts[min(weighted)[0]]}, {texts[max(weighted)[0]]}]")
-    # Ordered categories have an order that their texts do not tell.
-    return shown in {f"[{a}, {b}]" for a in ends for b in ends}
+        return bool(aggregate == f"[{texts[min(weighted)[0]]}, {texts[max(weighted)[0]]}]")
+    # The order of ordered categories does not follow from their texts.
+    return aggregate in {f"[{a}, {b}]" for a in ends for b in ends}
 
 
-def _is_set(weighted: Weighted, shown: Any, texts: dict[Any, str]) -> bool:
-    # In the order of the values: any other would tell which row has which.
+def _is_set(weighted: Weighted, aggregate: Any, texts: dict[Any, str]) -> bool:
+    # In the order of the values: any other could reveal which row has which.
     return bool(
-        shown == "{" + ", ".join(texts[value] for value in sorted(value for value, _ in weighted)) + "}"
+        aggregate == "{" + ", ".join(texts[value] for value in sorted(value for value, _ in weighted)) + "}"
     )
 
 

@@ -1,8 +1,8 @@
-"""The check of a frame as a person gets it: the cells that were verified, and nothing else.
+"""The check of a frame as delivered: the verified cells, and nothing else.
 
-A frame is more than its cells. It has an index, attributes, categories, Python objects with attributes of their own, and
-memory that is written to files and pickles with whatever stands in it. Each of these is a channel by which something may
-leave that no promise speaks of. An error names the channel, and never what was found in it.
+A frame is more than its cells: index, attributes, categories, Python objects with attributes of their own,
+and memory that goes into files and pickles with all its content. Each is a channel by which something can
+leave that no promise covers. An error names the channel, never its content.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ ZERO_TWICE = "zeros of two kinds"
 SPELLED_TWICE = "one value in several spellings"
 SEVERAL_TYPES = "values of several types"
 FORMS = (MISSING_TWICE, ZERO_TWICE, SPELLED_TWICE, SEVERAL_TYPES)
-"""What is said of values that are counted as one, and can be told apart."""
+"""Descriptions of values that are counted as one, and can be distinguished."""
 
 COMPARED = ("other cells", "values of another type", "other columns", "another number of rows")
-"""How it is said that cells are not those of the verified table."""
+"""Beginnings of the messages that cells differ from the verified table."""
 
 _LARGEST = 1 << 31
-"""Bytes of text that one piece of Arrow holds."""
+"""Bytes of text that an Arrow array can hold."""
 
 _WORTH_THREADS = 1 << 17
-"""Rows from which on columns are looked at by several threads."""
+"""Rows from which on columns are checked by several threads."""
 
 
 def check_frame(frame: Any, verified: pa.Table) -> None:
@@ -53,12 +53,12 @@ def check_frame(frame: Any, verified: pa.Table) -> None:
     ...
     veil.errors.VerificationError: the frame is withheld: it holds metadata
     """
-    if found := in_frame(frame, verified):
-        raise VerificationError(f"the frame is withheld: it holds {'; '.join(found)}")
+    if complaints := in_frame(frame, verified):
+        raise VerificationError(f"the frame is withheld: it holds {'; '.join(complaints)}")
 
 
 def in_frame(frame: Any, verified: pa.Table) -> list[str]:
-    """Say what a frame holds besides the cells of a table, and in which forms it holds these."""
+    """Describe what a frame holds besides the cells of a table, and forms of cells that differ."""
     match type(frame).__module__.partition(".")[0]:
         case "pandas":
             return list(_in_pandas(frame, verified))
@@ -69,24 +69,24 @@ def in_frame(frame: Any, verified: pa.Table) -> list[str]:
     return [f"a {type(frame).__name__}"]
 
 
-def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> str | None:
-    """Say how a column that was delivered differs from the verified one; None if it shows the same cells."""
-    if _have_same_categories(found, verified):
+def different_cells(delivered: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> str | None:
+    """Describe how a delivered column differs from the verified one; None if it shows the same cells."""
+    if _have_same_categories(delivered, verified):
         return None
-    found, verified = _plain(found), _plain(verified)
-    if not pa.types.is_null(found.type) and is_text(found.type) != is_text(verified.type):
+    delivered, verified = _plain(delivered), _plain(verified)
+    if not pa.types.is_null(delivered.type) and is_text(delivered.type) != is_text(verified.type):
         return "values of another type than was verified"
-    if _have_same_bits(found, verified):
+    if _have_same_bits(delivered, verified):
         return None
-    if pa.types.is_floating(found.type):
-        numbers = np.array(found.drop_null())
-        if np.isnan(numbers).any() and found.null_count:
+    if pa.types.is_floating(delivered.type):
+        numbers = np.array(delivered.drop_null())
+        if np.isnan(numbers).any() and delivered.null_count:
             return MISSING_TWICE
         zeros = np.signbit(numbers[numbers == 0])
         if zeros.any() and not zeros.all():
             return ZERO_TWICE
     try:
-        same = found.cast(verified.type)
+        same = delivered.cast(verified.type)
     except pa.ArrowException:
         return "values of another type than was verified"
     if same.equals(verified) or (pa.types.is_floating(same.type) and _nan_is_null(same, verified)):
@@ -94,9 +94,10 @@ def different_cells(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray
     return "other cells than were verified"
 
 
-def _have_same_categories(found: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> bool:
-    """Whether cells that are numbers of texts stand for the same texts: what most columns are, without spelling them out."""
-    pieces = [*(found.chunks if isinstance(found, pa.ChunkedArray) else [found]), *verified.chunks]
+def _have_same_categories(delivered: pa.ChunkedArray | pa.Array, verified: pa.ChunkedArray) -> bool:
+    """Whether dictionary-encoded texts are the same, without decoding them; most columns are of this kind."""
+    chunks = delivered.chunks if isinstance(delivered, pa.ChunkedArray) else [delivered]
+    pieces = [*chunks, *verified.chunks]
     if len(pieces) != 2 or not all(pa.types.is_dictionary(each.type) for each in pieces):
         return False
     one, other = pieces
@@ -106,24 +107,24 @@ def _have_same_categories(found: pa.ChunkedArray | pa.Array, verified: pa.Chunke
     return not places.null_count and bool(places.take(one.indices).equals(other.indices.cast(places.type)))
 
 
-def _have_same_bits(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
-    """Whether cells are those of the verified table to the last bit, by which two zeros differ."""
-    if found.type != verified.type or len(found) != len(verified):
+def _have_same_bits(delivered: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
+    """Whether cells equal those of the verified table to the last bit, which distinguishes the two zeros."""
+    if delivered.type != verified.type or len(delivered) != len(verified):
         return False
-    if pa.types.is_float64(found.type):
+    if pa.types.is_float64(delivered.type):
         kind = pa.int64()
-        found, verified = (
+        delivered, verified = (
             pa.chunked_array([each.view(kind) for each in column.chunks], kind)
-            for column in (found, verified)
+            for column in (delivered, verified)
         )
-    return not pa.types.is_floating(found.type) and bool(found.equals(verified))
+    return not pa.types.is_floating(delivered.type) and bool(delivered.equals(verified))
 
 
-def _nan_is_null(found: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
-    """Whether two columns are equal where not-a-number is missing, as in pandas."""
-    found, verified = widened(found), widened(verified)
-    blank = pa.scalar(None, found.type)
-    one, other = (pc.if_else(pc.is_nan(each), blank, each) for each in (found, verified))
+def _nan_is_null(delivered: pa.ChunkedArray, verified: pa.ChunkedArray) -> bool:
+    """Whether two columns are equal if not-a-number counts as missing, as in pandas."""
+    delivered, verified = widened(delivered), widened(verified)
+    blank = pa.scalar(None, delivered.type)
+    one, other = (pc.if_else(pc.is_nan(each), blank, each) for each in (delivered, verified))
     return bool(one.equals(other))
 
 
@@ -193,13 +194,13 @@ def _in_polars(frame: Any, verified: pa.Table) -> Iterator[str]:
         return
     as_it_is = frame.to_arrow(compat_level=pl.CompatLevel.newest())
 
-    def look(number: int) -> Iterator[str | pa.ChunkedArray]:
+    def describe_column(number: int) -> Iterator[str | pa.ChunkedArray]:
         kind = frame.dtypes[number]
         if isinstance(kind, pl.Enum) and set(kind.categories) - set(frame.to_series(number).unique()):
             yield "categories that no cell has"
         yield from _in_arrow_column(as_it_is.column(number), verified.column(number))
 
-    yield from _columns(verified, look)
+    yield from _columns(verified, describe_column)
 
 
 # --- pandas ---------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def _in_pandas(frame: Any, verified: pa.Table) -> Iterator[str]:
         return
     yield from _names([str(label) for label in labels], verified)
     if len(labels) == verified.num_columns:
-        columns = [column for _, column in frame.items()]  # by place, as names may be there twice
+        columns = [column for _, column in frame.items()]  # by place, because names may be duplicates
         if _are_parts([part for column in columns for part in _numpy_of(column.array)]):
             yield "the memory of other rows"
         yield from _columns(verified, lambda number: _in_pandas_column(columns[number]))
@@ -236,31 +237,31 @@ def _in_pandas_column(column: Any) -> Iterator[str | pa.ChunkedArray]:
 
     array = column.array
     if isinstance(array, pd.Categorical):
-        listed = array.categories
-        if len(np.unique(array.codes[array.codes >= 0])) != len(listed):
+        categories = array.categories
+        if len(np.unique(array.codes[array.codes >= 0])) != len(categories):
             yield "categories that no cell has"
-        if listed.name is not None or not _are_plain(listed):
+        if categories.name is not None or not _are_plain(categories):
             yield "categories that are more than values"
     elif hasattr(array, "__arrow_array__") and not _numpy_of(array):
-        held = array.__arrow_array__()
-        column_held = held if isinstance(held, pa.ChunkedArray) else pa.chunked_array([held])
-        yield from (said for said in _in_arrow_column(column_held, None) if isinstance(said, str))
+        part = array.__arrow_array__()
+        arrow_column = part if isinstance(part, pa.ChunkedArray) else pa.chunked_array([part])
+        yield from (each for each in _in_arrow_column(arrow_column, None) if isinstance(each, str))
     elif hasattr(array, "_mask") and cast("Any", array)._data[array._mask].any():
         yield "values below blank cells"
-    for held in _numpy_of(array):
-        if held.dtype == object:
-            yield from _in_objects(held)
-        elif held.dtype.kind == "f":
-            bits = f"u{held.dtype.itemsize}"
-            if (held[np.isnan(held)].view(bits) != np.full(1, np.nan, held.dtype).view(bits)).any():
+    for part in _numpy_of(array):
+        if part.dtype == object:
+            yield from _in_objects(part)
+        elif part.dtype.kind == "f":
+            bits = f"u{part.dtype.itemsize}"
+            if (part[np.isnan(part)].view(bits) != np.full(1, np.nan, part.dtype).view(bits)).any():
                 yield MISSING_TWICE
     yield pa.Array.from_pandas(column)
 
 
-def _in_objects(held: Any) -> Iterator[str]:
+def _in_objects(objects: Any) -> Iterator[str]:
     import pandas as pd
 
-    cells = held.ravel().tolist()
+    cells = objects.ravel().tolist()
     kinds = set(map(type, cells))
     missing: set[type] = {type(None), type(pd.NA), type(pd.NaT)} & kinds
     if float in kinds and any(cell != cell for cell in cells if type(cell) is float):
@@ -274,13 +275,13 @@ def _in_objects(held: Any) -> Iterator[str]:
     if len(kinds) > 1:
         yield SEVERAL_TYPES
     elif kinds & {Decimal, dt.datetime, dt.time, float}:
-        known = [cell for cell in cells if type(cell) in kinds and cell == cell]
-        if len(set(map(_instant, known))) != len(set(map(str, known))):
+        present = [cell for cell in cells if type(cell) in kinds and cell == cell]
+        if len(set(map(in_utc, present))) != len(set(map(str, present))):
             yield SPELLED_TWICE
 
 
-def _instant(value: Any) -> Any:
-    """Return a time with a zone as that of UTC: Python takes two of the hour in which clocks go back for one."""
+def in_utc(value: Any) -> Any:
+    """Return a time in UTC: Python equates two times of a zone in the hour when clocks go back."""
     return value.astimezone(dt.UTC) if isinstance(value, dt.datetime) and value.tzinfo is not None else value
 
 
@@ -290,22 +291,22 @@ def _are_plain(labels: Any) -> bool:
 
 
 def _numpy_of(array: Any) -> list[Any]:
-    """Return the arrays of numpy that an array of pandas is made of."""
+    """Return the numpy arrays in an array of pandas."""
     parts = (getattr(array, name, None) for name in ("_ndarray", "_data", "_mask"))
     return [part for part in parts if isinstance(part, np.ndarray)]
 
 
 def _are_parts(arrays: list[Any]) -> bool:
-    """Whether the memory that arrays look at holds more than they show; what two of them show counts once."""
+    """Whether the memory of arrays holds more than they show; memory shown by two of them counts once."""
     bases = {id(base): base for base in map(_base, arrays)}
-    shown: dict[int, dict[int, int]] = {each: {} for each in bases}
+    visible_bytes: dict[int, dict[int, int]] = {each: {} for each in bases}
     for part in arrays:
-        shown[id(_base(part))][part.__array_interface__["data"][0]] = part.nbytes
-    return any(base.nbytes > sum(shown[each].values()) for each, base in bases.items())
+        visible_bytes[id(_base(part))][part.__array_interface__["data"][0]] = part.nbytes
+    return any(base.nbytes > sum(visible_bytes[each].values()) for each, base in bases.items())
 
 
 def _base(part: Any) -> Any:
-    """Return the array whose memory an array looks at."""
+    """Return the array that owns the memory of an array."""
     while isinstance(part.base, np.ndarray):
         part = part.base
     return part
@@ -314,26 +315,26 @@ def _base(part: Any) -> Any:
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _names(found: list[str], verified: pa.Table) -> Iterator[str]:
-    if found != verified.column_names:
+def _names(names: list[str], verified: pa.Table) -> Iterator[str]:
+    if names != verified.column_names:
         yield "other columns than were verified"
 
 
-def _columns(verified: pa.Table, look: Callable[[int], Iterable[str | pa.ChunkedArray]]) -> Iterator[str]:
-    """Look at each column: what it holds, and last of all its cells, which are compared."""
+def _columns(verified: pa.Table, describe: Callable[[int], Iterable[str | pa.ChunkedArray]]) -> Iterator[str]:
+    """Check each column: what it holds, and finally its cells, which are compared."""
 
-    def looked(number: int) -> list[str]:
+    def complaints_about(number: int) -> list[str]:
         name, complaints = verified.column_names[number], []
-        for found in look(number):
-            said = found if isinstance(found, str) else different_cells(found, verified.column(number))
-            if said is not None:
-                complaints.append(f"{said} (column {name!r})")
+        for part in describe(number):
+            complaint = part if isinstance(part, str) else different_cells(part, verified.column(number))
+            if complaint is not None:
+                complaints.append(f"{complaint} (column {name!r})")
         return complaints
 
     numbers = range(verified.num_columns)
     if verified.num_rows < _WORTH_THREADS:
-        found = list(map(looked, numbers))
+        by_column = list(map(complaints_about, numbers))
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = list(pool.map(looked, numbers))
-    yield from (complaint for complaints in found for complaint in complaints)
+            by_column = list(pool.map(complaints_about, numbers))
+    yield from (complaint for complaints in by_column for complaint in complaints)

@@ -1,7 +1,7 @@
-"""The check of a file before it is put in place: read back, it shows the cells that were verified, and holds nothing else.
+"""The check of a file before it is put in place: read back, it holds the verified cells and nothing else.
 
-Other programs than the ones that wrote it read it: Arrow's parser of CSV, its readers of Parquet and IPC, and for
-workbooks the XML parser of Python. An error names the channel, and never what was found in it.
+It is read by other programs than those that wrote it: Arrow's parser of CSV, its readers of Parquet and IPC,
+and Python's XML parser for workbooks. An error names the channel, never its content.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from veil.verification.memory import hidden_in, unused_in
 from veil.verification.workbook import in_workbook
 
 _BLOCK = 1 << 22
-"""Bytes of a CSV file that are looked at together."""
+"""Bytes of a CSV file that are read at a time."""
 
 _WRITER = re.compile(
     r"(parquet-(cpp-arrow|cpp|mr|rs|go|java)|DuckDB|[Pp]olars|fastparquet(-python)?|impala|Trino) (version )?v?[0-9.]+(-[A-Z]+)?"
     r"( \(build [0-9a-f]*\))?"
 )
-"""How programs that write Parquet sign."""
+"""Signatures of programs that write Parquet."""
 
 _SOME = 1 << 10
-"""Cells that tell whether those of a column repeat each other."""
+"""Cells of a sample that shows whether a column repeats its values."""
 
 _WORTH_THREADS = 1 << 14
-"""Rows from which on columns are looked at by several threads."""
+"""Rows from which on columns are checked by several threads."""
 
 
 def check_file(path: Path, format: Format, verified: pa.Table) -> None:
     """Refuse a file that shows or holds anything but the cells of a verified table."""
     try:
         complaint = next(in_file(path, format, verified), None)
-    except pa.ArrowInvalid:  # whose words may hold what was found
+    except pa.ArrowInvalid:  # its message may quote the content
         raise VerificationError(
             "the file is withheld: Arrow cannot read back what it wrote. Choose another format, or update pyarrow"
         ) from None
@@ -57,7 +57,7 @@ def check_file(path: Path, format: Format, verified: pa.Table) -> None:
 
 
 def in_file(path: Path, format: Format, verified: pa.Table) -> Iterator[str]:
-    """Say what a file holds besides the cells of a table, and in which forms it holds these."""
+    """Describe what a file holds besides the cells of a table, and forms of cells that differ."""
     if isinstance(format, Csv):
         return _in_csv(path, format, verified)
     if isinstance(format, Excel):
@@ -79,16 +79,16 @@ def _in_csv(path: Path, format: Csv, verified: pa.Table) -> Iterator[str]:
 
 
 _SYSTEMS = (0, 3, 7, 10, 11, 19, 255)
-"""What programs for gzip files call the system that they run on: DOS, Unix, classic macOS, Windows (two), macOS, unknown."""
+"""Codes of operating systems in gzip files: DOS, Unix, classic macOS, Windows (two), macOS, unknown."""
 
 _ODD_HEAD = "a head that no program for gzip files writes"
 
 
 def in_gzip(path: Path) -> Iterator[str]:
-    """Say what a gzip file holds besides one stream: a name, a comment or a time, further streams, or bytes behind them."""
+    """Describe what a gzip file holds besides one stream: name, comment, time, further streams or bytes."""
     with path.open("rb") as file:
         head = file.read(10)
-        # Flags say what else the head holds. The time stands behind them, then how it was packed, and on which system.
+        # Byte 3 has the flags of further fields, 4 to 7 the time, 8 the compression, 9 the operating system.
         if any(head[3:8]):
             yield "a name or a time of its own"
         if head[8] not in (0, 2, 4) or head[9] not in _SYSTEMS:
@@ -100,7 +100,7 @@ def in_gzip(path: Path) -> Iterator[str]:
                 while data:
                     stream.decompress(data, _BLOCK)
                     data = stream.unconsumed_tail
-        except zlib.error:  # what has read the table does not mind
+        except zlib.error:  # though the reader of the table accepts it
             yield _ODD_HEAD
             return
         if stream.unused_data or file.read(1):
@@ -110,7 +110,7 @@ def in_gzip(path: Path) -> Iterator[str]:
 def csv_batches(
     file: BinaryIO, format: Csv, names: list[str], *, foreign: bool = False
 ) -> pa.RecordBatchReader:
-    """Read the cells of a CSV file as text, piece by piece; a foreign one may have other names and blank lines."""
+    """Read a CSV file as text, piece by piece; a foreign one may have other names and blank lines."""
     from pyarrow import csv
 
     return csv.open_csv(
@@ -144,19 +144,19 @@ def _in_csv_text(file: BinaryIO, format: Csv, verified: pa.Table) -> Iterator[st
     parsed = csv_batches(file, format, names)
     spellings: list[dict[str, Any]] = [{} for _ in names]
 
-    def look(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
+    def describe_column(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str | None:
         return _different_texts(cells, verified, spellings[number], format)
 
-    yield from _batches(parsed.schema.names, parsed, verified, look)
+    yield from _batches(parsed.schema.names, parsed, verified, describe_column)
 
 
 def _different_texts(
     cells: pa.Array, verified: pa.ChunkedArray, spellings: dict[str, Any], format: Csv
 ) -> str | None:
-    """Read texts as values of the verified type, and see that each value has one spelling only."""
+    """Read texts as values of the verified type, and check that each value has one spelling only."""
     kind = verified.type.value_type if pa.types.is_dictionary(verified.type) else verified.type
     if is_text(kind):
-        if format.quote is None:  # then nothing tells an empty text from a missing one
+        if format.quote is None:  # then an empty text and a missing one look the same
             cells, verified = cells.fill_null(""), verified.cast(pa.string()).fill_null("")
         return different_cells(cells, verified)
     coded = cells.dictionary_encode() if _has_repeated(cells) else None
@@ -169,7 +169,7 @@ def _different_texts(
     except pa.ArrowInvalid:
         return "values of another type than was verified"
     if not _are_spelled_so(texts, values, format):
-        # Instants as numbers: Python takes two of the hour in which clocks go back for one.
+        # Instants as numbers: Python equates two times in the hour when clocks go back.
         keys = values.cast(pa.int64()) if pa.types.is_timestamp(kind) else values
         for text, value in zip(texts.to_pylist(), keys.to_pylist(), strict=True):
             if spellings.setdefault(value, text) != text:
@@ -178,13 +178,13 @@ def _different_texts(
 
 
 def _has_repeated(cells: pa.Array) -> bool:
-    """Whether most of some cells occur again, so that it pays to look at the different ones only."""
+    """Whether most cells of a sample occur again, so that it pays to compare different ones only."""
     some = cells.slice(0, _SOME)
     return 2 * len(some.unique()) < len(some)
 
 
 def _are_spelled_so(texts: pa.Array, values: pa.Array, format: Csv) -> bool:
-    """Whether each text is what its value is spelled like by itself, so that no value has two."""
+    """Whether each text is the default spelling of its value, so that no value has two."""
     again = spell(
         pa.chunked_array([values]), "", decimal=format.decimal, time_separator=format.time_separator or "T"
     )
@@ -224,25 +224,23 @@ def _row_groups(file: Any, wrong: list[str]) -> Iterator[pa.Table]:
         rows = file.read_row_group(number)
         group = file.metadata.row_group(number)
         for chunk in map(group.column, range(group.num_columns)):
-            found, name = chunk.statistics, chunk.path_in_schema
-            if found is None or not found.has_min_max or name not in rows.column_names:
+            statistics, name = chunk.statistics, chunk.path_in_schema
+            if statistics is None or not statistics.has_min_max or name not in rows.column_names:
                 continue
-            if not _are_of(found, rows.column(name)):
+            if not _are_of(statistics, rows.column(name)):
                 wrong.append(f"statistics of other cells than were verified (column {name!r})")
         yield rows
 
 
-def _are_of(found: Any, column: pa.ChunkedArray) -> bool:
-    """Whether statistics name cells of a column."""
+def _are_of(statistics: Any, column: pa.ChunkedArray) -> bool:
+    """Whether the bounds in statistics are cells of a column."""
     pieces = [each.dictionary if pa.types.is_dictionary(each.type) else each for each in column.chunks]
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(
-        column.type
-    ):  # which Python has for some years only
-        bounds = [found.min_raw, found.max_raw]
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):  # beyond the years of Python
+        bounds = [statistics.min_raw, statistics.max_raw]
         pieces = [each.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64()) for each in pieces]
     else:
-        bounds = [found.min, found.max]
-    if pa.types.is_float16(column.type):  # of which Arrow tells the bytes, and compares none
+        bounds = [statistics.min, statistics.max]
+    if pa.types.is_float16(column.type):  # Arrow returns its bytes, and cannot compare it
         bounds = [float(np.frombuffer(each, "<f2")[0]) for each in bounds]
         pieces = [each.cast(pa.float32()) for each in pieces]
     return all(
@@ -261,15 +259,14 @@ def _in_feather(path: Path, verified: pa.Table) -> Iterator[str]:
             yield "metadata"
         if _has_gaps(path):
             yield "bytes besides its batches"
-
-        found = [parsed.get_batch_with_custom_metadata(each) for each in range(parsed.num_record_batches)]
-        if any(each.custom_metadata for each in found):
+        batches = [parsed.get_batch_with_custom_metadata(each) for each in range(parsed.num_record_batches)]
+        if any(each.custom_metadata for each in batches):
             yield "metadata"
-        yield from _batches(parsed.schema.names, (each.batch for each in found), verified, _in_memory)
+        yield from _batches(parsed.schema.names, (each.batch for each in batches), verified, _in_memory)
 
 
 def _has_gaps(path: Path) -> bool:
-    """Whether bytes stand before, between or behind the messages of an Arrow file, where no reader looks."""
+    """Whether an Arrow file has bytes before, between or after its messages, which no reader shows."""
     with pa.OSFile(str(path)) as file:
         size = file.size()
         head = file.read(8)
@@ -286,7 +283,7 @@ def _in_memory(number: int, cells: pa.Array, verified: pa.ChunkedArray) -> str |
 
 
 def _in_columns(number: int, cells: pa.ChunkedArray, verified: pa.ChunkedArray) -> str | None:
-    # Of what was packed, the memory is the reader's own. A dictionary is that of the file.
+    # The memory of decompressed cells is the reader's. A dictionary is that of the file.
     if pa.types.is_dictionary(cells.type) and (unused := unused_in(cells)):
         return unused
     return different_cells(cells, verified)
@@ -299,24 +296,24 @@ def _value_type(kind: Any) -> pa.DataType:
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, look: Any) -> Iterator[str]:
-    """Look at a file piece by piece beside the rows of the verified table."""
+def _batches(names: list[str], batches: Iterable[Any], verified: pa.Table, describe: Any) -> Iterator[str]:
+    """Compare a file piece by piece with the rows of the verified table."""
     if names != verified.column_names:
         yield "other columns than were verified"
         return
     at = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow lets other threads run while it computes
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow releases the lock of the interpreter
         for batch in batches:
             beside = verified.slice(at, batch.num_rows)
             at += batch.num_rows
             if beside.num_rows != batch.num_rows:
                 break
             numbers = range(len(names))
-            found = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
-                look, numbers, batch.columns, beside.columns
+            complaints = (map if batch.num_rows < _WORTH_THREADS else pool.map)(
+                describe, numbers, batch.columns, beside.columns
             )
-            for number, said in zip(numbers, found, strict=True):
-                if said is not None:
-                    yield f"{said} (column {names[number]!r})"
+            for number, complaint in zip(numbers, complaints, strict=True):
+                if complaint is not None:
+                    yield f"{complaint} (column {names[number]!r})"
     if at != verified.num_rows:
         yield "another number of rows than was verified"

@@ -1,9 +1,9 @@
-"""A table that somebody else made, looked at as Veil looks at its own: forms, and what stands beside the cells.
+"""A table of unknown origin, checked as Veil checks its own: forms of values, and content besides cells.
 
-Promises are judged on values. Where one value has two forms (nothing and not-a-number, 1.5 and 1.50), whoever reads the
-table can tell apart what was counted as one, so that a class is smaller than it was counted: that is broken. What else a
-frame or a file holds (metadata, attributes, memory below blank cells, comments) may be harmless or may be the input; no model
-judges it, so that it is an open question, which is told first.
+Promises are about values. Where one value has two forms (missing and not-a-number, 1.5 and 1.50), readers can
+distinguish records that were counted as one class: the class is smaller than counted, and the promise broken.
+Other contents of a frame or a file (metadata, attributes, memory under blank cells, comments) may be harmless
+or may be the input. No model judges them, so they are an open question, which is reported first.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from veil.verification.layout import FOREIGN, layout_of
 from veil.verification.workbook import forms_in_workbook
 
 
-def look_at(source: Source) -> tuple[list[Finding], list[str]]:
-    """Return what is broken by the forms of values, and the question that everything beside the cells leaves open.
+def check_foreign_table(source: Source) -> tuple[list[Finding], list[str]]:
+    """Return findings about broken forms of values, and the open question about everything besides the cells.
 
     >>> both = pa.table({"pay": pa.array([1.5, None, float("nan")])})
     >>> from veil.tables import read
-    >>> print(*look_at(read(both))[0])
+    >>> print(*check_foreign_table(read(both))[0])
     BROKEN: every value has one form, by which nobody tells apart what is counted as one (found: missing values of two kinds (column 'pay'))
     """
     marks = _marks(source)
     is_same = all(each.startswith(FOREIGN) for each in marks)
-    # Of what an engine has condensed, nobody sees the cells.
+    # The cells of a table condensed by an engine are not seen here.
     complaints = _complaints(source, is_same) if source.weights is None else []
     beside = [each for each in dict.fromkeys(complaints) if not each.startswith((*COMPARED, *FORMS))]
     forms = [each for each in dict.fromkeys(complaints) if each.startswith(FORMS)]
@@ -56,7 +56,7 @@ _FOREIGN = "who wrote the file: it was {}. A program that opened and saved it ma
 
 
 def _marks(source: Source) -> list[str]:
-    """Say in which ways records are written, if in more than one, or not as Veil does."""
+    """Return the ways in which records are written, if several, or if Veil writes otherwise."""
     marks: dict[str, None] = {}
     for path, format, rows in source.files:
         try:
@@ -67,10 +67,10 @@ def _marks(source: Source) -> list[str]:
 
 
 def _complaints(source: Source, is_same: bool) -> list[str]:
-    """Say what is odd about a frame or a file; one that was written again and is the same spells each value once."""
+    """Return the oddities of a frame or a file; one that is reproduced exactly spells each value once."""
     try:
         if source.path is not None:
-            return _in_their_file(source, source.path, is_same)
+            return _in_foreign_file(source, source.path, is_same)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = getattr(source.frame, "frame", None)
@@ -79,31 +79,31 @@ def _complaints(source: Source, is_same: bool) -> list[str]:
         return [f"what cannot be looked through ({type(error).__name__})"]
 
 
-def _in_their_file(source: Source, path: Path, is_same: bool) -> list[str]:
+def _in_foreign_file(source: Source, path: Path, is_same: bool) -> list[str]:
     if isinstance(source.format, Csv):
         beside = ["lines above the table"] if source.format.skip else []
         beside += in_gzip(path) if is_gzip(path) else []
         return [*beside, *([] if is_same else _spellings(source, path, source.format))]
     assert source.format is not None
-    found = list(in_file(path, source.format, source.table))
+    complaints = list(in_file(path, source.format, source.table))
     if isinstance(source.format, Excel):
-        found += [f"rows above the table ({source.format.skip})"] if source.format.skip else []
-        found += forms_in_workbook(path, source.table.column_names, header=source.format.header)
-    return found
+        complaints += [f"rows above the table ({source.format.skip})"] if source.format.skip else []
+        complaints += forms_in_workbook(path, source.table.column_names, header=source.format.header)
+    return complaints
 
 
 def _spellings(source: Source, path: Path, format: Csv) -> list[str]:
-    """Compare the texts of a CSV file with the values that they stand for."""
+    """Compare the texts of a CSV file with their values."""
     plain = dataclasses.replace(format, missing=(), types={})
     texts, _ = read_csv(path, plain, as_text=True, may_be_empty=True)
-    found = []
+    complaints = []
     for name, text in zip(source.table.column_names, texts.columns, strict=True):
         column = source.table[name]
         if is_list(column.type) or not len(column):
             continue
         values, codes = encode_values(column)
-        spelled, places = encode_values(text)
-        pairs = np.unique(codes.astype(np.int64) * len(spelled) + places)
+        spellings, places = encode_values(text)
+        pairs = np.unique(codes.astype(np.int64) * len(spellings) + places)
         if len(pairs) > len(values):
-            found.append(f"{SPELLED_TWICE} (column {name!r})")
-    return found
+            complaints.append(f"{SPELLED_TWICE} (column {name!r})")
+    return complaints

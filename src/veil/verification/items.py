@@ -1,4 +1,4 @@
-"""The check of sets whose items are generalized one by one: nothing of suppressed records, and nothing that was not there."""
+"""The check of sets whose items are generalized: nothing of suppressed records, and nothing new."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from veil.tables.text import canonical_text
 
 
 def verify_items(
-    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, plan: Plan, hidden: NDArray[np.bool_]
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, plan: Plan, suppressed_mask: NDArray[np.bool_]
 ) -> Finding:
-    """Check that each published item is one of the set that came in, or a group of one."""
+    """Check that each published item is one of the original set, or a group of one."""
     separator = next(
         (each.separator for each in plan.models if isinstance(each, KMAnonymity) and each.attribute == name),
         ",",
     )
     promise = f"sets of {name!r} show only items they had, or groups of these, and none of suppressed records"
-    shown = int(np.count_nonzero(~shows_nothing(after, plan.marker)[hidden]))
-    if shown:
-        return Finding(promise, False, f"{plural(shown, 'suppressed record')} shown")
-    kept = pa.array(np.flatnonzero(~hidden))
-    wrong = other_sets(before.take(kept), after.take(kept), name, plan.items[name], separator)
+    unprotected = int(np.count_nonzero(~shows_nothing(after, plan.marker)[suppressed_mask]))
+    if unprotected:
+        return Finding(promise, False, f"{plural(unprotected, 'suppressed record')} shown")
+    rows = pa.array(np.flatnonzero(~suppressed_mask))
+    wrong = other_sets(before.take(rows), after.take(rows), name, plan.items[name], separator)
     if wrong is None:
         return Finding(promise, True, "labels are made of what is published")
-    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(kept), "record"))
+    return Finding(promise, wrong == 0, f"{wrong} do not" if wrong else plural(len(rows), "record"))
 
 
 def other_sets(
     before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, builder: Any, separator: str
 ) -> int | None:
-    """Count the pairs of sets in which an item is neither one that was there nor a group of one.
+    """Count the pairs of sets with an item that is neither one of the original set nor a group of one.
 
-    None if groups are named by what is published.
+    None if groups are named by published values.
     """
     old, new = (_sets(each, separator) for each in (before, after))
     labels = _labels(builder, name, _items(before, separator))
@@ -56,7 +56,7 @@ def other_sets(
 
 
 def _sets(column: pa.ChunkedArray, separator: str) -> list[frozenset[str]]:
-    """The sets as texts."""
+    """Return the sets as texts."""
     return [frozenset(_texts_of(value, separator)) for value in column.to_pylist()]
 
 
@@ -68,7 +68,7 @@ def _texts_of(value: str | list[object] | None, separator: str) -> list[str]:
 
 
 def _items(column: pa.ChunkedArray, separator: str) -> pa.Array:
-    """The different items of all sets, in their own type."""
+    """Return the different items of all sets, in their own type."""
     if is_text(column.type):
         column = pc.split_pattern(column, separator)
     items = pc.unique(pc.list_flatten(column.combine_chunks())).drop_null()
@@ -76,16 +76,16 @@ def _items(column: pa.ChunkedArray, separator: str) -> pa.Array:
 
 
 def _labels(builder: Any, name: str, items: pa.Array) -> Mapping[str, set[str]] | None:
-    """What each item may be published as; None where groups are named by what is published."""
+    """Return the labels that each item may be published as; None if groups are named by published values."""
     texts = [str(item) for item in canonical_text(items, column=name)]
     if builder is None or not texts:
         return {item: {item} for item in texts}
     hierarchy = builder.build(items, np.ones(len(items), np.int64), name)
     if hierarchy.naming is not None:
         return None
-    codes, made = hierarchy.encode(items, name), {item: {item} for item in texts}
+    codes, labels_of = hierarchy.encode(items, name), {item: {item} for item in texts}
     for level in range(hierarchy.height + 1):
-        labels = hierarchy.label_map(level)[codes]
-        for item, label in zip(texts, labels.tolist(), strict=True):
-            made[item].add(str(hierarchy.labels[level][label]))
-    return made
+        label_codes = hierarchy.label_map(level)[codes]
+        for item, label in zip(texts, label_codes.tolist(), strict=True):
+            labels_of[item].add(str(hierarchy.labels[level][label]))
+    return labels_of

@@ -1,10 +1,10 @@
 """The layout of a file: whether the way in which records are written marks one of them.
 
-Cells are one thing, and how they are written another: quotes around one record, another line ending, a blank line before
-it, a row group or a batch of its own. Whoever has two copies, or knows what to look for, finds that record again. A CSV file
-is written again, and the bytes are compared. Other programs have other styles: where one of those explains every byte, no
-record is marked by it, and the file just was not written by Veil as it stands. Of other formats the layout is checked by
-rule. What is odd is told by the channel and the place, and never by what was found there.
+The same cells can be written in different ways: quotes around one record, another line ending, a blank line
+before it, a row group or a batch of its own. Two copies, or knowledge of the mark, then lead back to that
+record. A CSV file is written again, and the bytes are compared. If a style of another program explains every
+byte, no record is marked, but the file was not written by Veil. The layout of other formats is checked by
+rules. Oddities are reported by channel and place, never by content.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENCODINGS = "several encodings of a column"
 FOREIGN = "not written by Veil as it stands"
 
 _FIRST, _PIECE = 1 << 8, 1 << 16
-"""Rows that are written at a time: few at first, as most styles fail there."""
+"""Rows that are written at a time: few at first, because most styles fail there."""
 
 _STYLES = [
     Style(end, quotes, quotes_missing, point)
@@ -50,7 +50,7 @@ _STYLES = [
     for quotes_missing in (False, True)[: 1 + (quotes in ("texts", "all"))]
     for point in (False, True)
 ]
-"""Those of most programs. Veil's own comes first."""
+"""The styles of most programs, Veil's own first."""
 _WORDS = {
     "\r\n": "Windows line endings",
     "\r": "line endings of old Macs",
@@ -61,7 +61,7 @@ _WORDS = {
 
 
 def layout_of(path: Path, format: Format, rows: RowsOrTypes) -> Iterator[str]:
-    r"""Say how records of a file are written in more than one way, and whether a CSV file is as Veil writes it.
+    r"""Describe ways in which records are written, if several, and how a CSV file differs from Veil's style.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "a.csv")
@@ -85,7 +85,7 @@ def layout_of(path: Path, format: Format, rows: RowsOrTypes) -> Iterator[str]:
 
 
 def equal_but_last(sizes: Sequence[int]) -> bool:
-    """Whether pieces have one size, and the last no more than that.
+    """Whether pieces have one size, and the last is not larger.
 
     >>> equal_but_last([5, 5, 2]), equal_but_last([5, 1, 5]), equal_but_last([])
     (True, False, True)
@@ -97,13 +97,13 @@ def equal_but_last(sizes: Sequence[int]) -> bool:
 
 
 def _layout_of_csv(path: Path, format: Csv, rows: RowsOrTypes) -> Iterator[str]:
-    """Write the file again in the style that gets furthest; Veil's own comes first."""
+    """Write the file again in the style that reproduces most of it, Veil's own first."""
     head = _Head.of(path, format)
-    best = _written_again(path, format, rows, head, VEIL)
+    best = _compare_in_style(path, format, rows, head, VEIL)
     ends = head.above or "\r\n"
     others = [each for each in _STYLES[1:] if format.quote is not None and each.end in ends]
     for style in others if best.difference is not None else ():
-        other = _written_again(path, format, rows, head, style)
+        other = _compare_in_style(path, format, rows, head, style)
         if other.difference is None or other.reach > best.reach:
             best = other
         if best.difference is None:
@@ -127,11 +127,11 @@ def _words(style: Style) -> Iterator[str]:
 
 
 class _Differs(Exception):
-    """Something else stands in the file."""
+    """The file differs from the bytes that would be written."""
 
 
 class _Comparison:
-    """A file that is not written, but compared with what would be."""
+    """A file object that compares an existing file with the bytes written to it."""
 
     def __init__(
         self, file: BinaryIO, encoding: str, format: Csv, style: Style, names: Sequence[str]
@@ -154,7 +154,7 @@ class _Comparison:
             self._differ(data, there)
 
     def _differ(self, data: bytes, there: bytes) -> None:
-        """Name the kind and the place of the first difference."""
+        """Describe the kind and the place of the first difference."""
         size = min(len(data), len(there))
         other = np.array(list(data[:size])) != np.array(list(there[:size]))
         at = int(other.argmax()) if other.any() else size
@@ -179,13 +179,13 @@ class _Comparison:
         raise _Differs
 
     def finish(self) -> None:
-        """See that nothing is left."""
+        """Check that nothing is left."""
         if left := self._file.read(1 << 10):
             self._differ(b"", left)
 
 
 class _Head(NamedTuple):
-    """The encoding of a file with the order of its bytes, what stands above the records, and the header in it."""
+    """The encoding of a file with its byte order, the text above the records, and the header in it."""
 
     encoding: str
     above: str
@@ -208,21 +208,21 @@ def _open(path: Path) -> BinaryIO:
     return cast("BinaryIO", (gzip.open if is_gzip(path) else open)(path, "rb"))
 
 
-def _written_again(path: Path, format: Csv, rows: RowsOrTypes, head: _Head, style: Style) -> _Comparison:
-    """Compare a file with what its rows look like in a style."""
+def _compare_in_style(path: Path, format: Csv, rows: RowsOrTypes, head: _Head, style: Style) -> _Comparison:
+    """Compare a file with its rows written in a style."""
     names = list(rows.column_names if isinstance(rows, pa.Table) else rows)
     with _open(path) as file:
-        compared = _Comparison(file, head.encoding, format, style, names)
-        out = Encoded(cast("BinaryIO", compared), head.encoding)
+        comparison = _Comparison(file, head.encoding, format, style, names)
+        out = Encoded(cast("BinaryIO", comparison), head.encoding)
         header = header_line(head.header, format, style) if format.header else ""
         if not format.skip and head.above.removeprefix("\ufeff") != header:
-            compared.further.append("a header in a style of its own")
+            comparison.further.append("a header in a style of its own")
         with contextlib.suppress(_Differs):
             out.write(head.above)
             for piece in _pieces(path, format, rows):
                 write_records(piece, out, format, style)
-            compared.finish()
-    return compared
+            comparison.finish()
+    return comparison
 
 
 def _pieces(path: Path, format: Csv, rows: RowsOrTypes) -> Iterator[pa.Table]:
@@ -246,7 +246,7 @@ def _typed(text: pa.Array, kind: pa.DataType, format: Csv) -> pa.Array:
 
 
 def _has_needless_exponents(texts: pa.ChunkedArray) -> bool:
-    """Whether texts are numbers, of which some have an exponent that no writer gives to their size: 1e2 beside 10."""
+    """Whether texts are numbers, some with an exponent that no writer gives to their size: 1e2 beside 10."""
     if not is_text(texts.type):
         return False
     values = pc.unique(texts).drop_null()
@@ -261,7 +261,7 @@ def _has_needless_exponents(texts: pa.ChunkedArray) -> bool:
 
 
 def layout_of_parquet(path: Path, *, foreign: bool = True) -> Iterator[str]:
-    """Say whether row groups of a file differ: in size, or in how a column is packed, which a foreign writer may choose."""
+    """Describe how row groups differ: in size, or, in files of other writers, in the encoding of a column."""
     import pyarrow.parquet as pq
 
     head = pq.read_metadata(path)
@@ -269,8 +269,8 @@ def layout_of_parquet(path: Path, *, foreign: bool = True) -> Iterator[str]:
     if not equal_but_last([group.num_rows for group in groups]):
         yield GROUPS
     for number in range(head.num_columns) if foreign else ():
-        packed = {_packing(group.column(number)) for group in groups}
-        if len(packed) > 1:
+        encodings = {_packing(group.column(number)) for group in groups}
+        if len(encodings) > 1:
             yield f"{ENCODINGS} (column {head.schema.column(number).name!r})"
 
 

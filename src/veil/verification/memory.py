@@ -1,7 +1,7 @@
-"""What stands in the memory of an Arrow array besides its cells.
+"""The memory of an Arrow array besides its cells.
 
-A blank cell of Arrow is a bit beside a value that nobody has to clear, a slice is a window on memory that holds its
-neighbours, and a dictionary may list what no cell shows. Files and pickles are made of that memory, not of the cells.
+In Arrow, a blank cell may hide a value, a slice is a window on memory that holds its neighbours, and a
+dictionary may list values of no cell. Files and pickles are made of that memory, not of the cells.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _PADDING = 64
-"""Bytes that Arrow may add to a buffer, so that its end lies where processors like it; they are zero."""
+"""Bytes of padding that Arrow may add to a buffer for alignment; they are zero."""
 
 Bytes = NDArray[np.uint8]
 
 
 def hidden_in(column: pa.ChunkedArray | pa.Array, cells: pa.ChunkedArray | None = None) -> str | None:
-    """Say what a column holds besides its cells; None if nothing. `cells` are the same in another form, if at hand.
+    """Describe what a column holds besides its cells; None if nothing. `cells` are the same in another form.
 
     >>> hidden_in(pa.array([1, 2, None]))
     >>> hidden_in(pa.array([1, 2, None]).slice(1))
@@ -30,18 +30,18 @@ def hidden_in(column: pa.ChunkedArray | pa.Array, cells: pa.ChunkedArray | None 
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     plain = cells.chunk(0) if cells is not None and cells.num_chunks == len(chunks) == 1 else None
     for chunk in chunks:
-        for found in _hidden(chunk, plain):
-            return found
+        for description in _hidden(chunk, plain):
+            return description
     return None
 
 
 def unused_in(column: pa.ChunkedArray) -> str | None:
-    """Say whether dictionaries list what no cell shows; None if not.
+    """Describe whether dictionaries list values of no cell; None if not.
 
     >>> unused_in(pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array(["a", "b"]))]))
     'categories that no cell has'
     """
-    return next((found for chunk in column.chunks for found in _hidden_in_dictionary(chunk)), None)
+    return next((each for chunk in column.chunks for each in _hidden_in_dictionary(chunk)), None)
 
 
 def _hidden(array: pa.Array, plain: pa.Array | None = None) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _hidden_in_texts(array: pa.Array, valid: NDArray[np.bool_] | None, buffers: 
 
 
 def _hidden_in_views(plain: pa.Array, valid: NDArray[np.bool_] | None, buffers: list[Bytes]) -> Iterator[str]:
-    """Short texts stand in the views, long ones in the buffers: each byte there is one of a text that a cell shows."""
+    """Look for bytes of no visible cell: short texts are in the views, long ones in the buffers."""
     views, *data = buffers
     if _beyond(views, 16 * len(plain)):
         yield _OTHERS
@@ -125,9 +125,9 @@ def _hidden_in_views(plain: pa.Array, valid: NDArray[np.bool_] | None, buffers: 
 def _is_run_of_cells(
     plain: pa.Array, views: NDArray[np.int32], first: NDArray[np.int64], data: Bytes
 ) -> bool:
-    """Whether a buffer holds cells one after the other, from a certain one on, the short ones among them.
+    """Whether a buffer holds consecutive cells, short ones included.
 
-    `first` is the first cell that points into the buffer; short ones may stand before it there, or not.
+    `first` is the first cell that points into the buffer; short cells may precede it there, or not.
     """
     if not first.size or plain.type != pa.string():
         return False
@@ -151,11 +151,11 @@ def _is_covered(views: NDArray[np.int32], data: Bytes) -> bool:
 
 
 def _hidden_in_dictionary(array: pa.DictionaryArray) -> Iterator[str]:
-    listed = array.dictionary
+    categories = array.dictionary
     used = pc.unique(array.indices.drop_null())
-    if len(used) != len(listed) or listed.null_count or len(pc.unique(listed)) != len(listed):
+    if len(used) != len(categories) or categories.null_count or len(pc.unique(categories)) != len(categories):
         yield _UNUSED
-    yield from _hidden(listed)
+    yield from _hidden(categories)
 
 
 def _hidden_in_nested(array: Any, valid: NDArray[np.bool_] | None) -> Iterator[str]:
@@ -183,7 +183,7 @@ def _hidden_in_nested(array: Any, valid: NDArray[np.bool_] | None) -> Iterator[s
 
 
 def _is_empty(array: Any, where: NDArray[np.bool_]) -> bool:
-    """Whether an array holds nothing but missing values, zeros and empty texts in some places."""
+    """Whether an array holds only missing values, zeros and empty texts in some places."""
     kind = array.type
     if pa.types.is_struct(kind):
         return all(_is_empty(array.field(number), where) for number in range(kind.num_fields))
@@ -198,7 +198,7 @@ def _bytes(buffer: pa.Buffer | None) -> Bytes:
 
 
 def _beyond(data: Bytes, length: int, *, bits: bool = False) -> bool:
-    """Whether a buffer goes on after the cells that it is for, with more than zeros."""
+    """Whether a buffer continues after its cells with more than zeros."""
     if not data.size:
         return False
     whole, rest = divmod(length, 8) if bits else (length, 0)
@@ -213,11 +213,9 @@ def _is_view(kind: pa.DataType) -> bool:
 
 
 def _is_text_or_binary(kind: pa.DataType) -> bool:
-    return any(
-        (
-            pa.types.is_string(kind),
-            pa.types.is_large_string(kind),
-            pa.types.is_binary(kind),
-            pa.types.is_large_binary(kind),
-        )
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
     )

@@ -1,4 +1,4 @@
-"""The check of an outcome, whichever way it was made: what breaks a promise goes no further."""
+"""The check of an outcome, by any method: an outcome that breaks a promise is withheld."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
-from veil.outcome.linked_tables import taken_apart
+from veil.outcome.linked_tables import separate_tables
 from veil.outcome.outcome import Outcome, without_rows
 from veil.published.finding import Verification
 from veil.verification.linked_tables import verify_tables
@@ -20,11 +20,11 @@ from veil.verification.steps.step import verify_step
 
 
 def verified(outcome: Outcome) -> Outcome:
-    """Return an outcome with what was found of each promise on its table; raise if one is broken.
+    """Return an outcome with the findings about each promise on its table; raise if one is broken.
 
-    Several tables are taken apart here, as they are checked as they leave.
+    Several tables are separated here, because they are checked as released.
     """
-    outcome = taken_apart(outcome)
+    outcome = separate_tables(outcome)
     checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
     shows = not checked.verification.holds and _shows_suppressed(outcome)
     if shows and verify_outcome(without_rows(outcome)).holds:
@@ -40,7 +40,7 @@ def _shows_suppressed(outcome: Outcome) -> bool:
 
 
 def _refuse_cells(outcome: Outcome) -> NoReturn:
-    """Refuse to publish cells of suppressed records which are not protected."""
+    """Refuse to publish unprotected cells of suppressed records."""
     broken = next(each for each in outcome.verification.findings if not each.holds)
     raise NoSolutionError(
         f"{plural(outcome.suppressed, 'record is', 'records are')} suppressed, but what their other columns "
@@ -56,11 +56,11 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
 
 
 def verify_outcome(outcome: Outcome) -> Verification:
-    """Check each promise of an outcome on its table, or on all of its tables together, beside the input."""
-    found = _verify_rows(outcome)
+    """Check each promise of an outcome on its table, and on all of its tables together."""
+    verification = _verify_rows(outcome)
     if not outcome.tables:
-        return found
-    return dataclasses.replace(found, findings=(*found.findings, *verify_tables(outcome)))
+        return verification
+    return dataclasses.replace(verification, findings=(*verification.findings, *verify_tables(outcome)))
 
 
 def _verify_rows(outcome: Outcome) -> Verification:
@@ -78,7 +78,7 @@ def _verify_rows(outcome: Outcome) -> Verification:
     if plan is None or prepared is None:
         return outcome.verification
     if outcome.recoding is not None:
-        # Who has passed the limit knowingly need not be told again.
+        # A limit that was exceeded knowingly is not checked again.
         before = rows_of(prepared.table, prepared.weights, plan)
         people = prepared.sample.records if before.owners.are_records else before.people
         limit = largest_count(plan.suppression_limit, people)
@@ -90,7 +90,7 @@ def _verify_rows(outcome: Outcome) -> Verification:
         outcome.levels,
         outcome.hierarchies,
         rows=outcome.rows,
-        hidden=np.zeros(outcome.table.num_rows, np.bool_)
+        suppressed_mask=np.zeros(outcome.table.num_rows, np.bool_)
         if outcome.hidden_rows is None
         else outcome.hidden_rows,
         subset=prepared.subset,

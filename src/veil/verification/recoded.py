@@ -1,4 +1,4 @@
-"""The check of a table that was recoded locally."""
+"""The check of a locally recoded table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from veil.tables.rows import Rows
 from veil.verification.release import (
     rows_of,
     verify_links,
-    verify_lost,
+    verify_lost_rows,
     verify_model,
     verify_release,
     verify_roles,
@@ -24,8 +24,8 @@ from veil.verification.release import (
 
 
 def verify_models_by_part(outcome: Outcome) -> list[Finding]:
-    """Check each privacy model on the whole output, or part by part where levels matter."""
-    published = _beside_input(outcome)
+    """Check each privacy model on the whole output, or part by part where it reads levels."""
+    published = _with_input(outcome)
     findings = []
     for model in outcome.models:
         parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
@@ -33,8 +33,8 @@ def verify_models_by_part(outcome: Outcome) -> list[Finding]:
     return findings
 
 
-def _beside_input(outcome: Outcome) -> Published:
-    """The output as everybody sees it, together with the original values that models compare it with."""
+def _with_input(outcome: Outcome) -> Published:
+    """Return the published output, with the original values that models compare it with."""
     before = _rows_before(outcome)
     return Published(
         before.showing(outcome.table, outcome.origins),
@@ -65,71 +65,72 @@ def _part_of(outcome: Outcome, part: RecodedPart) -> Published:
 
 
 def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
-    """Check the models on the whole output, and the cells of each part against the table it was made from.
+    """Check the models on the whole output, and the cells of each part against the input.
 
-    `allowed` is the largest number of suppressed records, or of people who lose one; None if that was knowingly passed before.
+    `allowed` is the limit of suppressed records, or of people who lose one; None if exceeded knowingly.
     """
-    prepared, hidden, parts = outcome.prepared, outcome.hidden, outcome.parts
+    prepared, suppressed_mask, parts = outcome.prepared, outcome.hidden, outcome.parts
     assert prepared is not None
-    assert hidden is not None
+    assert suppressed_mask is not None
     shape, roles = _verify_columns(outcome), verify_roles(outcome.table, prepared.plan)
     if not shape.holds:
         return Verification((shape, *roles))
     findings = [*verify_models_by_part(outcome), *roles, shape]
-    gone, hidden_records = np.flatnonzero(hidden), prepared.records(hidden)
-    kept = prepared.plan.suppressed_rows != "drop"
-    listed = np.concatenate([*(part.rows for part in parts), *([gone] if kept else [])])
+    suppressed_rows, suppressed_count = np.flatnonzero(suppressed_mask), prepared.records(suppressed_mask)
+    keeps_suppressed = prepared.plan.suppressed_rows != "drop"
+    origins = np.concatenate(
+        [*(part.rows for part in parts), *([suppressed_rows] if keeps_suppressed else [])]
+    )
     rows = outcome.table.num_rows
-    complete = np.array_equal(np.sort(listed), np.sort(outcome.origins)) and rows == listed.size
+    complete = np.array_equal(np.sort(origins), np.sort(outcome.origins)) and rows == origins.size
     findings.append(Finding("every row that stays is there once", complete, f"{rows} rows"))
     findings += [_verify_cells(outcome, part) for part in parts if part.rows.size]
-    if kept and gone.size:
-        findings.append(_verify_cells(outcome, RecodedPart(parts[0].levels, gone), hidden=True))
-    gone_rows = hidden[outcome.origins]
-    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, gone_rows)
+    if keeps_suppressed and suppressed_rows.size:
+        part = RecodedPart(parts[0].levels, suppressed_rows)
+        findings.append(_verify_cells(outcome, part, suppressed=True))
+    blank_mask = suppressed_mask[outcome.origins]
+    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, blank_mask)
     before = _rows_before(outcome)
     if not before.owners.are_records:
-        findings += verify_lost(before, hidden, allowed)
+        findings += verify_lost_rows(before, suppressed_mask, allowed)
     elif allowed is not None:
         promise = f"at most {plural(allowed, 'record is', 'records are')} suppressed"
-        findings.append(Finding(promise, hidden_records <= allowed, f"{hidden_records:,}"))
+        findings.append(Finding(promise, suppressed_count <= allowed, f"{suppressed_count:,}"))
     return Verification(tuple(findings))
 
 
 def _verify_columns(outcome: Outcome) -> Finding:
-    """Check the columns of the output; of a table that an engine holds, only some are here."""
-    found = outcome.table.column_names
+    """Check the columns of the output; with a table in an engine, only those that Veil reads."""
+    columns = outcome.table.column_names
     planned = [name for name in outcome.original.column_names if name in outcome.kept_columns]
     planned += [outcome.flag] if outcome.flag is not None else []
-    lacking = [f"without {name!r}" for name in planned if name not in found]
-    further = [f"also {name!r}" for name in found if name not in planned]
-    seen = "columns that the plan looks at" if outcome.is_condensed else "columns"
-    measured = "; ".join([*lacking, *further]) or f"{len(found)} {seen}"
+    lacking = [f"without {name!r}" for name in planned if name not in columns]
+    further = [f"also {name!r}" for name in columns if name not in planned]
+    noun = "columns that the plan looks at" if outcome.is_condensed else "columns"
+    measured = "; ".join([*lacking, *further]) or f"{len(columns)} {noun}"
     promise = "the table has the columns of the plan and no others"
-    return Finding(promise, sorted(found) == sorted(planned), measured)
+    return Finding(promise, sorted(columns) == sorted(planned), measured)
 
 
-def _verify_cells(outcome: Outcome, part: RecodedPart, *, hidden: bool = False) -> Finding:
-    """Check the cells of one part as those of a release of its own, for which nothing else is promised."""
+def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = False) -> Finding:
+    """Check the cells of one part as a release of its own, without any other promise."""
     prepared = outcome.prepared
     assert prepared is not None
     levels = dict(zip(prepared.encoding.names, part.levels, strict=True))
     plan = dataclasses.replace(prepared.plan, models=(KAnonymity(1),))
-    checked = verify_release(
+    verification = verify_release(
         rows_of(prepared.table.take(pa.array(part.rows)), None, plan),
         outcome.pick(part.rows),
         plan,
         levels,
         outcome.hierarchies,
         rows=None,
-        hidden=np.full(part.rows.size, hidden),
+        suppressed_mask=np.full(part.rows.size, suppressed),
         flag=outcome.flag,
         over_limit=True,
     )
-    broken = [str(finding) for finding in checked.findings if not finding.holds]
-    spelled = ", ".join(f"{name} {level}" for name, level in levels.items())
-    done = "suppressed" if hidden else f"generalized to {spelled}"
-    promise = (
-        f"{plural(prepared.records(part.rows), 'record is', 'records are')} {done}, and otherwise unchanged"
-    )
+    broken = [str(finding) for finding in verification.findings if not finding.holds]
+    level_texts = ", ".join(f"{name} {level}" for name, level in levels.items())
+    treatment = "suppressed" if suppressed else f"generalized to {level_texts}"
+    promise = f"{plural(prepared.records(part.rows), 'record is', 'records are')} {treatment}, and otherwise unchanged"
     return Finding(promise, not broken, "; ".join(broken) or "every cell")

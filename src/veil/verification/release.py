@@ -1,4 +1,4 @@
-"""The independent verifier: reads the output table, and the plan, and trusts neither engine nor search."""
+"""The independent verifier: it reads the output table and the plan, and trusts neither engine nor search."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from veil.plan.plan import Plan
 from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published, Suppressed
+from veil.tables.arrow import decode_column
 from veil.tables.columns import Encoded, encode_values, is_text
 from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
 from veil.verification.items import verify_items
+
+Mask = NDArray[np.bool_]
 
 
 def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[Finding]:
@@ -34,9 +37,9 @@ def verify_models(published: Published, models: Sequence[PrivacyModel]) -> list[
 
 
 def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Published] = ()) -> Finding:
-    """Check a privacy model, on records or, where the table knows whose they are, on people.
+    """Check a privacy model, on records or, if the table has owners, on people.
 
-    `parts` are generalized to different levels, if the table is made of such.
+    `parts` are the parts with different levels, if the table is made of such.
     """
     owners = published.rows.owners
     if owners.are_records:
@@ -46,21 +49,21 @@ def verify_model(published: Published, model: PrivacyModel, parts: Iterable[Publ
         model.verify_parts(published.with_view(view), (part.with_view(view) for part in parts))
         for view in model.views
     ]
-    found = next((each for each in views if not each.holds), views[0])
-    promise = f"{found.promise}, counting people{' with the same rows' if owners.know_all_rows else ''}"
-    holds, measured = found.holds, found.measured
+    finding = next((each for each in views if not each.holds), views[0])
+    promise = f"{finding.promise}, counting people{' with the same rows' if owners.know_all_rows else ''}"
+    holds, measured = finding.holds, finding.measured
     for name in model.attribute_names if "one value" in model.views else ():
         if number := published.undecided(name):
             holds = False
             measured = f"in {plural(number, 'class', 'classes')} somebody shows two values of {name!r}"
-    return Finding(promise, holds, measured, found.checked)
+    return Finding(promise, holds, measured, finding.checked)
 
 
-def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
-    """Check that nothing that names a person is in the table."""
+def verify_roles(table: pa.Table, plan: Plan) -> list[Finding]:
+    """Check that identifying columns are removed, masked or replaced by pseudonyms."""
     findings = []
     for name, treatment in plan.identifying.items():
-        columns = [released.column(i) for i, found in enumerate(released.column_names) if found == name]
+        columns = [table.column(i) for i, column_name in enumerate(table.column_names) if column_name == name]
         if treatment == "pseudonym":
             findings.append(_verify_pseudonyms(columns, name, plan.marker))
             continue
@@ -76,7 +79,7 @@ def verify_roles(released: pa.Table, plan: Plan) -> list[Finding]:
 
 
 def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: str | None) -> Finding:
-    """Check that a column holds nothing but random digits, or nothing."""
+    """Check that a column holds only random digits and blank cells."""
     promise = f"identifying column {name!r} holds pseudonyms"
     if not columns:
         return Finding(promise, False, "gone")
@@ -85,53 +88,53 @@ def _verify_pseudonyms(columns: Sequence[pa.ChunkedArray], name: str, marker: st
         value for each in different for value in each.filter(pa.array(~is_blank(each, marker))).to_pylist()
     ]
     strange = [value for value in values if not re.fullmatch("[0-9a-f]{16}", str(value))]
-    told = plural(len(values), "pseudonym")
-    return Finding(
-        promise, not strange, f"{plural(len(strange), 'value is', 'values are')} none" if strange else told
-    )
+    measured = plural(len(values), "pseudonym")
+    if strange:
+        measured = plural(len(strange), "value is no pseudonym", "values are no pseudonyms")
+    return Finding(promise, not strange, measured)
 
 
 def verify_links(
     original: pa.Table,
-    released: pa.Table,
+    table: pa.Table,
     plan: Plan,
     rows: NDArray[np.int64] | None,
-    hidden: NDArray[np.bool_],
+    suppressed_mask: Mask,
 ) -> list[Finding]:
-    """Check that pseudonyms and people belong together one to one, on the rows that are not suppressed."""
+    """Check that pseudonyms and people correspond one to one, on the rows that are not suppressed."""
     findings = []
     for name in [name for name, how in plan.identifying.items() if how == "pseudonym"]:
         before = original[name] if rows is None else original[name].take(pa.array(rows))
-        _, people = encode_people(before, plan.person_column or name)
-        values, codes = encode_values(released[name])
-        pairs = np.unique(np.stack([people[~hidden], codes[~hidden]]), axis=1)
+        _, owner_codes = encode_people(before, plan.person_column or name)
+        values, codes = encode_values(table[name])
+        pairs = np.unique(np.stack([owner_codes[~suppressed_mask], codes[~suppressed_mask]]), axis=1)
         different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
-        blank = is_blank(values, plan.marker)[codes]
-        same = pairs.shape[1] == different[0] == different[1] and bool((blank == hidden).all())
-        told = f"{plural(different[0], 'person', 'people')}, {plural(different[1], 'pseudonym')}"
+        blank_mask = is_blank(values, plan.marker)[codes]
+        same = pairs.shape[1] == different[0] == different[1] and bool((blank_mask == suppressed_mask).all())
+        measured = f"{plural(different[0], 'person', 'people')}, {plural(different[1], 'pseudonym')}"
         promise = f"each person has one pseudonym in column {name!r}, and nobody else has it"
-        findings.append(Finding(promise, same, told))
+        findings.append(Finding(promise, same, measured))
     return findings
 
 
 def verify_release(
     before: Rows,
-    released: pa.Table,
+    table: pa.Table,
     plan: Plan,
     levels: dict[str, int],
     hierarchies: dict[str, Hierarchy],
     *,
     rows: NDArray[np.int64] | None,
-    hidden: NDArray[np.bool_],
-    subset: NDArray[np.bool_] | None = None,
+    suppressed_mask: Mask,
+    subset: Mask | None = None,
     flag: str | None,
     over_limit: bool = False,
 ) -> Verification:
-    """Check a release against the table it was made from.
+    """Check a release against its input.
 
-    `rows` are the rows of the original that are in the release, None if all are in their order. `hidden` says which
-    rows of the release are suppressed, and is not believed: their cells have to be blank, and the models judge those
-    that show anything. With `over_limit` the suppression limit was knowingly passed by the caller.
+    `rows` are the input rows of the release, None if all, in order. `suppressed_mask` marks suppressed rows
+    of the release, and is not trusted: their cells must be blank, and the models judge those that show
+    anything. With `over_limit` the caller has exceeded the suppression limit knowingly.
     """
     original = before.table
 
@@ -139,81 +142,73 @@ def verify_release(
         return original[name] if rows is None else original[name].take(pa.array(rows))
 
     there = original.num_rows if subset is None else int(np.count_nonzero(subset))
-    shape = _verify_shape(original, there, rows, released, plan, flag, condensed=not before.weights.are_one)
+    shape = _verify_shape(original, there, rows, table, plan, flag, condensed=not before.weights.are_one)
     if not all(finding.holds for finding in shape):
-        return Verification((*shape, *verify_roles(released, plan)))
+        return Verification((*shape, *verify_roles(table, plan)))
     published = as_published(
         before,
-        before.showing(released, rows),
+        before.showing(table, rows),
         plan,
         levels,
         hierarchies,
         subset=subset,
         flag=flag,
-        suppressed=hidden & (plan.suppressed_rows == "blank"),
+        suppressed=suppressed_mask & (plan.suppressed_rows == "blank"),
     )
-    findings = verify_models(published, plan.models) + verify_roles(released, plan) + shape
+    findings = verify_models(published, plan.models) + verify_roles(table, plan) + shape
     columns = [name for name in hierarchies if name not in plan.microaggregated]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def verify_column(name: str) -> list[Finding]:
-            values, codes = encode_values(original[name])  # texts take longer to put in order than codes
+            values, codes = encode_values(original[name])  # sorting codes is faster than sorting texts
             encoded = values, codes if rows is None else codes[rows]
             column = _Column(encoded, published, name, hierarchies[name], levels[name])
-            return column.verify(plan, hidden)
+            return column.verify(plan, suppressed_mask)
 
         of_columns = list(pool.map(verify_column, columns))
     if not before.owners.are_records:
         limit = None if over_limit else plan.suppression_limit
-        findings += _verify_people(before, hidden, rows, limit)
+        findings += _verify_people(before, suppressed_mask, rows, limit)
     elif not over_limit and not any(model.over_neighbours for model in plan.models):
-        # How many records a private release leaves out, or was drawn from, is nobody's business: there is no limit.
-        findings.append(_verify_limit(published, hidden, plan))
+        # A private release has no limit: it must not reveal how many records it omits or was drawn from.
+        findings.append(_verify_limit(published, suppressed_mask, plan))
     if flag is not None:
-        wrong = int(np.count_nonzero(published.flags != hidden))
+        wrong = int(np.count_nonzero(published.flags != suppressed_mask))
         promise = f"column {flag!r} shows which rows are suppressed"
-        findings.append(Finding(promise, wrong == 0, f"{wrong} rows differ" if wrong else "every row"))
-    findings += [finding for found in of_columns for finding in found]
+        measured = plural(wrong, "row differs", "rows differ") if wrong else "every row"
+        findings.append(Finding(promise, wrong == 0, measured))
+    findings += [finding for of_column in of_columns for finding in of_column]
     if plan.microaggregated:
-        known = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})
-        labels = _generalize_columns(known, levels, hierarchies)
-        findings += verify_aggregates(known, pa.table(labels), published, plan, hidden)
-    findings += verify_links(original, released, plan, rows, hidden)
-    findings += [verify_items(cells_before(name), released[name], name, plan, hidden) for name in plan.items]
+        cells = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})
+        labels = _generalize_columns(cells, levels, hierarchies)
+        findings += verify_aggregates(cells, pa.table(labels), published, plan, suppressed_mask)
+    findings += verify_links(original, table, plan, rows, suppressed_mask)
+    for name in plan.items:
+        findings.append(verify_items(cells_before(name), table[name], name, plan, suppressed_mask))
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, *plan.items, flag}
-    blanked = plan.suppressed_rows == "blank" and hidden.any()
-    for name in released.column_names:
+    blanked = plan.suppressed_rows == "blank" and suppressed_mask.any()
+    for name in table.column_names:
         if name not in treated and blanked:
-            findings.append(_verify_kept(cells_before(name), released[name], name, hidden, plan.marker))
+            column = cells_before(name), table[name]
+            findings.append(_verify_unchanged(*column, name, suppressed_mask, plan.marker))
         elif name not in treated:
-            same = same_cells(cells_before(name), released[name])
+            same = same_cells(cells_before(name), table[name])
             findings.append(Finding(f"column {name!r} is unchanged", same, "equal" if same else "different"))
     return Verification(tuple(findings))
 
 
-def _verify_kept(
-    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, hidden: NDArray[np.bool_], marker: str | None
+def _verify_unchanged(
+    before: pa.ChunkedArray, after: pa.ChunkedArray, name: str, suppressed_mask: Mask, marker: str | None
 ) -> Finding:
-    """Check a column that is published as it is, but for suppressed records."""
-    # Codes tell neither missing values nor equal ones.
-    before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in (before, after)
-    )
-    shown = int(np.count_nonzero(~shows_nothing(after.filter(pa.array(hidden)), marker)))
-    same = same_cells(before.filter(pa.array(~hidden)), after.filter(pa.array(~hidden)))
-    measured = (
-        "equal"
-        if same and not shown
-        else f"{plural(shown, 'row is', 'rows are')} not"
-        if shown
-        else "different"
-    )
-    return Finding(
-        f"column {name!r} is blank where records are suppressed, and otherwise unchanged",
-        same and not shown,
-        measured,
-    )
+    """Check a column that is released unchanged, except for suppressed records."""
+    before, after = decode_column(before), decode_column(after)
+    unprotected = int(np.count_nonzero(~shows_nothing(after.filter(pa.array(suppressed_mask)), marker)))
+    same = same_cells(before.filter(pa.array(~suppressed_mask)), after.filter(pa.array(~suppressed_mask)))
+    measured = "equal" if same else "different"
+    if unprotected:
+        measured = f"{plural(unprotected, 'row is', 'rows are')} not"
+    promise = f"column {name!r} is blank where records are suppressed, and otherwise unchanged"
+    return Finding(promise, same and not unprotected, measured)
 
 
 def as_published(
@@ -223,11 +218,11 @@ def as_published(
     levels: dict[str, int],
     hierarchies: dict[str, Hierarchy],
     *,
-    subset: NDArray[np.bool_] | None,
+    subset: Mask | None,
     flag: str | None,
     suppressed: Suppressed,
 ) -> Published:
-    """Return a released table as seen from outside, with the input that the models compare it with."""
+    """Return a released table as published, with the input that the models compare it with."""
     population = None
     if subset is not None:
         population = before.showing(_population(before.table, plan, levels, hierarchies))
@@ -246,7 +241,7 @@ def as_published(
 
 
 def rows_of(table: pa.Table, weights: NDArray[np.int64] | None, plan: Plan) -> Rows:
-    """Return the rows of an input with the owners that the plan names, counted anew."""
+    """Return the rows of an input with the owners by the plan, encoded anew."""
     return Rows.of(table, weights, Owners.of(table, plan.person_column, plan.knows))
 
 
@@ -254,15 +249,15 @@ def _verify_shape(
     original: pa.Table,
     there: int,
     rows: NDArray[np.int64] | None,
-    released: pa.Table,
+    table: pa.Table,
     plan: Plan,
     flag: str | None,
     *,
     condensed: bool,
 ) -> list[Finding]:
-    """Check that the table has the columns and rows it should have, so that cells can be compared.
+    """Check that the table has the planned columns and rows, so that cells can be compared.
 
-    `there` says how many rows may be in it at all. Nobody is in it twice: a class of two would be one person.
+    `there` is the largest number of rows. No record is there twice: a class of two would be one person.
     """
     planned = [
         name
@@ -270,32 +265,32 @@ def _verify_shape(
         if plan.role_of(name) != "dropped" and plan.identifying.get(name) != "remove"
     ]
     planned += [flag] if flag is not None else []
-    found = released.column_names
-    lacking = [name for name in planned if name not in found]
-    further = [name for name in found if name not in planned]
-    measured = f"{len(found)} columns{' that the plan looks at' if condensed else ''}"
+    columns = table.column_names
+    lacking = [name for name in planned if name not in columns]
+    further = [name for name in columns if name not in planned]
+    measured = f"{len(columns)} columns{' that the plan looks at' if condensed else ''}"
     if lacking or further:
         measured = "; ".join(
             f"{what} {', '.join(map(repr, names))}"
             for what, names in (("without", lacking), ("also", further))
             if names
         )
-    fits = sorted(found) == sorted(planned)
+    fits = sorted(columns) == sorted(planned)
     what = "combinations of cells" if condensed else "rows"
     planned_rows = there if rows is None or plan.suppressed_rows != "drop" else rows.size
-    # How many combinations of cells the input has is nobody's business, and no cell of a release tells it.
+    # The number of combinations of cells in the input is confidential: a release does not show it.
     promise = f"the table has {'as many' if condensed else f'{planned_rows:,}'} {what}{' ' if condensed else ', '}as planned"
-    told, same_length = f"{released.num_rows:,} {what}", released.num_rows == planned_rows
-    if rows is not None and (rows.size != released.num_rows or not each_once(rows, original.num_rows)):
-        told, same_length = f"{told}, and not each of another record", False
+    measured_rows, same_length = f"{table.num_rows:,} {what}", table.num_rows == planned_rows
+    if rows is not None and (rows.size != table.num_rows or not each_once(rows, original.num_rows)):
+        measured_rows, same_length = f"{measured_rows}, and not each of another record", False
     return [
         Finding("the table has the columns of the plan and no others", fits, measured),
-        Finding(promise, same_length, told),
+        Finding(promise, same_length, measured_rows),
     ]
 
 
 def each_once(rows: NDArray[np.int64], number: int) -> bool:
-    """Whether some numbers are those of different rows of a table."""
+    """Whether row numbers are those of different rows of a table."""
     if not rows.size:
         return True
     inside = rows.min() >= 0 and rows.max() < number
@@ -304,99 +299,100 @@ def each_once(rows: NDArray[np.int64], number: int) -> bool:
 
 def _verify_people(
     before: Rows,
-    hidden: NDArray[np.bool_],
+    suppressed_mask: Mask,
     rows: NDArray[np.int64] | None,
     limit: float | None,
 ) -> list[Finding]:
-    """Count the people who lose a row: a blank one, or one that is not there."""
-    lost = np.ones(before.table.num_rows, np.bool_)
-    lost[(np.arange(lost.size) if rows is None else rows)[~hidden]] = False
-    return verify_lost(before, lost, None if limit is None else largest_count(limit, before.people))
+    """Count the people who lose a row, to a blank one or entirely."""
+    lost_mask = np.ones(before.table.num_rows, np.bool_)
+    lost_mask[(np.arange(lost_mask.size) if rows is None else rows)[~suppressed_mask]] = False
+    return verify_lost_rows(before, lost_mask, None if limit is None else largest_count(limit, before.people))
 
 
-def _verify_limit(published: Published, hidden: NDArray[np.bool_], plan: Plan) -> Finding:
-    """Count the suppressed records, with those that are not in the table."""
+def _verify_limit(published: Published, suppressed_mask: Mask, plan: Plan) -> Finding:
+    """Count the suppressed records, including those that are not in the table."""
     records = published.baseline.records
-    count = published.rows.weights.sum_of(hidden) + records - published.records
+    count = published.rows.weights.sum_of(suppressed_mask) + records - published.records
     allowed = largest_count(plan.suppression_limit, records)
     what = plural(allowed, "record is", "records are")
     return Finding(f"at most {what} suppressed", count <= allowed, f"{count:,}")
 
 
-def verify_lost(before: Rows, lost: NDArray[np.bool_], allowed: int | None) -> list[Finding]:
-    """Count the people who lose rows, given which rows are lost; `allowed` is None if any number may.
+def verify_lost_rows(before: Rows, lost_mask: Mask, allowed: int | None) -> list[Finding]:
+    """Count the people who lose rows, given a mask of lost rows; `allowed` is None if any number may.
 
-    Where attackers know all rows, a person who loses a row must lose all of them: the rest would distinguish them from
-    people with the same rows.
+    Where attackers know all rows, a person who loses a row must lose all of them: the rest would distinguish
+    them from people with the same rows.
     """
     findings = []
     if before.owners.codes is not None and before.owners.know_all_rows:
-        partly = int(np.intersect1d(before.owners.codes[lost], before.owners.codes[~lost]).size)
+        partly = int(np.intersect1d(before.owners.codes[lost_mask], before.owners.codes[~lost_mask]).size)
         promise = "people who lose a row lose all their rows"
         findings.append(Finding(promise, partly == 0, f"{partly} lose only some"))
     if allowed is not None:
-        number = before.people_in(lost)
+        number = before.people_in(lost_mask)
         promise = f"at most {plural(allowed, 'person loses', 'people lose')} a row"
         findings.append(Finding(promise, number <= allowed, f"{number:,}"))
     return findings
 
 
 class _Column:
-    """A quasi-identifier before and after. Looks at distinct pairs of cells, not at rows."""
+    """A quasi-identifier before and after, compared by distinct pairs of cells."""
 
     def __init__(
         self, before: Encoded, published: Published, name: str, hierarchy: Hierarchy, level: int
     ) -> None:
-        self.published, self.name = published, name
-        self.level, self.height = level, hierarchy.height
+        self.name, self.level, self.height = name, level, hierarchy.height
         values, self.codes = before
-        self.released, self.released_codes = published.encode(name)
-        self.blank = published.marker if is_text(self.released.type) else None
-        # What the hierarchy's own table says; a value that it does not list has no business in the release.
+        new_values, self.value_codes = published.encode(name)
+        self.blank = published.marker if is_text(new_values.type) else None
+        # The hierarchy's own table decides; a value that it does not list must not be in the release.
         row, labels = _rows_of(values, hierarchy), pa.array(hierarchy.labels[level], pa.string())
         label = hierarchy.label_map(level)[row].astype(np.int64)
-        if level > 0:  # two labels that read the same are one to whoever reads them
+        if level > 0:  # labels with the same text are one label to a reader
             label = _first_places(labels, labels)[label]
         self.expected = np.where(row < 0, -1, label)
-        self.texts = canonical_array(self.released).cast(pa.string())
-        found = _first_places(self.texts, labels)
-        self.found = np.where(found < 0, -2, found)
+        self.texts = canonical_array(new_values).cast(pa.string())
+        places = _first_places(self.texts, labels)
+        self.label_places = np.where(places < 0, -2, places)
 
-    def verify(self, plan: Plan, hidden: NDArray[np.bool_]) -> list[Finding]:
+    def verify(self, plan: Plan, suppressed_mask: Mask) -> list[Finding]:
         """Check the level and every cell."""
         findings = []
         least, most = plan.minimum_levels.get(self.name, 0), plan.maximum_levels.get(self.name, self.height)
         if (least, most) != (0, self.height):
             promise = f"column {self.name!r} is generalized to a level from {least} to {most}"
             findings.append(Finding(promise, least <= self.level <= most, f"level {self.level}"))
-        wrong = self._wrong_cells(hidden)
+        wrong = self._wrong_cells(suppressed_mask)
         what = "unchanged" if self.level == 0 else f"generalized to level {self.level}"
         promise = f"column {self.name!r} is {what}"
-        findings.append(Finding(promise, wrong == 0, f"{wrong} cells differ" if wrong else "every cell"))
+        measured = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
+        findings.append(Finding(promise, wrong == 0, measured))
         return findings
 
-    def _wrong_cells(self, hidden: NDArray[np.bool_]) -> int:
-        wrong = self.found[self.released_codes] != self.expected[self.codes]
-        wrong[hidden] = ~shows_nothing(self.texts, self.blank)[self.released_codes[hidden]]
-        return int(np.count_nonzero(wrong))
+    def _wrong_cells(self, suppressed_mask: Mask) -> int:
+        codes = self.value_codes
+        right_mask = self.label_places[codes] == self.expected[self.codes]
+        right_mask[suppressed_mask] = shows_nothing(self.texts, self.blank)[codes[suppressed_mask]]
+        return int(np.count_nonzero(~right_mask))
 
 
 def _rows_of(values: pa.Array, hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """Return the row of a hierarchy's own table that lists the text of each value; -1 if none does."""
+    """Return the row of each value's text in the hierarchy's own table; -1 if there is none."""
     return _first_places(
         canonical_array(values).cast(pa.string()), pa.array(hierarchy.labels[0], pa.string())
     )
 
 
-def _first_places(texts: pa.Array, listed: pa.Array) -> NDArray[np.int64]:
-    """Return where each text is listed first; -1 if it is not. A missing one is a text like others."""
-    return np.asarray(pc.index_in(texts, value_set=listed).fill_null(-1)).astype(np.int64)
+def _first_places(texts: pa.Array, value_set: pa.Array) -> NDArray[np.int64]:
+    """Return the first place of each text in a list, a missing one included; -1 if there is none."""
+    return np.asarray(pc.index_in(texts, value_set=value_set).fill_null(-1)).astype(np.int64)
 
 
 def _population(
     table: pa.Table, plan: Plan, levels: dict[str, int], hierarchies: dict[str, Hierarchy]
 ) -> pa.Table:
-    """Everybody, with generalized quasi-identifiers: every value looked up in the hierarchy's own rows."""
+    """Return the population with generalized quasi-identifiers, looked up in the hierarchy's own table."""
     sensitive = {name: table[name] for name in plan.sensitive if name in table.column_names}
     return pa.table(sensitive | _generalize_columns(table, levels, hierarchies))
 
@@ -412,7 +408,7 @@ def _generalize_columns(
 
 
 def labels_at(values: pa.Array, hierarchy: Hierarchy, level: int) -> pa.Array:
-    """Return the label of each value on a level, by the hierarchy's own table; the value itself if it is not listed."""
+    """Return the label of each value on a level, by the hierarchy's own table; unlisted values stay."""
     row = _rows_of(values, hierarchy)
     labels = pa.array(hierarchy.labels[level], pa.string()).take(pa.array(hierarchy.label_map(level)[row]))
     return pc.if_else(pa.array(row >= 0), labels, canonical_array(values).cast(pa.string()))
@@ -420,11 +416,7 @@ def labels_at(values: pa.Array, hierarchy: Hierarchy, level: int) -> pa.Array:
 
 def same_cells(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Whether two columns hold the same cells. Not-a-number equals itself here, unlike in Arrow."""
-    # Categories are published with codes of another width, and are the same cells.
-    before, after = (
-        each.cast(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in (before, after)
-    )
+    before, after = decode_column(before), decode_column(after)  # codes may have another width
     if before.equals(after):
         return True
     if before.type != after.type or not pa.types.is_floating(before.type):

@@ -1,4 +1,4 @@
-"""The check of a published table by those who have not seen the input, and do not call broken what they cannot judge."""
+"""The check of a published table without the input. A promise that cannot be checked is not called broken."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from veil.verification.release import verify_model
 
 @dataclass(frozen=True)
 class Input:
-    """What is known of the input to somebody who has the published table.
+    """Facts about the input that are known from the published table or its certificate.
 
     Attributes
     ----------
     whole : bool
-        Whether the table shows the sensitive cells of every record, so that it has the distribution of the input.
+        Whether the table shows the sensitive cells of every record, and so the distribution of the input.
     records : int, optional
-        Number of records; None if nobody knows.
+        Number of records; None if unknown.
     chosen : bool
-        Whether the records were chosen from more people, of whom nothing is known.
+        Whether the records were chosen from a larger population, of which nothing is known.
     several : bool
-        Whether people may have several rows, and the table does not tell which.
+        Whether people may have several rows, and the table does not show which.
     """
 
     whole: bool = False
@@ -42,7 +42,7 @@ class Input:
 
     @classmethod
     def behind(cls, published: Published, plan: Plan) -> Input:
-        """Return what a plan and the table made by it tell of the input."""
+        """Return the facts about the input that follow from a plan and the table made by it."""
         dropped = plan.suppressed_rows == "drop" and plan.suppression_limit > 0
         return cls(
             whole=not dropped and not published.suppressed_records,
@@ -52,20 +52,20 @@ class Input:
         )
 
 
-def verify_from_outside(published: Published, models: Sequence[PrivacyModel], known: Input) -> list[Finding]:
-    """Check each model on a published table that stands alone; say of which nobody can tell, and why."""
-    return [_verify_model(published, model, known) for model in models]
+def verify_without_input(published: Published, models: Sequence[PrivacyModel], facts: Input) -> list[Finding]:
+    """Check each model on a published table alone; those that need the input are reported as not checked."""
+    return [_verify_model(published, model, facts) for model in models]
 
 
-def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Finding:
+def _verify_model(published: Published, model: PrivacyModel, facts: Input) -> Finding:
     needs = model.compares_with
-    if known.several:
+    if facts.several:
         return _judge_rows(published, model)
-    if "population" in needs and known.chosen:
+    if "population" in needs and facts.chosen:
         return _not_checked(published, model, "that takes the people that the records were chosen from")
     if "hierarchies" in needs:
         return _not_checked(published, model, "that takes the hierarchies")
-    if known.whole:
+    if facts.whole:
         return verify_model(published, model)
     if "distribution" in needs:
         names = " and ".join(map(repr, model.attribute_names))
@@ -76,26 +76,27 @@ def _verify_model(published: Published, model: PrivacyModel, known: Input) -> Fi
             "told",
         )
     if "records" in needs:
-        if known.records is None:
+        if facts.records is None:
             return _not_checked(
                 published, model, "that takes the number of records of the input, which may have had more"
             )
-        return verify_model(_with_baseline(published, known.records), model)
+        return verify_model(_with_baseline(published, facts.records), model)
     return verify_model(published, model)
 
 
 def _judge_rows(published: Published, model: PrivacyModel) -> Finding:
-    """Say what rows tell of people: there are no more people than rows, so that a class of too few rows has too few."""
+    """Check a model on rows of unknown owners: too few rows break it, as there are at most as many owners."""
     if not model.attribute_names and not model.compares_with and model.monotone_suppression:
-        found = model.verify(published)
-        if not found.holds:
-            return Finding(f"{found.promise}, counting people", False, f"{found.measured}, even in rows")
-    found = _not_checked(published, model, "that takes whose row each row is, which the table does not tell")
-    return Finding.not_checked(f"{found.promise}, counting people", found.measured)
+        finding = model.verify(published)
+        if not finding.holds:
+            return Finding(f"{finding.promise}, counting people", False, f"{finding.measured}, even in rows")
+    reason = "that takes whose row each row is, which the table does not tell"
+    finding = _not_checked(published, model, reason)
+    return Finding.not_checked(f"{finding.promise}, counting people", finding.measured)
 
 
 def _with_baseline(published: Published, records: int) -> Published:
-    """Return the same table, beside an input of which only the number of records is known."""
+    """Return the table with a baseline of which only the number of records is known."""
     result = copy.copy(published)
     result.baseline = Rows.of(pa.table({"": [0]}), np.array([records], np.int64))
     return result
@@ -110,19 +111,18 @@ def _not_checked(published: Published, model: PrivacyModel, reason: str) -> Find
 
 
 def verify_columns(columns: Sequence[str], plan: Plan, flag: str | None) -> Finding:
-    """Check that a published table has the columns of a plan, each once, and none that the plan does not know."""
+    """Check that a published table has the columns of a plan, each once, and no others."""
     planned = {name for role, names in plan.roles.items() if role != "identifying" for name in names}
-    known = {*planned, *plan.identifying, flag}
+    allowed = {*planned, *plan.identifying, flag}
     lacking = [f"without {name!r}" for name in sorted(planned.difference(columns))]
-    further = [f"also has {name!r}" for name in columns if name not in known and plan.others != "keep"]
+    further = [f"also has {name!r}" for name in columns if name not in allowed and plan.others != "keep"]
     twice = [f"{name!r} {number} times" for name, number in Counter(columns).items() if number > 1]
-    told = "; ".join([*lacking, *further, *twice])
-    return Finding(
-        "the table has the columns of the plan and no others", not told, told or f"{len(columns)} columns"
-    )
+    problems = "; ".join([*lacking, *further, *twice])
+    promise = "the table has the columns of the plan and no others"
+    return Finding(promise, not problems, problems or f"{len(columns)} columns")
 
 
-def unjudged_columns(columns: Sequence[str], judged: Sequence[str]) -> tuple[str, ...]:
-    """Return the question that columns which no model looks at leave open, if there are any."""
-    names = [repr(name) for name in columns if name not in judged]
+def unjudged_columns(columns: Sequence[str], model_columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the open question about columns that no model reads, if there are any."""
+    names = [repr(name) for name in columns if name not in model_columns]
     return (f"what no model judges: {', '.join(names)}",) if names else ()

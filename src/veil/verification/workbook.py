@@ -1,4 +1,4 @@
-"""The check of an Excel workbook, part by part: a package of XML files, read with the parser of Python."""
+"""The check of an Excel workbook, part by part: a package of XML files, read with Python's parser."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _BESIDE_CELLS = {"sheetPr", "dimension", "sheetViews", "sheetFormatPr", "cols", 
 _PROGRAM = ("openpyxl", "Veil", "Microsoft Excel")
 _DAY_ZERO = dt.datetime(1899, 12, 30)
 _INSTANT = 1e-8
-"""Days, about a millisecond: what a number of Excel tells of a time."""
+"""Days, about a millisecond: the precision of a time in Excel."""
 
 
 def in_workbook(path: Path, verified: pa.Table, *, header: bool) -> Iterator[str]:
-    """Say what a workbook holds besides the cells of a verified table."""
+    """Describe what a workbook holds besides the cells of a verified table."""
     with zipfile.ZipFile(path) as package:
         names = package.namelist()
         if set(names) - _PARTS or len(set(names)) != len(names) or package.comment:
@@ -64,8 +64,8 @@ def _properties(package: zipfile.ZipFile) -> Iterator[ET.Element]:
         yield from ET.fromstring(package.read(name)).iter()
 
 
-def _is_plain_property(found: ET.Element) -> bool:
-    name, text = _name(found), found.text or ""
+def _is_plain_property(element: ET.Element) -> bool:
+    name, text = _name(element), element.text or ""
     return name in _PROPERTIES and (
         name not in ("creator", "Application") or not text or text.startswith(_PROGRAM)
     )
@@ -86,22 +86,22 @@ def _in_sheet(
     used: set[int] = set()
     with package.open(_SHEET) as file:
         parsed: Any = ET.iterparse(file)
-        for _, found in parsed:
-            if not found.tag.endswith("}row"):
+        for _, element in parsed:
+            if not element.tag.endswith("}row"):
                 continue
             row = next(expected, None)
             if row is None:
                 yield "another number of rows than was verified"
                 return
-            shown = {_place(cell): _value(cell, shared, used) for cell in found}
+            cells = {_place(cell): _value(cell, shared, used) for cell in element}
             for number, (value, text) in enumerate(row):
-                if not _is_same(shown.pop(number, None), value, text):
+                if not _is_same(cells.pop(number, None), value, text):
                     yield f"other cells than were verified (column {verified.column_names[number]!r})"
                     return
-            if any(each not in (None, "") for each in shown.values()):
+            if any(each not in (None, "") for each in cells.values()):
                 yield "other columns than were verified"
                 return
-            found.clear()
+            element.clear()
     if {_name(each) for each in parsed.root} - _BESIDE_CELLS:
         yield "more than cells on its sheet"
     if any(value not in (None, "") for row in expected for value, _ in row):
@@ -111,30 +111,30 @@ def _in_sheet(
 
 
 def forms_in_workbook(path: Path, names: list[str], *, header: bool) -> Iterator[str]:
-    """Say which columns of a sheet hold one value in several forms: as number and text, with more zeros, or styled."""
+    """Describe columns of a sheet with one value in several forms: number and text, more zeros, or styles."""
     with zipfile.ZipFile(path) as package:
         parts = package.namelist()
         shared = _shared_texts(package) if _TEXTS in parts else []
         if _SHEET not in parts:
             return
-        seen: dict[tuple[int, str], set[tuple[str, ...]]] = {}
+        forms_of: dict[tuple[int, str], set[tuple[str, ...]]] = {}
         with package.open(_SHEET) as file:
             parsed: Any = ET.iterparse(file)
             is_first = header
-            for _, found in parsed:
-                if not found.tag.endswith("}row"):
+            for _, element in parsed:
+                if not element.tag.endswith("}row"):
                     continue
-                for cell in () if is_first else found:
+                for cell in () if is_first else element:
                     value = _value(cell, shared, set())
                     if value not in (None, ""):
-                        shown = repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+                        text = repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
                         form = (cell.get("t", "n"), cell.get("s", "0"), "".join(cell.itertext()))
-                        # Where texts are shared, the same one may be listed twice.
+                        # A list of shared texts may contain the same one twice.
                         form = form if form[0] in ("n", "b") else (*form[:2], str(value))
-                        seen.setdefault((_place(cell), shown), set()).add(form)
+                        forms_of.setdefault((_place(cell), text), set()).add(form)
                 is_first = False
-                found.clear()
-    twice = {number for (number, _), forms in seen.items() if len(forms) > 1}
+                element.clear()
+    twice = {number for (number, _), cell_forms in forms_of.items() if len(cell_forms) > 1}
     yield from (
         f"one value in several spellings (column {names[number]!r})"
         for number in sorted(twice)
@@ -143,14 +143,14 @@ def forms_in_workbook(path: Path, names: list[str], *, header: bool) -> Iterator
 
 
 def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
-    """Say how rows of a sheet are written in more than one way: hidden, of another height, style, type or spelling."""
+    """Describe rows of a sheet that are written otherwise: hidden, or of other height, style or spelling."""
     with zipfile.ZipFile(path) as package:
         if _SHEET not in package.namelist():
             return
-        listed = ET.fromstring(package.read(_TEXTS)) if _TEXTS in package.namelist() else ET.Element("sst")
-        shown = ["".join(each.itertext()) for each in listed]
+        shared = ET.fromstring(package.read(_TEXTS)) if _TEXTS in package.namelist() else ET.Element("sst")
+        texts = ["".join(each.itertext()) for each in shared]
         odd = set()
-        if len(set(shown)) < len(shown) or {_name(each) for each in listed.iter()} - {"sst", "si", "t"}:
+        if len(set(texts)) < len(texts) or {_name(each) for each in shared.iter()} - {"sst", "si", "t"}:
             odd.add("one text in several forms")
         rows: set[frozenset[tuple[str, str]]] = set()
         looks: dict[int, set[tuple[str | None, ...]]] = {}
@@ -158,10 +158,10 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
         if _BETWEEN.search(package.read(_SHEET)):
             odd.add("notes or blanks between cells")
         with package.open(_SHEET) as file:
-            for number, found in enumerate(
+            for number, element in enumerate(
                 each for _, each in ET.iterparse(file) if each.tag.endswith("}row")
             ):
-                at = int(found.get("r", number + 1))
+                at = int(element.get("r", number + 1))
                 odd |= {"blank rows between records"} if last is not None and at != last + 1 else set()
                 last = at
                 if header and number == 0:
@@ -169,13 +169,13 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
                 rows.add(
                     frozenset(
                         (name, "" if name == "spans" else value)
-                        for name, value in found.items()
+                        for name, value in element.items()
                         if name != "r"
                     )
                 )
-                for cell in found:
-                    odd |= _oddities(cell, shown, looks)
-                found.clear()
+                for cell in element:
+                    odd |= _oddities(cell, texts, looks)
+                element.clear()
     if len(rows) > 1:
         odd.add("rows that are hidden, high or styled otherwise")
     if any(len(each) > 1 for each in looks.values()):
@@ -184,16 +184,15 @@ def layout_of_workbook(path: Path, *, header: bool) -> Iterator[str]:
 
 
 def other_parts(path: Path, table: pa.Table, format: Excel) -> Iterator[str]:
-    """Name what this version of Veil writes otherwise around such cells: parts of the package, or the package itself."""
+    """Name the parts of the package, or its properties, that differ from what this version of Veil writes."""
     columns = [
         pa.array(["text"]) if is_text(each.type) else each.drop_null().slice(0, 1).combine_chunks()
         for each in table.columns
     ]
-    shown = [
-        each if len(each) else pa.array(["text"]) for each in columns
-    ]  # as a row of nothing is not written
+    # A row of missing values would not be written.
+    cells = [each if len(each) else pa.array(["text"]) for each in columns]
     packed = io.BytesIO()
-    sample = pa.table(shown, table.column_names)
+    sample = pa.table(cells, table.column_names)
     write_excel(sample, packed, dataclasses.replace(format, skip=0, formulas="keep"))
     with zipfile.ZipFile(path) as package, zipfile.ZipFile(packed) as again:
         if list(map(_entry, package.infolist())) != list(map(_entry, again.infolist())) or _has_gaps(
@@ -210,7 +209,7 @@ def other_parts(path: Path, table: pa.Table, format: Excel) -> Iterator[str]:
 
 _ROWS = re.compile(rb"<sheetData>.*</sheetData>", re.DOTALL)
 _BETWEEN = re.compile(rb"<!--|<\?(?!xml )|[^?]>\s+<(?!/t>)")
-"""What may stand between the cells of a sheet, and no reader shows."""
+"""Text between the cells of a sheet, which no reader shows."""
 
 
 def _entry(part: zipfile.ZipInfo) -> tuple[object, ...]:
@@ -221,7 +220,7 @@ def _entry(part: zipfile.ZipInfo) -> tuple[object, ...]:
 
 
 def _has_gaps(package: zipfile.ZipFile, path: Path) -> bool:
-    """Whether bytes stand before, between or behind the parts of a package and its list."""
+    """Whether bytes precede, separate or follow the parts of a package and its directory."""
     at = size = 0
     for part in package.infolist():
         if part.header_offset != at:
@@ -232,11 +231,11 @@ def _has_gaps(package: zipfile.ZipFile, path: Path) -> bool:
 
 
 _AS_TEXT = re.compile(r"-?[0-9]{15,}|[0-9]+-[0-9]{2}-[0-9]{2}.*")
-"""Numbers and dates that a workbook cannot hold, so that they are written as text."""
+"""Numbers and dates that a workbook cannot represent and has as text."""
 
 
 def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[str | None, ...]]]) -> set[str]:
-    """Say what a cell is besides its value, and remember type and style by column, and how whole numbers are spelled."""
+    """Describe what a cell holds besides its value; collect type, style and spelling of numbers by column."""
     inside = {_name(each) for each in cell.iter()} - {"c", "v", "is", "t"}
     if inside or set(cell.keys()) - {"r", "s", "t"}:
         return {"formulas or formats inside of cells"}
@@ -254,14 +253,14 @@ def _oddities(cell: ET.Element, shared: list[str], looks: dict[int, set[tuple[st
 
 
 def _spellings(number: float) -> set[str]:
-    """Return how writers spell a number."""
-    spelled = {str(int(number)) if number.is_integer() else repr(number)}
-    spelled |= {f"{number:.{digits}g}" for digits in (15, 16, 17)}
-    return spelled | {each.replace("e", "E") for each in spelled}
+    """Return the ways in which writers spell a number."""
+    spellings = {str(int(number)) if number.is_integer() else repr(number)}
+    spellings |= {f"{number:.{digits}g}" for digits in (15, 16, 17)}
+    return spellings | {each.replace("e", "E") for each in spellings}
 
 
 def _rows(verified: pa.Table, *, header: bool) -> Iterator[tuple[tuple[Any, str | None], ...]]:
-    """Rows as values, each with its text, as which it may be shown."""
+    """Yield rows of values, each with the text that may represent it."""
     if header:
         yield tuple((name, name) for name in verified.column_names)
     for at in range(0, verified.num_rows, 1 << 14):
@@ -286,12 +285,12 @@ def _has_long_numbers(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
 
 
-def _name(found: ET.Element) -> str:
-    return found.tag.rpartition("}")[2]
+def _name(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
 
 
 def _place(cell: ET.Element) -> int:
-    """The number of a column, from its letters.
+    """Return the number of a column, from its letters.
 
     >>> _place(ET.Element("c", r="AB7"))
     27
@@ -313,18 +312,18 @@ def _value(cell: ET.Element, shared: list[str], used: set[int]) -> Any:
     return None if not text else text == "1" if kind == "b" else float(text)
 
 
-def _is_same(shown: Any, value: Any, text: str | None) -> bool:
-    if isinstance(shown, str) or shown is None:
-        return (shown or None) == (text or None) and (value is None or text is not None)
-    if value is None or isinstance(shown, bool) is not isinstance(value, bool):
+def _is_same(cell: Any, value: Any, text: str | None) -> bool:
+    if isinstance(cell, str) or cell is None:
+        return (cell or None) == (text or None) and (value is None or text is not None)
+    if value is None or isinstance(cell, bool) is not isinstance(value, bool):
         return False
     if isinstance(value, dt.datetime):
-        return bool(abs((value - _DAY_ZERO) / dt.timedelta(days=1) - shown) < _INSTANT)
+        return bool(abs((value - _DAY_ZERO) / dt.timedelta(days=1) - cell) < _INSTANT)
     if isinstance(value, dt.date):
-        return bool((value - _DAY_ZERO.date()).days == shown)
+        return bool((value - _DAY_ZERO.date()).days == cell)
     if isinstance(value, dt.time):
         time = dt.timedelta(
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
         )
-        return bool(abs(time / dt.timedelta(days=1) - shown) < _INSTANT)
-    return not isinstance(value, str) and shown == float(value)
+        return bool(abs(time / dt.timedelta(days=1) - cell) < _INSTANT)
+    return not isinstance(value, str) and cell == float(value)

@@ -12,7 +12,7 @@ import veil
 from veil import KAnonymity
 from veil.engines.write import files
 from veil.tables import Csv, read
-from veil.verification.foreign_table import look_at
+from veil.verification.foreign_table import check_foreign_table
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
@@ -30,4 +30,4 @@ def test_a_byte_order_mark_stands_before_all_pieces_and_in_no_record(
     source = read(path, format=format)
     assert source.table["age"].unique().to_pylist() == [30]
     assert veil.verify(path, plan, format=format).holds
-    assert look_at(source)[1] == []
+    assert check_foreign_table(source)[1] == []

@@ -338,7 +338,7 @@ def test_weights_are_records_beyond_what_fits_in_memory() -> None:
     assert (release.records, release.suppressed, release.classes) == (2**34 + 2, 1, 1)
     assert release.transformation == {"age": 1}
     assert "at most 17 records are suppressed (found: 1)" in str(release.verification)
-    assert release.outcome.published.sizes.tolist() == [2**34 + 1]
+    assert release.outcome.by_records.sizes.tolist() == [2**34 + 1]
     before, after = release.risk()
     assert before.highest == 1
     assert after.highest == 1 / (2**34 + 1)

@@ -18,7 +18,7 @@ from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
 from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified, verify_outcome
-from veil.verification.release import verify_lost
+from veil.verification.release import verify_lost_rows
 
 VISITS = pa.table(
     {
@@ -60,7 +60,7 @@ def test_whoever_loses_all_rows_does_not_lose_some() -> None:
     owners = Owners.coded(np.array([0, 0, 1, 2, 2], np.int32), "all rows")
     rows = Rows.of(pa.table({"ward": list("abcde")}), owners=owners)
     for gone, partly in (("11000", 0), ("00000", 0), ("11111", 0), ("10000", 1), ("10110", 2), ("11110", 1)):
-        (found,) = verify_lost(rows, np.array([each == "1" for each in gone]), None)
+        (found,) = verify_lost_rows(rows, np.array([each == "1" for each in gone]), None)
         assert (found.holds, found.measured) == (partly == 0, f"{partly} lose only some")
 
 

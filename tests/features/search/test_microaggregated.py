@@ -221,7 +221,7 @@ def test_the_verifier_finds_a_wrong_aggregate(how: str) -> None:
         made.transformation,
         dict(zip(ready.encoding.names, ready.encoding.hierarchies, strict=True)),
         rows=None,
-        hidden=made.suppressed_rows,
+        suppressed_mask=made.suppressed_rows,
         flag=None,
     )
     assert not found.holds
@@ -293,7 +293,7 @@ def test_the_verifier_finds_an_aggregate_of_one_known_value() -> None:
         made.outcome.levels,
         made.outcome.hierarchies,
         rows=made.outcome.rows,
-        hidden=pc.is_null(leaking["G"]).to_numpy(),
+        suppressed_mask=pc.is_null(leaking["G"]).to_numpy(),
         flag=None,
     )
     assert [each.promise for each in found.broken] == ["column 'pay' holds the mean of its class"]

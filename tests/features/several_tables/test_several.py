@@ -29,7 +29,7 @@ from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.dp import SafePub
 from veil.errors import InputError, OutputError, PlanError, VerificationError
-from veil.outcome.linked_tables import taken_apart
+from veil.outcome.linked_tables import separate_tables
 
 KNOWN = {"patients": ("age", "sex"), "visits": ("ward",), "drugs": ("drug",)}
 
@@ -176,7 +176,7 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
     """The search is right, and what is made of it is not: one cell of one table is finer than planned."""
 
     def wrong(outcome: Any) -> Any:
-        made = taken_apart(outcome)
+        made = separate_tables(outcome)
         visits = made.tables["visits"]
         table = visits.table
         shown = [each != "*" for each in table["patient_id"].to_pylist()].index(True)
@@ -185,7 +185,7 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
         changed = table.set_column(table.column_names.index("ward"), "ward", pa.array(wards))
         return dataclasses.replace(made, tables={**made.tables, "visits": visits._replace(table=changed)})
 
-    monkeypatch.setattr("veil.verification.outcome.taken_apart", wrong)
+    monkeypatch.setattr("veil.verification.outcome.separate_tables", wrong)
     with pytest.raises(VerificationError, match="all tables together: 3-anonymity"):
         veil.anonymize(tables(), **plan())
 
@@ -193,7 +193,7 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
 def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def wrong(outcome: Any) -> Any:
-        made = taken_apart(outcome)
+        made = separate_tables(outcome)
         drugs = made.tables["drugs"]
         table = drugs.table
         whose = table["patient_id"].to_pylist()
@@ -202,7 +202,7 @@ def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.Monke
         changed = table.set_column(0, "patient_id", pa.array(whose))
         return dataclasses.replace(made, tables={**made.tables, "drugs": drugs._replace(table=changed)})
 
-    monkeypatch.setattr("veil.verification.outcome.taken_apart", wrong)
+    monkeypatch.setattr("veil.verification.outcome.separate_tables", wrong)
     with pytest.raises(VerificationError):
         veil.anonymize(tables(), **plan(models=KAnonymity(2), suppression_limit=0.1))
 

@@ -44,7 +44,7 @@ def test_class_sizes_show_every_record(release: Release) -> None:
     labels = [each.get_text() for each in axes.get_xticklabels()]
     before, after = (dict(zip(labels, each, strict=True)) for each in heights(axes))
     assert before["1"] == 1.0
-    sizes = release.outcome.published.sizes
+    sizes = release.outcome.by_records.sizes
     for label, share in after.items():
         assert share == pytest.approx(sizes[sizes == int(label)].sum() / sizes.sum())
 

@@ -54,7 +54,7 @@ from veil.verification.outcome import verified
 from veil.verification.release import (
     as_published,
     verify_links,
-    verify_lost,
+    verify_lost_rows,
     verify_models,
     verify_roles,
 )
@@ -189,7 +189,7 @@ def _with_labels(owners: OwnerParts, part: OwnersPart, result: _PartResult) -> p
 def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
     assert outcome.weights is not None
     assert outcome.hidden is not None
-    sizes, suppressed = outcome.published.sizes, int(outcome.weights[outcome.hidden].sum())
+    sizes, suppressed = outcome.by_records.sizes, int(outcome.weights[outcome.hidden].sum())
     domains = [each.domain_size for each in owners.hierarchies.values()]
     figures = quality_with_suppressed(sizes, suppressed, outcome.records, covered, domains)
     several = (
@@ -213,7 +213,7 @@ def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
     assert hidden is not None
     published = _published(owners, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
-    findings += verify_lost(before, hidden, largest_count(plan.suppression_limit, before.people))
+    findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
     findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
     promise = "each part keeps every promise by itself"
     return Verification((*findings, Finding(promise, True, plural(len(owners.parts), "part"))))

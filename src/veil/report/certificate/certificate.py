@@ -60,7 +60,7 @@ def _certified_table(outcome: Outcome) -> dict[str, Any]:
         [flag if flag and name == outcome.flag else name for name in table.column_names]
     )
     promises: dict[str, Any] = {
-        "quasi_identifiers": list(outcome.published.names),
+        "quasi_identifiers": list(outcome.by_records.names),
         "roles": roles_of(outcome),
         "identifying": dict(outcome.roles.identifying),
         "marker": outcome.marker,
@@ -150,7 +150,7 @@ def _content_of(outcome: Outcome, table: pa.Table, flag: str | None) -> dict[str
     names = [*outcome.kept_columns, *([flag] if flag else [])]
     return {
         "sha256": None,
-        "rows": outcome.published.records,
+        "rows": outcome.by_records.records,
         "columns": [{"name": name} for name in names],
     }
 

@@ -37,7 +37,7 @@ from veil.risk.identify.repeats import ask_about_repeats
 from veil.tables import read
 from veil.tables.arrow import normalize
 from veil.tables.source import Source
-from veil.verification.foreign_table import look_at
+from veil.verification.foreign_table import check_foreign_table
 from veil.verification.without_input import Input, unjudged_columns
 
 
@@ -92,7 +92,7 @@ def _check_table(
     """Check the content and the promises of one table; also return the questions that are left open."""
     content = data["content"]
     source = as_certified(_open_release(table, data), content["columns"])
-    forms, beside = look_at(source)
+    forms, beside = check_foreign_table(source)
     lacking = [name for name in promises["quasi_identifiers"] if name not in source.table.column_names]
     if lacking:
         checked: list[Finding] = _lacking(lacking)
@@ -118,7 +118,7 @@ def _check_tables(
     for name in [each for each in certified if each in candidates]:
         content, source = certified[name], candidates[name]
         sources[name] = as_certified(source, content["columns"])
-        forms, beside = look_at(sources[name])
+        forms, beside = check_foreign_table(sources[name])
         in_order = not isinstance(source, Fetched)
         findings += _of_table(name, (_check_content if in_order else _check_size)(content, sources[name]))
         findings += _of_table(name, forms)

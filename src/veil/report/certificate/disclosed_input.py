@@ -23,9 +23,9 @@ def input_to_disclose(outcome: Outcome) -> Input:
     if outcome.statement is not None:
         return Input(chosen=has_subset)
     if outcome.plan is None or not hides_records(outcome):
-        return Input(whole=True, records=outcome.published.records, chosen=has_subset)
+        return Input(whole=True, records=outcome.by_records.records, chosen=has_subset)
     if outcome.plan.suppressed_rows != "drop":
-        return Input(records=outcome.published.records, chosen=has_subset)
+        return Input(records=outcome.by_records.records, chosen=has_subset)
     return Input(chosen=has_subset)
 
 

@@ -72,8 +72,8 @@ def view_of(tables: Mapping[str, pa.Table], promises: Mapping[str, Any]) -> tupl
     return joined_view(
         tables,
         label,
-        known=[name for name in promises["quasi_identifiers"] if name != label],
-        judged=list(dict.fromkeys(name for model in models for name in model.attribute_names)),
+        quasi_identifiers=[name for name in promises["quasi_identifiers"] if name != label],
+        sensitive=list(dict.fromkeys(name for model in models for name in model.attribute_names)),
         person=person,
         treatment=promises["identifying"][person],
         marker=promises["marker"],

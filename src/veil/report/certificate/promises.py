@@ -17,7 +17,7 @@ from veil.published.finding import Finding
 from veil.published.owners import owners_shown
 from veil.published.table import Published
 from veil.tables.rows import Rows
-from veil.verification.without_input import Input, verify_from_outside
+from veil.verification.without_input import Input, verify_without_input
 
 
 def published_table(table: pa.Table, promises: Mapping[str, Any], weights: NDArray[Any] | None) -> Published:
@@ -81,7 +81,7 @@ def check_models(
             finding = Finding.not_checked(promise, model)
         else:
             try:
-                (finding,) = verify_from_outside(published, [model], facts)
+                (finding,) = verify_without_input(published, [model], facts)
             except (VeilError, KeyError) as error:
                 finding = Finding(promise, False, f"cannot be checked on this table: {error}")
         findings.append(

@@ -51,21 +51,21 @@ LabelMasks = Callable[[pa.Array], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
 
 def hides_records(outcome: Outcome) -> bool:
     """Whether the table shows no cell of some records of the input."""
-    prepared, published = outcome.prepared, outcome.published
+    prepared, published = outcome.prepared, outcome.by_records
     records = outcome.records if prepared is None else prepared.records(prepared.subset)
     return bool(published.suppressed_records) or published.records < records
 
 
 def shown_rows(outcome: Outcome) -> NDArray[np.int64]:
     """Return the rows of the input that the table shows, in their order."""
-    return np.sort(outcome.origins[~outcome.published.suppressed])
+    return np.sort(outcome.origins[~outcome.by_records.suppressed])
 
 
 def is_treated(outcome: Outcome, name: str) -> bool:
     """Whether a column is changed by the release."""
     if outcome.plan is None:
         return any(name in method.column_names for method in outcome.methods)
-    return name in outcome.published.names or name in outcome.plan.identifying
+    return name in outcome.by_records.names or name in outcome.plan.identifying
 
 
 def is_safe(values: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:

@@ -47,7 +47,7 @@ def frequencies(
     outcome: Outcome, name: str, *, private: bool = False, withheld: bool = False
 ) -> dict[str, Any]:
     """Count the released values of a column in the release and, unless private or withheld, in the input."""
-    published = outcome.published
+    published = outcome.by_records
     column = outcome.table[name]
     values, codes = encode_values(column)
     visible_mask, weights = ~published.suppressed, published.rows.weights

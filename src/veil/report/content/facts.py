@@ -126,7 +126,7 @@ def collect_facts(
         "input": None if private else _input(outcome, exact),
         "tables": tables_of(outcome, certificate),
         "output": {
-            "rows": outcome.published.records,
+            "rows": outcome.by_records.records,
             **output_of(certificate),
             "apart": [
                 {"name": name, "rows": table.num_rows, "secret": name in outcome.secret}
@@ -162,9 +162,9 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
 
 
 def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, Any]:
-    sizes = outcome.attacked.sizes
+    sizes = outcome.by_people.sizes
     summary: dict[str, Any] = {
-        "released_rows": outcome.published.records,
+        "released_rows": outcome.by_records.records,
         "classes": int(sizes.size),
         "smallest_class": int(sizes.min()) if sizes.size else None,
         "holds": outcome.verification.holds,

@@ -73,7 +73,7 @@ class Findings:
         """The risks of the input, as it was collected."""
         if self.private:
             return None
-        outcome, names = self.outcome, self.outcome.published.names
+        outcome, names = self.outcome, self.outcome.by_records.names
         if outcome.prepared is None and outcome.is_condensed:
             return None  # the combinations of the input were never in memory at once
         names = [name for name in names if name in outcome.original.column_names]
@@ -89,7 +89,7 @@ class Findings:
         """The risks of the release."""
         outcome = self.outcome
         population = self._population()
-        published = outcome.attacked
+        published = outcome.by_people
         if population is not None and outcome.prepared is not None:
             published = Published(
                 Rows.of(outcome.table, outcome.weights),
@@ -157,7 +157,7 @@ class Findings:
             if name != flag and name not in masked and self._is_spelled(name)
         ]
         some = names[:MOST_COLUMNS]
-        published = self.outcome.published
+        published = self.outcome.by_records
         visible_mask = ~published.suppressed
         counts = published.rows.weights.take(visible_mask).counts
         return {

@@ -35,7 +35,7 @@ def sample_of(outcome: Outcome, rows: int) -> list[dict[str, Any]]:
             for name, each in outcome.tables.items()
             if each.table.num_rows
         ]
-    places = np.flatnonzero(~outcome.published.suppressed)[:rows]
+    places = np.flatnonzero(~outcome.by_records.suppressed)[:rows]
     return [_rows(outcome.table, places, None, outcome.source.format)] if places.size else []
 
 

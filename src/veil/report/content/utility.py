@@ -111,7 +111,7 @@ class UtilityFigures:
             table = self.outcome.table
             if self.outcome.is_condensed or not table.num_rows or not has_values(self.outcome):
                 return []
-            alone = Comparison(table, table, self.outcome.published.names)
+            alone = Comparison(table, table, self.outcome.by_records.names)
             return [
                 {"column": each.column, "before": None, "after": self._after(each)}
                 for each in summary_statistics(alone)
@@ -150,7 +150,7 @@ class UtilityFigures:
         """Return the statistics of a released column; the mode only if it is unique."""
         figures = _plain(statistics.after)
         values, codes = encode_values(self.outcome.table[statistics.column])
-        visible_codes = codes[~self.outcome.published.suppressed]
+        visible_codes = codes[~self.outcome.by_records.suppressed]
         counts = np.where(pc.is_valid(values), count_codes(visible_codes, len(values), None), 0)
         if np.count_nonzero(counts == counts.max(initial=0)) > 1:
             figures.pop("mode", None)
@@ -167,7 +167,7 @@ class UtilityFigures:
         if whole is None or not self.hides:
             return whole
         visible_rows = np.flatnonzero(whole.place >= 0)
-        visible_rows = visible_rows[~outcome.published.suppressed[whole.place[visible_rows]]]
+        visible_rows = visible_rows[~outcome.by_records.suppressed[whole.place[visible_rows]]]
         if not visible_rows.size:
             return None
         return Comparison(

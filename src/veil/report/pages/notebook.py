@@ -45,7 +45,7 @@ def html_outcome(outcome: Outcome) -> str:
     findings = outcome.verification.findings
     models = findings[: len(outcome.models)] if outcome.plan is not None else findings
     promises = [(each.promise, each.measured, "holds" if each.holds else "BROKEN") for each in models]
-    after = sample_risk(outcome.published.sizes)
+    after = sample_risk(outcome.by_records.sizes)
     risks = [
         ("highest risk of a record", percent(after.highest)),
         ("average risk", percent(after.average)),
@@ -64,7 +64,7 @@ def html_outcome(outcome: Outcome) -> str:
     if private:
         head = f"{plural(table.num_rows, 'row')} released privately"
     elif outcome.plan is None:
-        head = f"{plural(outcome.records, 'record')}, {outcome.published.records:,} released"
+        head = f"{plural(outcome.records, 'record')}, {outcome.by_records.records:,} released"
     else:
         head = f"{plural(outcome.records, 'record')}, {outcome.suppressed:,} suppressed"
     return (
@@ -79,6 +79,6 @@ def html_outcome(outcome: Outcome) -> str:
 
 def _examples(outcome: Outcome, name: str) -> list[str]:
     """Return a few of the most frequent released values of a column, as examples of its level."""
-    visible_cells = outcome.table[name].filter(pa.array(~outcome.published.suppressed))
+    visible_cells = outcome.table[name].filter(pa.array(~outcome.by_records.suppressed))
     counts = sorted(pc.value_counts(visible_cells).to_pylist(), key=lambda each: -each["counts"])
     return sorted(str(each["values"]) for each in counts[:MOST_EXAMPLES])

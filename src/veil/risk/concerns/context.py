@@ -49,7 +49,7 @@ class ReleaseContext:
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        self.published = outcome.published
+        self.published = outcome.by_records
         self.visible_rows: Rows = np.flatnonzero(~self.published.suppressed)
         self.weights = None if outcome.weights is None else outcome.weights[self.visible_rows]
         self.records = int(self.visible_rows.size if self.weights is None else self.weights.sum())

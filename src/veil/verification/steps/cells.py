@@ -1,4 +1,4 @@
-"""Checks of methods that replace cells one by one: each pair of a cell before and after is looked at once."""
+"""Checks of methods that replace cells one by one: each different pair of cells is checked once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from veil.base.exact import decimal_fraction
 from veil.base.wording import plural
 from veil.published.finding import Finding
-from veil.tables.arrow import categories
+from veil.tables.arrow import categories, decode_column
 from veil.tables.columns import as_numbers, encode_values, is_number, ranks, whole_numbers
 from veil.tables.text import canonical_text
 from veil.verification.release import labels_at
-from veil.verification.steps.rows import MaskStep, plain
+from veil.verification.steps.rows import MaskStep
 
 _FEW = 3
-"""Cells of a tail below which its mean or median would tell a value."""
+"""Cells of a tail below which its mean or median would reveal a value."""
 
 _LIKELY_OWN = 8
-"""Hexadecimal digits from which on no random pseudonym is the value itself."""
+"""Hexadecimal digits from which on no random pseudonym equals its value."""
 
 
 def _finding(promise: str, wrong: int, what: str = "cell") -> Finding:
@@ -42,10 +42,11 @@ def _finding(promise: str, wrong: int, what: str = "cell") -> Finding:
 def _recoding(step: MaskStep) -> Iterator[Finding]:
     method, name = step.method, step.method.column
     if method.hierarchy is not None:
-        values, codes = encode_values(plain(step.source[name]))
+        values, codes = encode_values(decode_column(step.source[name]))
         counts = np.bincount(codes, minlength=len(values))
-        made = labels_at(values, method.hierarchy.build(values, counts, name), method.level).to_pylist()
-        labels = dict(zip(canonical_text(values, column=name), made, strict=True))
+        hierarchy = method.hierarchy.build(values, counts, name)
+        new_texts = labels_at(values, hierarchy, method.level).to_pylist()
+        labels = dict(zip(canonical_text(values, column=name), new_texts, strict=True))
     elif method.mapping is not None:
         labels = {old: method.mapping.get(old, old) for old, _ in step.texts(name) if old is not None}
     else:
@@ -58,9 +59,9 @@ def _cut(
     step: MaskStep, breaks: Sequence[float], names: Sequence[str] | None
 ) -> dict[str | None, str | None]:
     """Return the interval of each value, by its text."""
-    spelled = canonical_text(pa.array(breaks, pa.float64()), column="breaks")
-    between = [f"[{low}, {high}[" for low, high in pairwise(spelled)]
-    labels = names or [f"<{spelled[0]}", *between, f">={spelled[-1]}"]
+    bounds = canonical_text(pa.array(breaks, pa.float64()), column="breaks")
+    between = [f"[{low}, {high}[" for low, high in pairwise(bounds)]
+    labels = names or [f"<{bounds[0]}", *between, f">={bounds[-1]}"]
     old, _ = step.pairs(step.method.column)
     return {
         text: None if number != number else labels[sum(number >= each for each in breaks)]
@@ -71,53 +72,54 @@ def _cut(
 
 
 def _coding(step: MaskStep) -> Iterator[Finding]:
-    """Check that the tail shows one value, the declared one, and that all other cells are as they were."""
+    """Check that the tail shows one value, the declared one, and that all other cells are unchanged."""
     method, name = step.method, step.method.column
     tail, threshold = _tail(step)
-    codes = encode_values(plain(step.source[name]))[1]
-    beyond = tail[codes] if step.origins is None else tail[codes][step.origins]
+    codes = encode_values(decode_column(step.source[name]))[1]
+    beyond_mask = tail[codes] if step.origins is None else tail[codes][step.origins]
     old, new = step.old(name), step.new(name)
-    shown = new.filter(pa.array(beyond)).unique()
+    tail_values = new.filter(pa.array(beyond_mask)).unique()
     side = "above" if method.kind == "TopCoding" else "below"
     yield Finding(
         f"all values of {name!r} at or {side} the threshold show the same",
-        len(shown) <= 1 and all(map(_is_one_of, shown.to_pylist(), [_instead(step, tail, threshold)])),
-        "one value" if len(shown) <= 1 else f"{len(shown)} values",
+        len(tail_values) <= 1
+        and all(map(_is_one_of, tail_values.to_pylist(), [_tail_value(step, tail, threshold)])),
+        "one value" if len(tail_values) <= 1 else f"{len(tail_values)} values",
     )
-    rest = pa.array(~beyond)
+    rest = pa.array(~beyond_mask)
     wrong = _different(old.filter(rest), new.filter(rest))
     yield _finding(f"all other values of {name!r} are unchanged", wrong)
 
 
 def _tail(step: MaskStep) -> tuple[NDArray[np.bool_], Any]:
-    """Tell of each different value whether it lies at or beyond the threshold, and return that, as a value or a text."""
+    """Return a mask of the values at or beyond the threshold, and the threshold as a value or text."""
     method, source = step.method, step.source[step.method.column]
-    values, codes = encode_values(plain(source))
-    listed: list[Any] = list(method.order)
-    if not listed and pa.types.is_dictionary(source.type) and source.type.ordered:
-        listed = canonical_text(categories(source))
+    values, codes = encode_values(decode_column(source))
+    order: list[Any] = list(method.order)
+    if not order and pa.types.is_dictionary(source.type) and source.type.ordered:
+        order = canonical_text(categories(source))
     missing = np.array(values.is_null(nan_is_null=True) if is_number(values.type) else values.is_null())
-    if listed:
-        places = np.array([-1 if each is None else listed.index(each) for each in canonical_text(values)])
+    if order:
+        places = np.array([-1 if each is None else order.index(each) for each in canonical_text(values)])
     else:
         places = ranks(pa.chunked_array([values]))[0]
     if method.quantile is not None:
         rows = np.sort(places[codes][~missing[codes]])
         limit = int(rows[max(1, math.ceil(decimal_fraction(method.quantile) * rows.size)) - 1])
         inner = rows[rows < rows[-1]][-1:] if method.kind == "TopCoding" else rows[rows > rows[0]][:1]
-        # The outermost value never stands for itself.
+        # The outermost value is never shown itself.
         limit = min(limit, *inner.tolist()) if method.kind == "TopCoding" else max(limit, *inner.tolist())
         threshold = values[int(np.flatnonzero((places == limit) & ~missing)[0])]
-    elif listed:
-        limit, threshold = listed.index(str(method.threshold)), pa.scalar(method.threshold)
+    elif order:
+        limit, threshold = order.index(str(method.threshold)), pa.scalar(method.threshold)
     else:
-        places, limit, threshold = _compared(values, method.threshold)
-    beyond = places >= limit if method.kind == "TopCoding" else places <= limit
-    return np.asarray(beyond & ~missing, np.bool_), threshold
+        places, limit, threshold = _as_comparable(values, method.threshold)
+    beyond_mask = places >= limit if method.kind == "TopCoding" else places <= limit
+    return np.asarray(beyond_mask & ~missing, np.bool_), threshold
 
 
-def _compared(values: pa.Array, threshold: Any) -> tuple[NDArray[Any], Any, Any]:
-    """Return values and a declared threshold as numbers that can be compared, and the threshold as a value."""
+def _as_comparable(values: pa.Array, threshold: Any) -> tuple[NDArray[Any], Any, Any]:
+    """Return values and a declared threshold as comparable numbers, and the threshold as a value."""
     if is_number(values.type):
         numbers = [0 if each is None else each for each in values.to_pylist()]
         return np.array(numbers, object), threshold, pa.scalar(threshold)
@@ -127,12 +129,12 @@ def _compared(values: pa.Array, threshold: Any) -> tuple[NDArray[Any], Any, Any]
     return counts[:-1], counts[-1], bound
 
 
-def _instead(step: MaskStep, tail: NDArray[np.bool_], threshold: Any) -> Any:
-    """Return what the tail has to show."""
+def _tail_value(step: MaskStep, tail: NDArray[np.bool_], threshold: Any) -> Any:
+    """Return the value that the tail must show."""
     method = step.method
     if method.value is not None:
         return method.value
-    column = plain(step.source[method.column])
+    column = decode_column(step.source[method.column])
     if method.replacement == "threshold" or not is_number(column.type):
         return threshold.as_py()
     numbers = as_numbers(column)[tail[encode_values(column)[1]]]
@@ -141,25 +143,25 @@ def _instead(step: MaskStep, tail: NDArray[np.bool_], threshold: Any) -> Any:
     return float(np.mean(numbers) if method.replacement == "mean" else np.median(numbers))
 
 
-def _is_one_of(shown: Any, expected: Any) -> bool:
+def _is_one_of(cell: Any, expected: Any) -> bool:
     """Whether a cell shows a value, as number, text or date."""
-    if isinstance(shown, int | float) and isinstance(expected, int | float):
-        return math.isclose(shown, expected, rel_tol=1e-9, abs_tol=1e-300)
-    if shown == expected or str(shown) == str(expected):
+    if isinstance(cell, int | float) and isinstance(expected, int | float):
+        return math.isclose(cell, expected, rel_tol=1e-9, abs_tol=1e-300)
+    if cell == expected or str(cell) == str(expected):
         return True
-    return canonical_text(pa.array([shown])) == canonical_text(pa.array([expected]))
+    return canonical_text(pa.array([cell])) == canonical_text(pa.array([expected]))
 
 
 def _different(old: pa.ChunkedArray, new: pa.ChunkedArray) -> int:
-    """Count the cells that are not what they were, whatever type they have now."""
+    """Count the cells that have changed, disregarding their type."""
     if is_number(old.type) and is_number(new.type):
         before, after = as_numbers(old), as_numbers(new)
         return int(np.count_nonzero((before != after) & ~(np.isnan(before) & np.isnan(after))))
-    before, after = (np.array(_spelled(each), object) for each in (old, new))
+    before, after = (np.array(_texts(each), object) for each in (old, new))
     return int(np.count_nonzero(before != after))
 
 
-def _spelled(column: pa.ChunkedArray) -> list[str | None]:
+def _texts(column: pa.ChunkedArray) -> list[str | None]:
     values, codes = encode_values(column)
     return np.array(canonical_text(values), object)[codes].tolist() if len(values) else []
 
@@ -168,13 +170,13 @@ def _rounding(step: MaskStep) -> Iterator[Finding]:
     method, base = step.method, decimal_fraction(step.method.base)
     for name in method.columns:
         old, new = step.pairs(name)
-        wrong = int(np.count_nonzero(_off(old, new, base, nearest=method.method == "nearest")))
+        wrong = int(np.count_nonzero(_wrongly_rounded(old, new, base, nearest=method.method == "nearest")))
         which = "the nearest" if method.method == "nearest" else "a neighbouring"
         yield _finding(f"every number of {name!r} is rounded to {which} multiple of {base}", wrong)
 
 
-def _off(old: pa.Array, new: pa.Array, base: Fraction, *, nearest: bool) -> NDArray[np.bool_]:
-    """Tell of each number whether it is no multiple of a base, or not one next to what it was."""
+def _wrongly_rounded(old: pa.Array, new: pa.Array, base: Fraction, *, nearest: bool) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are no multiple of a base, or not one next to the original."""
     missing, gone = (np.array(pc.is_null(each, nan_is_null=True), np.bool_) for each in (old, new))
     wrong: NDArray[np.bool_]
     if pa.types.is_integer(new.type) and base.denominator == 1:
@@ -203,17 +205,17 @@ def _noise(step: MaskStep) -> Iterator[Finding]:
 
 
 def _post_randomization(step: MaskStep) -> Iterator[Finding]:
-    """Check that values became nothing that has the probability 0."""
+    """Check that no value became one of probability 0."""
     method, name = step.method, step.method.column
-    known = set(canonical_text(plain(step.source[name]).unique(), column=name))
+    domain = set(canonical_text(decode_column(step.source[name]).unique(), column=name))
 
     @functools.cache
     def reached(value: str) -> set[str | None]:
-        """Values that a value may turn into by one draw."""
+        """Return the values that a value may become in one draw."""
         if method.matrix is not None:
             row = method.matrix.get(value, {value: "1"})
             return {other for other, chance in row.items() if Fraction(chance)}
-        others: set[str | None] = set() if method.retention == 1 else known - {value, None}
+        others: set[str | None] = set() if method.retention == 1 else domain - {value, None}
         return others | {value} if method.retention else others
 
     def allows(old: str | None, new: str | None) -> bool:
@@ -221,7 +223,7 @@ def _post_randomization(step: MaskStep) -> Iterator[Finding]:
             return old is new
         if not method.invariant:
             return new in reached(old)
-        return new in known and not reached(old).isdisjoint(reached(new))
+        return new in domain and not reached(old).isdisjoint(reached(new))
 
     wrong = sum(not allows(old, new) for old, new in step.texts(name))
     yield _finding(f"every value of {name!r} is one that it can turn into", wrong)
@@ -229,48 +231,47 @@ def _post_randomization(step: MaskStep) -> Iterator[Finding]:
 
 def _randomized_response(step: MaskStep) -> Iterator[Finding]:
     method, name = step.method, step.method.column
-    shown = set(step.new(name).unique().to_pylist())
+    categories = set(step.new(name).unique().to_pylist())
     chances = zip(*method.matrix, strict=True) if method.matrix else [["1"]] * len(method.categories)
     possible = {
         each for each, column in zip(method.categories, chances, strict=True) if any(map(Fraction, column))
     }
-    text = pa.types.is_string(step.after[name].type)
-    yield Finding(
-        f"column {name!r} shows declared categories only, as text",
-        text and shown <= possible,
-        f"{len(shown & possible)} of {len(method.categories)}" if text and shown <= possible else "others",
-    )
+    fits = pa.types.is_string(step.after[name].type) and categories <= possible
+    measured = f"{len(categories & possible)} of {len(method.categories)}" if fits else "others"
+    yield Finding(f"column {name!r} shows declared categories only, as text", fits, measured)
 
 
 # --- pseudonyms -----------------------------------------------------------------------------------
 
 
 def _pseudonyms(step: MaskStep) -> Iterator[Finding]:
-    """Check that each value has one pseudonym, which is nobody else's, of the declared form, and not itself."""
+    """Check that each value has one pseudonym, of the declared form, not shared and not the value itself."""
     method = step.method
     pairs = {pair for name in method.columns for pair in step.texts(name)}
     blank = sum((old is None) != (new is None) for old, new in pairs)
-    known = {(old, new) for old, new in pairs if old is not None and new is not None}
-    values, pseudonyms = {old for old, _ in known}, {new for _, new in known}
+    named_pairs = {(old, new) for old, new in pairs if old is not None and new is not None}
+    values, pseudonyms = {old for old, _ in named_pairs}, {new for _, new in named_pairs}
     columns = ", ".join(map(repr, method.columns))
     yield Finding(
         f"each value of {columns} has one pseudonym, which no other has",
-        not blank and len(known) == len(values) == len(pseudonyms),
+        not blank and len(named_pairs) == len(values) == len(pseudonyms),
         f"{plural(len(pseudonyms), 'pseudonym')}",
     )
-    strange = sum(not _has_form(method, old, new) for old, new in known)
-    own = sum(old == new for old, new in known)
+    strange = sum(not _has_form(method, old, new) for old, new in named_pairs)
+    own = sum(old == new for old, new in named_pairs)
     chance = method.kind != "FormatPreservingPseudonyms" and getattr(method, "length", 64) >= _LIKELY_OWN
-    shows = own > (0 if chance else 3 + len(known) // 1000)
-    told = plural(strange, "is none", "are none") if strange else f"{own} show the value itself"
+    shows = own > (0 if chance else 3 + len(named_pairs) // 1000)
+    measured = (
+        plural(strange, "is no pseudonym", "are no pseudonyms") if strange else f"{own} show the value itself"
+    )
     yield Finding(
         f"what {columns} shows are pseudonyms, and not the values",
         not strange and not shows,
-        told if strange or shows else "every one",
+        measured if strange or shows else "every one",
     )
     if method.kind == "RandomPseudonyms":
         key = step.apart["pseudonyms"]
-        same = set(zip(*(key[name].to_pylist() for name in ("value", "pseudonym")), strict=True)) == known
+        same = set(zip(key["value"].to_pylist(), key["pseudonym"].to_pylist(), strict=True)) == named_pairs
         yield Finding("the table kept apart turns them back", same, "every one" if same else "not all")
 
 

@@ -1,4 +1,4 @@
-"""Checks of methods that move the dates of a person, in the calendar of the column: by the clocks on the wall of its zone."""
+"""Checks of methods that shift the dates of a person, by local time in the zone of the column."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from veil.verification.steps.rows import Integers, MaskStep
 
 _DAY = 86_400
 _YEAR, _SEASON = 365.2425, 15
-"""Days of a year, and by how many a shift may differ from whole years where the season is to stay."""
+"""Days of a year, and by how many a shift that keeps the season may differ from whole years."""
 
 
 def _wall_clock(column: pa.ChunkedArray) -> tuple[Integers, NDArray[np.bool_], int]:
-    """Return what clocks showed as counts of the column's unit from 1970 on, where there is no value, and units of a day."""
+    """Return local times in the column's units since 1970, a mask of missing ones, and the units of a day."""
     kind = column.type
     if pa.types.is_date(kind):
         days = column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
@@ -40,7 +40,7 @@ def _people(step: MaskStep) -> Integers:
 
 
 def _admissible(days: int, keep: str) -> list[int]:
-    """Return all shifts of at most some days that keep what they have to, in order."""
+    """Return, in order, all shifts of at most some days that keep weekday or season as declared."""
     return [
         shift
         for shift in range(-days, days + 1)
@@ -53,15 +53,15 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
     method, people = step.method, _people(step)
     shifts = np.array(_admissible(method.days, method.keep), np.int64)
     number = int(people.max(initial=-1)) + 1
-    # Of each person the least and the greatest shift that is seen; and those that lead out of the period, undone.
+    # The least and greatest shift of each person, and the shifts that would lead out of the period if undone.
     least, most = np.full(number, np.iinfo(np.int64).max), np.full(number, np.iinfo(np.int64).min)
     low, high = np.full(number, -method.days), np.full(number, method.days)
     wrong, skipped = 0, [np.zeros((0, 2), np.int64)]
     for name in method.columns:
-        old, missing, day = _wall_clock(step.old(name))
-        new, gone, _ = _wall_clock(step.new(name))
-        wrong += int(np.count_nonzero(missing != gone))
-        there = ~(missing | gone)
+        old, missing_before, day = _wall_clock(step.old(name))
+        new, missing_after, _ = _wall_clock(step.new(name))
+        wrong += int(np.count_nonzero(missing_before != missing_after))
+        there = ~(missing_before | missing_after)
         old, new, whose = old[there], new[there], people[there]
         shift, rest = np.divmod(new - old, day)
         wrong += int(np.count_nonzero(rest[~_does_not_exist(old + shift * day, step.new(name).type)]))
@@ -74,8 +74,8 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
             np.minimum.at(high, whose, (new - first) // day)
             period, kind = (first // day, last // day), step.new(name).type
             skipped.append(_undone_to_skipped_times(new, whose, day, period, method.days, kind))
-    seen = least <= most
-    wrong += int(np.count_nonzero((least != most)[seen] | ~np.isin(least[seen], shifts)))
+    shifted_mask = least <= most
+    wrong += int(np.count_nonzero((least != most)[shifted_mask] | ~np.isin(least[shifted_mask], shifts)))
     yield Finding(
         "all dates of a person moved by the same number of days, the shift is a declared one, and times of day stay, unless "
         "clocks were put forward there",
@@ -92,7 +92,7 @@ def _date_shifting(step: MaskStep) -> Iterator[Finding]:
 
 
 def _does_not_exist(counts: Integers, kind: pa.DataType) -> NDArray[np.bool_]:
-    """Tell which times no clock showed, as clocks went forward there: a moved date shows a later time then."""
+    """Return a mask of local times skipped when clocks went forward; shifted dates show a later time then."""
     if pa.types.is_date(kind) or kind.tz is None:
         return np.zeros(counts.size, np.bool_)
     local = pa.array(counts, pa.timestamp(kind.unit))
@@ -106,10 +106,10 @@ def _does_not_exist(counts: Integers, kind: pa.DataType) -> NDArray[np.bool_]:
 def _undone_to_skipped_times(
     new: Integers, whose: Integers, day: int, period: tuple[int, int], farthest: int, kind: pa.DataType
 ) -> Integers:
-    """Return pairs of people and shifts that cannot have been theirs: undone, a time would be one that no clock showed."""
+    """Return impossible pairs of person and shift: undone, they would lead to a skipped local time."""
     if pa.types.is_date(kind) or kind.tz is None:
         return np.zeros((0, 2), np.int64)
-    # From one noon to the next it takes less than a day if and only if clocks were put forward between them.
+    # Two noons are less than a day apart if and only if clocks went forward between them.
     days = np.arange(period[0] - 1, period[1] + 2)
     noons = pc.assume_timezone(
         pa.array(days * day + day // 2, pa.timestamp(kind.unit)),
@@ -149,8 +149,8 @@ def _days_since_first(step: MaskStep) -> Iterator[Finding]:
         wrong += sum(one != other for one, other in zip(expected, step.new(name).to_pylist(), strict=True))
     names = ", ".join(map(repr, method.columns))
     since = "first date" if method.since is None else repr(method.since)
-    told = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
-    yield Finding(f"{names}: days since each person's {since}", not wrong, told)
+    measured = plural(wrong, "cell differs", "cells differ") if wrong else "every cell"
+    yield Finding(f"{names}: days since each person's {since}", not wrong, measured)
 
 
 CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {

@@ -1,4 +1,4 @@
-"""Checks of methods that make groups: privacy models on what is published, and tables that are tied by groups."""
+"""Checks of methods that make groups: privacy models on the output, and tables that are linked by groups."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from veil.published.blank import MARKER, shows_no_value
 from veil.published.finding import Finding
 from veil.published.matching import fewest_matches
 from veil.published.table import Published
+from veil.tables.arrow import decode_column
 from veil.tables.columns import encode_values, ranks
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 from veil.verification.items import other_sets
 from veil.verification.release import verify_model, verify_models
-from veil.verification.steps.moves import values_kept
-from veil.verification.steps.rows import MaskStep, groups_of, plain
+from veil.verification.steps.moves import verify_same_values
+from veil.verification.steps.rows import MaskStep, groups_of
 
 ONLY_THEIR_ITEMS = "show only items they had, or groups of these"
 
 SECOND = "confidential"
-"""The table that holds confidential values by group."""
+"""Name of the table with confidential values by group."""
 
 
 def _models(step: MaskStep) -> Iterator[Finding]:
@@ -40,14 +41,14 @@ def _models(step: MaskStep) -> Iterator[Finding]:
 
 
 def _microaggregation(step: MaskStep) -> Iterator[Finding]:
-    """Check, on the output alone, that nobody can be told apart by columns that share a partition."""
+    """Check, on the output alone, k-anonymity in columns that share a partition."""
     method = step.method
     alone = getattr(method, "order", None) == "individual ranking"
     for names in [(name,) for name in method.columns] if alone else [method.columns]:
-        found = verify_model(step.published(names), KAnonymity(method.k))
-        shown = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
-        whom = "" if step.person is None else ", counting people"
-        yield Finding(f"{method.k}-anonymity in {shown}{whom}", found.holds, found.measured)
+        finding = verify_model(step.published(names), KAnonymity(method.k))
+        column_list = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
+        suffix = "" if step.person is None else ", counting people"
+        yield Finding(f"{method.k}-anonymity in {column_list}{suffix}", finding.holds, finding.measured)
 
 
 def _close_microaggregation(step: MaskStep) -> Iterator[Finding]:
@@ -61,13 +62,13 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
     if method.missing == "own_value":
         yield verify_model(published, KAnonymity(method.k))
     else:
-        codes = np.stack([_known_codes(step.new(name)) for name in method.columns], axis=1)
+        codes = np.stack([_value_codes(step.new(name)) for name in method.columns], axis=1)
         owners = published.rows.owners
         fewest = fewest_matches(codes, method.k, owners.codes)
         whom = "records" if owners.are_records else "people"
         promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
         yield Finding(promise, fewest >= method.k, f"at least {fewest}")
-    wrong = sum(_shown_otherwise(step, name) for name in (*method.columns, *method.linked))
+    wrong = sum(_count_changed_cells(step, name) for name in (*method.columns, *method.linked))
     wrong += sum(
         int(pc.sum(pc.and_(_left_out(step, to), pc.is_valid(step.new(name)))).as_py() or 0)
         for name, to in method.linked.items()
@@ -77,8 +78,8 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
     )
 
 
-def _known_codes(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    """Number the values of a column; -1 where there is none."""
+def _value_codes(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Number the values of a column; -1 where it is missing."""
     _, codes = encode_values(column)
     return np.where(np.array(column.is_null()), -1, codes).astype(np.int32)
 
@@ -87,11 +88,11 @@ def _left_out(step: MaskStep, name: str) -> pa.ChunkedArray:
     return pc.and_(pc.is_valid(step.old(name)), pc.is_null(step.new(name)))
 
 
-def _shown_otherwise(step: MaskStep, name: str) -> int:
-    """Count the cells that show something else than they did."""
+def _count_changed_cells(step: MaskStep, name: str) -> int:
+    """Count the cells that show something else than before."""
     old, new = step.records([name])
-    shown = np.array(step.new(name).is_valid())
-    return int(np.count_nonzero((old != new) & shown))
+    visible_mask = np.array(step.new(name).is_valid())
+    return int(np.count_nonzero((old != new) & visible_mask))
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -99,11 +100,11 @@ def _shown_otherwise(step: MaskStep, name: str) -> int:
 
 def _items(step: MaskStep) -> Iterator[Finding]:
     method = step.method
-    shown = step.after if method.person is None else _sets_of_people(step)
+    sets = step.after if method.person is None else _sets_of_people(step)
     model = KMAnonymity(method.column, method.k, method.m, method.separator)
-    found = model.verify(Published(Rows.of(shown), list(method.within), suppressed="none"))
+    finding = model.verify(Published(Rows.of(sets), list(method.within), suppressed="none"))
     agree = f" among records that agree in {', '.join(map(repr, method.within))}" if method.within else ""
-    yield Finding(f"{found.promise}{agree}", found.holds, found.measured)
+    yield Finding(f"{finding.promise}{agree}", finding.holds, finding.measured)
     old, new = step.old(method.column), step.new(method.column)
     if method.person is not None:  # one item in each row
         old, new = (
@@ -116,24 +117,25 @@ def _items(step: MaskStep) -> Iterator[Finding]:
 
 
 def _sets_of_people(step: MaskStep) -> pa.Table:
-    """Return what each person shows: the set of their items, and the columns that are known beside it."""
+    """Return the set of items of each person, with the columns in which records have to agree."""
     method, after = step.method, step.after
-    people, number = encode_values(plain(after[method.person]))
+    people, number = encode_values(decode_column(after[method.person]))
     first = np.full(len(people), -1, np.int64)
     first[number[::-1]] = np.arange(number.size)[::-1]
     sets: list[list[object]] = [[] for _ in range(len(people))]
     for at, item in zip(number.tolist(), after[method.column].to_pylist(), strict=True):
         if item is not None:
             sets[at].append(item)
-    known = {name: after[name].take(pa.array(first)) for name in method.within}
-    return pa.table({**known, method.column: pa.array(sets, pa.list_(plain(after[method.column]).type))})
+    columns = {name: after[name].take(pa.array(first)) for name in method.within}
+    kind = decode_column(after[method.column]).type
+    return pa.table({**columns, method.column: pa.array(sets, pa.list_(kind))})
 
 
 # --- two tables -----------------------------------------------------------------------------------
 
 
-def _tied(step: MaskStep, columns: Sequence[str], group: str) -> Iterator[Finding]:
-    """Check that the second table holds the confidential values of each group of the first, in an order that tells nothing."""
+def _verify_second_table(step: MaskStep, columns: Sequence[str], group: str) -> Iterator[Finding]:
+    """Check that the second table holds the confidential values of each group of the first, sorted."""
     second = step.apart[SECOND]
     place = np.lexsort((*(ranks(second[name])[0] for name in reversed(columns)), np.array(second[group])))
     in_order = all(
@@ -149,10 +151,10 @@ def _tied(step: MaskStep, columns: Sequence[str], group: str) -> Iterator[Findin
 
 
 def _same_rows(one: pa.Table, other: pa.Table, names: Sequence[str]) -> bool:
-    """Whether two tables hold the same rows, each as often."""
+    """Whether two tables hold the same rows, equally often."""
     columns = []
     for name in names:
-        first, second = plain(one[name]), plain(other[name])
+        first, second = decode_column(one[name]), decode_column(other[name])
         if first.type != second.type:
             return False
         columns.append(pa.chunked_array([*first.chunks, *second.chunks], first.type))
@@ -161,7 +163,7 @@ def _same_rows(one: pa.Table, other: pa.Table, names: Sequence[str]) -> bool:
 
 
 def _group_sizes(step: MaskStep, k: int, group: str) -> Finding:
-    """Check that groups are large enough, in both tables alike."""
+    """Check that groups are large enough, and the same in both tables."""
     sizes, again = (
         dict(zip(*np.unique(np.array(table[group]), return_counts=True), strict=True))
         for table in (step.after, step.apart[SECOND])
@@ -177,51 +179,51 @@ def _anatomy(step: MaskStep) -> Iterator[Finding]:
     method, second = step.method, step.apart[SECOND]
     if method.l is not None:
         encoded = [encode_values(second[name]) for name in method.columns]
-        blank = np.logical_and.reduce([shows_no_value(each, MARKER)[codes] for each, codes in encoded])
-        # Records without a value are left out, unless there are no others.
-        seen = second if blank.all() else second.filter(pa.array(~blank))
-        numbers = groups_of([seen[method.group]], seen.num_rows)
-        values = groups_of([seen[name] for name in method.columns], seen.num_rows)
+        blank_mask = np.logical_and.reduce([shows_no_value(each, MARKER)[codes] for each, codes in encoded])
+        # Records without a value do not count, unless there are no others.
+        visible = second if blank_mask.all() else second.filter(pa.array(~blank_mask))
+        numbers = groups_of([visible[method.group]], visible.num_rows)
+        values = groups_of([visible[name] for name in method.columns], visible.num_rows)
         width = int(values.max(initial=0)) + 1
         pairs, counts = np.unique(numbers * width + values, return_counts=True)
         sizes = np.bincount(numbers)[pairs // width]
         worst = int(np.argmax(counts / sizes))
         promise = f"no confidential value in more than 1/{method.l} of a group"
-        holds = bool(blank.all() or (counts * method.l <= sizes).all())
+        holds = bool(blank_mask.all() or (counts * method.l <= sizes).all())
         yield Finding(promise, holds, f"at most {counts[worst]} of {sizes[worst]}")
         if len(method.columns) == 1:
             model = DistinctLDiversity(method.columns[0], method.l)
             yield model.verify(Published(Rows.of(second), [method.group], suppressed="none"))
     else:
-        given = groups_of([step.old(name) for name in method.by], step.after.num_rows)
-        number = groups_of([step.after[method.group]], given.size)
-        same = np.unique(np.stack([given, number]), axis=1).shape[1] == given.max() + 1 == number.max() + 1
+        old = groups_of([step.old(name) for name in method.by], step.after.num_rows)
+        new = groups_of([step.after[method.group]], old.size)
+        same = np.unique(np.stack([old, new]), axis=1).shape[1] == old.max() + 1 == new.max() + 1
         names = ", ".join(map(repr, method.by))
         yield Finding(
             f"groups are the records that agree in {names}", bool(same), "all" if same else "others"
         )
-    yield from _tied(step, method.columns, method.group)
+    yield from _verify_second_table(step, method.columns, method.group)
 
 
 def _confidential_groups(step: MaskStep) -> Iterator[Finding]:
     method = step.method
     if method.release == "swapping":
-        yield values_kept(step, method.columns)
+        yield verify_same_values(step, method.columns)
         return
     yield _group_sizes(step, method.k, method.group)
-    yield from _tied(step, method.columns, method.group)
+    yield from _verify_second_table(step, method.columns, method.group)
 
 
 def _buckets(step: MaskStep) -> Iterator[Finding]:
-    """Check the ratio of shares where groups are published, and that buckets are as many and as large as declared."""
+    """Check the ratio of shares, if groups are published, and the number of buckets."""
     method, name = step.method, step.method.confidential
-    shown = step.apart.get(SECOND, step.after)
-    sizes = np.bincount(encode_values(plain(shown[name]))[1])
+    table = step.apart.get(SECOND, step.after)
+    sizes = np.bincount(encode_values(decode_column(table[name]))[1])
     fits = sizes.size <= method.t + 1
     if step.apart:
         yield _group_sizes(step, method.k, method.group)
         ratio = ratio_distance.largest_ratio(
-            Published(Rows.of(shown), [method.group], suppressed="none"), name
+            Published(Rows.of(table), [method.group], suppressed="none"), name
         )
         yield Finding(
             f"ratio distance of {name!r} at most {method.t} ({ratio_distance.LABEL})",
@@ -232,7 +234,7 @@ def _buckets(step: MaskStep) -> Iterator[Finding]:
 
 
 def _invariance(step: MaskStep) -> Iterator[Finding]:
-    """Check that groups have m different values, the members' own among them, and as many counterfeits as are told."""
+    """Check that groups have m different values, their members' among them, and the declared counterfeits."""
     method = step.method
     second, third = step.apart[SECOND], step.apart["counterfeits"]
     signatures: dict[int, list[str]] = {}

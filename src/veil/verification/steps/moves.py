@@ -1,4 +1,4 @@
-"""Checks of methods that choose records, or let values change places."""
+"""Checks of methods that sample records or swap values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 from veil.base.exact import decimal_fraction
 from veil.base.wording import plural
 from veil.published.finding import Finding
+from veil.tables.arrow import decode_column
 from veil.tables.columns import as_numbers, ranks
-from veil.verification.steps.rows import Integers, MaskStep, groups_of, plain
+from veil.verification.steps.rows import Integers, MaskStep, groups_of
 
 
-def values_kept(
+def verify_same_values(
     step: MaskStep, names: Sequence[str], strata: Integers | None = None, where: str = ""
 ) -> Finding:
-    """Check that columns hold the values they held, in each stratum as often, and together if there are several."""
+    """Check that columns hold the same values, in each stratum as often, and jointly if there are several."""
     old, new = step.records(names)
     width = int(max(old.max(initial=0), new.max(initial=0))) + 1
     base = 0 if strata is None else strata * width
     different = int(np.count_nonzero(np.sort(base + old) != np.sort(base + new)))
-    shown = ", ".join(map(repr, names))
-    promise = f"{shown} {'holds' if len(names) == 1 else 'hold together'} the values of the input, each as often{where}"
+    column_list = ", ".join(map(repr, names))
+    promise = f"{column_list} {'holds' if len(names) == 1 else 'hold together'} the values of the input, each as often{where}"
     return Finding(promise, not different, "others" if different else "the same")
 
 
@@ -35,29 +36,29 @@ def _shuffled(step: MaskStep) -> Iterator[Finding]:
     where = f" where {', '.join(map(repr, within))} agree" if within else ""
     together = getattr(method, "together", method.kind == "DataSwapping")
     for names in [method.columns] if together else [(name,) for name in method.columns]:
-        yield values_kept(step, names, strata, where)
+        yield verify_same_values(step, names, strata, where)
 
 
 def _whole_records(step: MaskStep) -> Iterator[Finding]:
-    yield values_kept(step, step.method.columns)
+    yield verify_same_values(step, step.method.columns)
 
 
 def _neighbours(step: MaskStep) -> Iterator[Finding]:
-    """Check values that change places within runs of the sorted column, cut from both ends."""
+    """Check values that are swapped within runs of the sorted column, cut from both ends."""
     method = step.method
     for name in method.columns:
         k = method.k[name] if isinstance(method.k, dict) else method.k
-        numbers = as_numbers(plain(step.source[name]))
+        numbers = as_numbers(decode_column(step.source[name]))
         runs = np.empty(numbers.size, np.int64)
         runs[np.argsort(numbers, kind="stable")] = _runs(numbers.size, k)
         runs = runs if step.origins is None else runs[step.origins]
-        yield values_kept(
+        yield verify_same_values(
             step, (name,), runs, f" among the {k} or more records next to each other in its order"
         )
 
 
 def _runs(rows: int, k: int) -> list[int]:
-    """Number the places of a sorted column by their run: k from either end in turns, what is left over in the middle.
+    """Number the places of a sorted column by run: k from either end in turns, the rest in the middle.
 
     >>> _runs(7, 2)
     [0, 0, 2, 2, 2, 1, 1]
@@ -77,7 +78,7 @@ def _runs(rows: int, k: int) -> list[int]:
 
 def _each_column(step: MaskStep) -> Iterator[Finding]:
     for name in step.method.columns:
-        yield values_kept(step, (name,))
+        yield verify_same_values(step, (name,))
 
 
 def _ranks(step: MaskStep) -> Iterator[Finding]:
@@ -86,13 +87,13 @@ def _ranks(step: MaskStep) -> Iterator[Finding]:
     window = int(decimal_fraction(method.p) * step.source.num_rows // 100)
     farthest = 0
     for names in [(name,) for name in method.columns] if method.by is None else [method.columns]:
-        yield values_kept(step, names)
+        yield verify_same_values(step, names)
         place, _ = ranks(step.source[method.by or names[0]])
         ends = np.cumsum(np.bincount(place))
         starts = ends - np.bincount(place)
         place = place if step.origins is None else place[step.origins]
         old, new = step.records(names)
-        # Of all ways to move equal values, none has a shorter longest way than the one that keeps their order.
+        # No assignment of equal values has a smaller largest distance than the one that keeps their order.
         before, after = (place[np.lexsort((place, numbers))] for numbers in (old, new))
         apart = np.maximum(starts[after] - ends[before] + 1, starts[before] - ends[after] + 1)
         farthest = max(farthest, int(np.maximum(apart, 0).max(initial=0)))
@@ -103,24 +104,24 @@ def _sample(step: MaskStep) -> Iterator[Finding]:
     method, records = step.method, step.source.num_rows
     promise = "the sample has the size asked for"
     if method.kind == "RandomSampling":
-        wanted = method.size or max(1, _half_up(decimal_fraction(method.fraction) * records))
-        yield Finding(promise, step.after.num_rows == wanted, plural(step.after.num_rows, "record"))
+        sample_size = method.size or max(1, _half_up(decimal_fraction(method.fraction) * records))
+        yield Finding(promise, step.after.num_rows == sample_size, plural(step.after.num_rows, "record"))
         return
     columns = [step.source[name] for name in method.columns]
     strata = groups_of(columns, records)
     sizes = np.bincount(strata).tolist()
-    kept = np.bincount(strata[step.origins], minlength=len(sizes)).tolist()
+    counts = np.bincount(strata[step.origins], minlength=len(sizes)).tolist()
     share = None if method.size is not None else decimal_fraction(method.fraction)
     wrong = sum(
         number != method.size
         if share is None
         else not math.floor(share * size) <= number <= math.ceil(share * size)
-        for number, size in zip(kept, sizes, strict=True)
+        for number, size in zip(counts, sizes, strict=True)
     )
-    if share is not None and sum(kept) != max(1, _half_up(share * records)):
+    if share is not None and sum(counts) != max(1, _half_up(share * records)):
         wrong += 1
-    told = f"{plural(wrong, 'stratum has', 'strata have')} another" if wrong else "every stratum"
-    yield Finding(f"{promise}, in every stratum", not wrong, told)
+    measured = f"{plural(wrong, 'stratum has', 'strata have')} another" if wrong else "every stratum"
+    yield Finding(f"{promise}, in every stratum", not wrong, measured)
 
 
 def _half_up(number: Fraction) -> int:
@@ -128,7 +129,7 @@ def _half_up(number: Fraction) -> int:
 
 
 def _nothing_more(step: MaskStep) -> Iterator[Finding]:
-    """Check nothing besides rows and columns: how many are kept is left to chance."""
+    """Check nothing besides rows and columns: the number of records is random."""
     return iter(())
 
 

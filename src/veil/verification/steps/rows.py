@@ -1,4 +1,4 @@
-"""A masking step before and after, row by row, as its check sees it."""
+"""The input and output of a masking step, row by row, for its check."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.published.table import Published
+from veil.tables.arrow import decode_column
 from veil.tables.columns import encode_values
 from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
@@ -20,9 +21,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MaskStep:
-    """The input and the output of a masking method, with its declared parameters and the input row of each output row.
+    """The input and output of a masking method, with its parameters and the input row of each output row.
 
-    `person` is the column of the input that tells people apart, if they may have several rows.
+    `person` is the column of the input that distinguishes people, if they may have several rows.
     """
 
     method: Any
@@ -33,28 +34,28 @@ class MaskStep:
     person: str | None
 
     def old(self, name: str) -> pa.ChunkedArray:
-        """Return the cells of a column from which those of the output were made."""
-        column = plain(self.source[name])
+        """Return the input cells of a column, in the order of the output."""
+        column = decode_column(self.source[name])
         return column if self.origins is None else column.take(pa.array(self.origins))
 
     def new(self, name: str) -> pa.ChunkedArray:
         """Return the cells of a column of the output."""
-        return plain(self.after[name])
+        return decode_column(self.after[name])
 
     def pairs(self, name: str) -> tuple[pa.Array, pa.Array]:
-        """Return the different cells of a column, before and after: each pair once."""
+        """Return the different pairs of cells of a column, before and after."""
         (old, old_codes), (new, new_codes) = encode_values(self.old(name)), encode_values(self.new(name))
         codes = np.unique(old_codes.astype(np.int64) * max(1, len(new)) + new_codes)
         before, after = np.divmod(codes, max(1, len(new)))
         return old.take(pa.array(before)), new.take(pa.array(after))
 
     def texts(self, name: str) -> list[tuple[str | None, str | None]]:
-        """Return the different cells of a column, before and after, as text."""
+        """Return the different pairs of cells of a column, before and after, as text."""
         old, new = self.pairs(name)
         return list(zip(canonical_text(old, column=name), canonical_text(new, column=name), strict=True))
 
     def records(self, names: Sequence[str]) -> tuple[Integers, Integers]:
-        """Number what rows hold in some columns together, before and after: the same cells have the same number."""
+        """Number the combinations of cells in some columns, before and after, equal ones alike."""
         rows = self.after.num_rows
         numbers = np.zeros(2 * rows, np.int64)
         for name in names:
@@ -65,21 +66,16 @@ class MaskStep:
         return numbers[:rows], numbers[rows:]
 
     def published(self, names: Sequence[str]) -> Published:
-        """Return the output as an attacker sees it who knows some columns."""
+        """Return the output as seen by an attacker who knows some columns."""
         owners = Owners.of(self.source, self.person)
         owners = owners if self.origins is None else owners.take(self.origins)
         return Published(Rows.of(self.after, None, owners), list(names), suppressed="none")
 
 
-def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without the encoding of categories."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
 def groups_of(columns: Sequence[pa.ChunkedArray], rows: int) -> Integers:
-    """Number rows by what they hold in some columns."""
+    """Number rows by their cells in some columns."""
     numbers = np.zeros(rows, np.int64)
     for column in columns:
-        values, codes = encode_values(plain(column))
+        values, codes = encode_values(decode_column(column))
         numbers = np.unique(numbers * max(1, len(values)) + codes, return_inverse=True)[1]
     return numbers

@@ -1,7 +1,7 @@
-"""The check of masking steps: what each promises is found on its input and output alone.
+"""The check of masking steps: the promise of each, on its input and output alone.
 
-A method returns a table and no verdict. The checks know methods by their kind and their declared parameters, and share no
-code with them. What no table shows, such as the probability of a draw, a method declares, and nobody calls it checked.
+A method returns a table and no verdict. The checks know methods by kind and parameters, and share no code
+with them. Promises that no table can show, such as the probability of a draw, are not called checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHECKS: Mapping[str, Callable[[MaskStep], Iterator[Finding]]] = {
 
 _SHAPE = "rows come from the input, each from one of its own, and columns that the step does not name are unchanged"
 COMPARISONS = (_SHAPE, groups.ONLY_THEIR_ITEMS)
-"""What is found for the data holder alone: it says that the step did what it should, and promises nothing to a recipient."""
+"""Findings for the data holder alone: that the step did what it should is no promise to a recipient."""
 
 _FEWER_ROWS = frozenset({"RandomSampling", "StratifiedSampling", "BernoulliSampling", "ItemGeneralization"})
 """Kinds of methods that may leave rows out."""
@@ -45,19 +45,19 @@ def verify_step(
     person: str | None = None,
     removed: str | None = None,
 ) -> Verification:
-    """Check what a masking method promises on its input and output.
+    """Check the promises of a masking method on its input and output.
 
-    `origins` are the input rows of the output, None if all stayed where they were; `apart` are the tables released beside
-    it, and `person` is the column of the input that tells people apart, if they may have several rows. `removed` is a column
-    that had to go.
+    `origins` are the input rows of the output, None if all, in order; `apart` are the tables released
+    separately, and `person` is the column of the input that distinguishes people, if they may have several
+    rows. `removed` is a column that must be removed.
     """
     step = MaskStep(method, source, after, origins, apart or {}, person)
     check = CHECKS.get(getattr(method, "kind", ""))
     if check is None:
         models = method.privacy_models
-        found = verify_models(step.published(method.known_columns), models) if models else []
+        findings = verify_models(step.published(method.known_columns), models) if models else []
         question = f"what {type(method).__name__} does: Veil checks its privacy models, and nothing else"
-        return Verification(tuple(found), (*method.by_construction, question))
+        return Verification(tuple(findings), (*method.by_construction, question))
     shape = _shape(step, removed)
     if not shape.holds:
         return Verification((shape,))
@@ -65,7 +65,7 @@ def verify_step(
 
 
 def _shape(step: MaskStep, removed: str | None) -> Finding:
-    """Check that rows are those of the input, and that all columns which the method does not name are as they were."""
+    """Check that rows are those of the input, and that columns the method does not name are unchanged."""
     method, source, after = step.method, step.source, step.after
     promise = _SHAPE
     rows = np.arange(after.num_rows) if step.origins is None else step.origins
@@ -75,8 +75,8 @@ def _shape(step: MaskStep, removed: str | None) -> Finding:
         return Finding(
             promise, False, plural(source.num_rows - after.num_rows, "row is", "rows are") + " not there"
         )
-    named = {*method.column_names, getattr(method, "since", None), step.person, removed}
-    lacking = [name for name in source.column_names if name not in after.column_names and name not in named]
+    optional = {*method.column_names, getattr(method, "since", None), step.person, removed}
+    lacking = [name for name in source.column_names if name not in {*after.column_names, *optional}]
     others = [name for name in after.column_names if name not in method.column_names]
     further = [name for name in others if name not in (*source.column_names, *_columns_added(method))]
     changed = [
@@ -93,7 +93,7 @@ def _shape(step: MaskStep, removed: str | None) -> Finding:
 
 
 def _columns_added(method: Any) -> tuple[str, ...]:
-    """Return the columns that a method adds: the one that ties two tables together."""
+    """Return the columns that a method adds: the group that links two tables."""
     if method.kind == "MInvariance":
         return ("group",)
     return (method.group,) if hasattr(method, "group") else ()

@@ -71,7 +71,7 @@ def rows(id: str, page: ReleasePage, session: InSession) -> dict[str, Any]:
 def _classes(outcome: Outcome) -> NDArray[np.int64]:
     """Return the class of each row of a release; -1 for suppressed ones."""
     classes = np.full(outcome.table.num_rows, -1, np.int64)
-    classes[~outcome.published.suppressed] = outcome.published.classes
+    classes[~outcome.by_records.suppressed] = outcome.by_records.classes
     return classes
 
 

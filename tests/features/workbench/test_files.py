@@ -6,14 +6,13 @@ import gzip
 import hashlib
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from support.workbench import Client, workbench
 from veil.web.app import PAGE
 
-VENDORED = [PAGE / "vendor" / "preact.js", Path(__file__).parent / "vendor" / "axe.min.js"]
+VENDORED = [PAGE / "vendor" / "preact.js"]
 SCRIPTS = [*PAGE.glob("*.js"), *(PAGE / "pages").glob("*.js")]
 WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "words").glob("*.json")}
 

@@ -32,6 +32,7 @@ _FREE = re.compile(
 _BESIDE = re.compile(r"MPL-2\.0|Mozilla Public License 2\.0 \(MPL 2\.0\)|LGPL-3\.0-(only|or-later)")
 _NOT_HERE = "not installed"
 ARGUED = {
+    "axe-playwright-python": "MIT by the text that comes with it, which its metadata do not name, and axe in it under MPL-2.0; for tests only",
     "docutils": "of its parts, those under the GPL are tools that are not installed; it makes the documentation",
     "mysqlclient": "an extra that people install themselves, to reach MySQL; GPL, so it is in no bundle of Veil",
 }

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ CHROMIUM = os.environ.get("VEIL_CHROMIUM") or shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (make servers installs it)")
 
 WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "words").glob("*.json")}
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)  # how long something takes says how busy the machine is

@@ -1,6 +1,6 @@
 // The shell: rail, promise bar, drawers, keys; and the page that is open inside it.
 
-import { render } from "./vendor/preact.js";
+import { render } from "./render.js";
 import { attempt, get, loadRelease, loadTable, follow, onChange, opened, ask, run, running, state, step, stop, translateCatalogues, update } from "./server.js";
 import { copy, go, html, number, percent, phase, Problem, t, useEffect, useRef, useState } from "./parts.js";
 import { SpellingQuestion } from "./pseudonyms.js";

@@ -1,6 +1,6 @@
 // Small parts that several pages share, and the words in which they speak.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./render.js";
 import { state, update } from "./server.js";
 
 export { html, useEffect, useLayoutEffect, useRef, useState };

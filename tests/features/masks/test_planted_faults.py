@@ -211,7 +211,11 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"confidential": "income", "t": 2, "k": 4},
         [
             cell("group", 99),
-            apart("confidential", swapped("group", 0, ROWS - 1)),
+            # Groups of one bucket each: two that change places may make groups that are as good.
+            apart(
+                "confidential",
+                lambda table: table.set_column(1, "income", pa.array(sorted(table["income"].to_pylist()))),
+            ),
             apart(
                 "confidential", lambda table: table.set_column(1, "income", TABLE["income"].cast(pa.string()))
             ),

@@ -232,7 +232,11 @@ def compare_counts(
         _, gaps = _sum_by_number(np.concatenate([due[0], actual[0]]), np.concatenate([due[1], -actual[1]]))
         wrong = int(np.abs(gaps).sum())
     size = actual[0].size
-    measured = f"{wrong} rows differ" if wrong else f"{int(weights.sum())} rows in {size} combinations"
+    measured = (
+        plural(wrong, "row differs", "rows differ")
+        if wrong
+        else f"{int(weights.sum())} rows in {size} combinations"
+    )
     return Finding("every combination of cells occurs as often as it should", wrong == 0, measured)
 
 

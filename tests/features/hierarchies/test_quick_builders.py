@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from veil import hierarchies as h
@@ -118,6 +119,8 @@ COLUMNS = st.one_of(
 @given(COLUMNS, st.sampled_from([1, 2, 3, 20, 24, 100, 1000, 86_400, 10**9, 3 * 10**15, 10**30]))
 def test_values_are_placed_as_one_by_one(values: pa.Array, scale: int) -> None:
     """The order, the texts and the cells are those of exact arithmetic, whatever the number of digits."""
+    # Text such as 1.000 may be thousands, and is refused.
+    assume(not any(re.fullmatch(r"-?[0-9]{1,3}(\.[0-9]{3})+", str(each)) for each in values.to_pylist()))
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
         scale = math.gcd(scale, 10**30)  # of numbers, ends of intervals are decimals
     quick, slow = places(values, "x"), _exactly(values, "x", canonical_array(values))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity, Plan, SafePub, TCloseness
 from veil import hierarchies as h
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
@@ -33,11 +34,11 @@ def test_a_plan_and_its_fields_are_the_same() -> None:
 
 
 def test_a_field_beside_a_plan_is_refused() -> None:
-    with pytest.raises(PlanError, match="`suppression_limit` belongs in the plan"):
+    with refused(PlanError, "`suppression_limit`", "in the plan"):
         veil.anonymize(PEOPLE, Plan(**FIELDS), suppression_limit=0.1)
-    with pytest.raises(PlanError, match="a plan needs `quasi_identifiers` and `models`"):
+    with refused(PlanError, "`quasi_identifiers`", "`models`"):
         veil.anonymize(PEOPLE, models=KAnonymity(2))
-    with pytest.raises(ParameterError, match="`plan` should be a Plan"):
+    with refused(ParameterError, "`plan`", "a Plan"):
         veil.anonymize(PEOPLE, {"age": "suppression"})
 
 
@@ -64,16 +65,16 @@ def test_local_goes_on_with_what_was_suppressed() -> None:
 
 
 def test_what_cannot_go_together_is_refused() -> None:
-    with pytest.raises(ParameterError, match="`local` should be a mode of local recoding"):
+    with refused(ParameterError, "`local`", "local recoding"):
         veil.anonymize(PEOPLE, **FIELDS, local=True)
-    with pytest.raises(InputError, match="already in memory: leave `parts` out"):
+    with refused(InputError, "in memory", "`parts`"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True)
-    with pytest.raises(PlanError, match="leave `local` out"):
+    with refused(PlanError, "leave `local` out"):
         veil.anonymize(PEOPLE, **FIELDS, parts=True, local=FastIterative())
-    with pytest.raises(PlanError, match="are only for SafePub"):
+    with refused(PlanError, "only for SafePub"):
         veil.anonymize(PEOPLE, **FIELDS, for_testing_seed=1)
     private = {"quasi_identifiers": {"age": h.intervals(50).build(pa.array(range(100)), [1] * 100, "age")}}
-    with pytest.raises(PlanError, match="cannot bring suppressed records back: leave `local` out"):
+    with refused(PlanError, "suppressed records", "`local`"):
         veil.anonymize(
             PEOPLE, **private, models=SafePub(1, 0.1), others="drop", local=FastIterative(), person=None
         )
@@ -92,7 +93,7 @@ def test_everything_that_takes_a_table_takes_a_release() -> None:
         veil.utility.compare(PEOPLE, release, {"age": FIELDS["quasi_identifiers"]["age"]}, queries=0).records
         == 8
     )
-    with pytest.raises(PlanError, match="there is nothing to compare with"):
+    with refused(PlanError, "nothing to compare"):
         veil.utility.compare(PEOPLE)
 
 

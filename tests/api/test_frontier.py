@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from support.utility.example import E1, TABLES
 from veil import EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
@@ -58,8 +59,9 @@ def test_what_has_no_solution_is_a_point_that_says_so():
         maximum_levels={"A": 0},
     )
     assert found.points[0].problem is None
-    assert found.points[1].problem.startswith("no transformation fulfils KAnonymity(k=3)")
-    assert "needs classes of 11 records, but the table has only 10" in found.points[2].problem
+    assert "KAnonymity(k=3)" in found.points[1].problem
+    assert "classes of 11" in found.points[2].problem
+    assert "only 10" in found.points[2].problem
     assert found.points[1].risks == found.points[1].utilities == {}
     assert [point.parameters["k"] for point in found.pareto()] == [2]
     assert "no release" in str(found)
@@ -100,9 +102,7 @@ def test_two_models_of_one_kind_change_together_and_of_two_kinds_are_told_apart(
     found = frontier(table, plan, over={"l": [1, 1.5]})
     assert all(point.problem is None for point in found.points)
     both = Plan(TABLES, (KAnonymity(2), veil.AlphaKAnonymity("S", 0.9, 2)), sensitive=["S"], others="keep")
-    with pytest.raises(
-        PlanError, match="'k', which several models have: write AlphaKAnonymity.k or KAnonymity.k"
-    ):
+    with refused(PlanError, "'k'", "AlphaKAnonymity.k", "KAnonymity.k"):
         frontier(table, both, over={"k": [2]})
 
 
@@ -123,17 +123,17 @@ def test_bad_parameters_are_refused_before_anything_is_done(over, error, message
 
 
 def test_bad_calls_are_refused():
-    with pytest.raises(PlanError, match="needs a plan, or the keywords of one"):
+    with refused(PlanError, "needs a plan"):
         frontier(E1, over={"k": [2]})
-    with pytest.raises(PlanError, match="and not both"):
+    with refused(PlanError, "not both"):
         frontier(E1, PLAN, over={"k": [2]}, models=KAnonymity(2))
-    with pytest.raises(ParameterError, match="`threads` should be 1 or more"):
+    with refused(ParameterError, "`threads`", "1 or more"):
         frontier(E1, PLAN, over={"k": [2]}, threads=0)
-    with pytest.raises(PlanError, match="has no column 'A'"):
+    with refused(PlanError, "no column 'A'"):
         frontier(E1.drop_columns(["A"]), PLAN, over={"k": [2]})
-    with pytest.raises(ParameterError, match="`risk` should be one of the figures, not 'hihest'.*'highest'"):
+    with refused(ParameterError, "`risk`", "'hihest'", "'highest'"):
         frontier(E1, PLAN, over={"k": [2]}, risk="hihest")
-    with pytest.raises(ParameterError, match="`utility` should be one of the figures"):
+    with refused(ParameterError, "`utility`", "figures"):
         frontier(E1, PLAN, over={"k": [2]}).pareto(utility="beauty")
 
 
@@ -174,7 +174,7 @@ def test_a_private_release_is_made_for_each_epsilon():
     # More budget, more records are drawn; those that are not count as suppressed.
     assert low.utilities["released"] < high.utilities["released"] < 1
     made = Plan({"sex": h.suppression()}, SafePub(1.0, 1e-4), person=None)
-    assert "is made from the data" in frontier(people, made, over={"epsilon": [1.0]}).points[0].problem
+    assert "from the data" in frontier(people, made, over={"epsilon": [1.0]}).points[0].problem
 
 
 figures = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
@@ -238,7 +238,7 @@ def test_without_matplotlib_the_message_names_what_to_install(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[plot\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[plot]"):
         found.plot()
 
 
@@ -257,5 +257,5 @@ def test_the_risk_of_a_private_release_is_its_epsilon():
     assert frontier(people, plan, over={"epsilon": [1.0]}, risk="highest").risk == "highest"
     without = frontier(E1, PLAN, over={"k": [2]})
     assert (without.risk, "epsilon" in without.points[0].risks) == ("average", False)
-    with pytest.raises(ParameterError, match="`risk` should be one of the figures, not 'epsilon'"):
+    with refused(ParameterError, "`risk`", "'epsilon'"):
         frontier(E1, PLAN, over={"k": [2]}, risk="epsilon")

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from veil.api.mask import mask
 from veil.api.release import Release
 from veil.base.randomness import Randomness
@@ -56,7 +57,7 @@ def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
     for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
         assert row["name"] == frame.loc[origin, "name"]
         assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
-    with pytest.raises(InputError, match="has an index .'name'., which a release must not have"):
+    with refused(InputError, "index", "'name'"):
         mask(frame.set_index("name"), RandomSampling(size=3))
 
 
@@ -86,7 +87,7 @@ def test_steps_tell_what_they_did():
     assert second.summary.records == (3, 3)
     assert second.verification.holds
     assert "records kept: 3" in str(first)
-    assert "holds: no value moved by more than 1 ranks" in str(second)
+    assert all(fact in str(second) for fact in ("holds:", "1 ranks"))
     assert repr(made) == "Release(4 records, 3 released, 3 classes, by RandomSampling, RankSwapping)"
     assert made.is_private
 
@@ -101,14 +102,14 @@ def test_a_seed_is_for_tests_and_says_so():
 def test_secrets_go_into_a_folder_of_their_own(tmp_path):
     made = mask(pa.table(COLUMNS), [RandomPseudonyms("name"), RandomPseudonyms("age")])
     assert set(made.apart) == made.secret == {"pseudonyms", "pseudonyms 2"}
-    assert "apart: pseudonyms, pseudonyms 2" in repr(made)
+    assert "pseudonyms 2" in repr(made)
     secret, out = tmp_path / "secret", tmp_path / "published" / "out.csv"
     for folder in (secret, out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below"):
-        with pytest.raises(OutputError, match="pseudonyms, pseudonyms 2 must not be published with it"):
+        with refused(OutputError, "pseudonyms", "pseudonyms 2", "not be published"):
             made.save(out, apart=beside)
-    with pytest.raises(OutputError, match="is not a folder. Create it"):
+    with refused(OutputError, "not a folder"):
         made.save(out, apart=tmp_path / "nowhere")
     with pytest.raises(OutputError):
         made.save(tmp_path / "nowhere" / "out.csv", apart=secret)
@@ -161,7 +162,7 @@ def test_what_is_no_secret_may_go_beside_the_release(tmp_path):
     assert made.secret == frozenset()
     made.save(tmp_path / "out.csv", apart=tmp_path)
     assert (tmp_path / "sensitive-values.csv").read_text().startswith("age\n")
-    with pytest.raises(OutputError, match="the release is written there"):
+    with refused(OutputError, "release is written"):
         made.save(tmp_path / "sensitive-values.csv", apart=tmp_path, overwrite=True)
 
 
@@ -206,7 +207,7 @@ def test_columns_that_cannot_be_compared_are_carried_along():
 def test_two_hundred_thousand_records_are_summarized_on_a_sample():
     values = np.random.default_rng(22).normal(size=200_000)
     made = mask(pa.table({"x": values}), RankSwapping("x", 1))
-    assert made.steps[0].summary.linkage.basis == "250 of 200,000 records, drawn at random"
+    assert "250 of 200,000" in made.steps[0].summary.linkage.basis
 
 
 def test_every_method_is_declared_and_documented():

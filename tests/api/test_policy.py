@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.policies import PEOPLE, attributes, datum, lecture, model, policy
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ImpossibleError, InputError, NoSolutionError, PlanError
@@ -96,14 +97,14 @@ def test_pseudonyms_are_kept_where_the_policy_asks_for_them(monkeypatch: pytest.
 
 def test_the_wrong_order_is_refused() -> None:
     recoding = GlobalRecoding("Name", mapping={"Alice": "Ali**", "Bob": "B**", "Axel": "Ax**"})
-    with pytest.raises(PlanError, match="Make pseudonyms first"):
+    with refused(PlanError, "Make pseudonyms first"):
         veil.mask(PATIENTS, [recoding, RandomPseudonyms("Name")])
     veil.mask(PATIENTS, [RandomPseudonyms("Name")])
 
 
 def test_a_name_for_pseudonyms_must_not_be_somebodys_value() -> None:
     for value, column in (("Alice", "Name"), ("Flu", "Disease")):
-        with pytest.raises(PlanError, match=f"attrName '{value}' is a value of column '{column}'"):
+        with refused(PlanError, "attrName", f"'{value}'", f"'{column}'"):
             apply(PATIENTS, lecture(PseudonymizationMethod("PID", value, (), ("Name",))), **ASKED)
 
 
@@ -116,7 +117,7 @@ def test_the_wrong_order_is_refused_in_recipes_too(tmp_path: Path) -> None:
         "  - {kind: GlobalRecoding, column: Name, mapping: {Alice: Ali**, Bob: B**, Axel: Ax**}}\n"
         "  - {kind: RandomPseudonyms, columns: [Name]}\n"
     )
-    with pytest.raises(PlanError, match="Make pseudonyms first"):
+    with refused(PlanError, "Make pseudonyms first"):
         veil.run(tmp_path / "steps.yaml")
     assert not list((tmp_path / "out").iterdir())
 
@@ -211,7 +212,7 @@ def test_a_recipient_of_another_purpose_is_not_allowed() -> None:
 )  # fmt: skip
 def test_nothing_is_released_if_nobody_agrees(asked: dict[str, str], on: date | None) -> None:
     policies = many(retention=Retention("fixedDate", "2026-12-31"))
-    with pytest.raises(PlanError, match=r"no record may be used: .* \(4\)"):
+    with refused(PlanError, "no record", "(4)"):
         apply(table_of(policies), policies, on=on, **asked)
 
 
@@ -234,7 +235,7 @@ def test_every_record_is_under_one_policy(column: list[Any], told: str) -> None:
     table = table_of(policies).drop_columns("policy_id").append_column("policy_id", pa.array(column))
     with pytest.raises(InputError, match=told):
         apply(table, policies, **ASKED)
-    with pytest.raises(PlanError, match="no column 'policy'"):
+    with refused(PlanError, "no column 'policy'"):
         apply(table, policies, **ASKED, link="policy")
 
 
@@ -250,9 +251,7 @@ def test_only_what_the_purpose_lists_goes_out() -> None:
 def test_a_broken_policy_is_named_with_the_path() -> None:
     policies = many()
     policies["p2"] = changed(policies["p2"], models=(model("k-anonimity", k=3),))
-    with pytest.raises(
-        PlanError, match=r"policy 'p2', purposeList.purpose\[0\].privacyModelList.privacyModel\[0\]"
-    ):
+    with refused(PlanError, "'p2'", "purpose[0].privacyModelList.privacyModel[0]"):
         apply(table_of(policies), policies, **ASKED)
 
 
@@ -302,7 +301,7 @@ def test_generalized_values_form_classes_by_what_is_published() -> None:
 
 def test_what_cannot_be_met_stops_or_leaves_the_demanding_out() -> None:
     table, policies = people(("21", 0, 1, 2), ("22", 0, 1, 2), ("23", 0, 1, 9))
-    with pytest.raises(ImpossibleError, match="needs classes of 9 records"):
+    with refused(ImpossibleError, "classes of 9"):
         apply(table, policies, **ASKED)
     release = apply(table, policies, **ASKED, if_impossible="leave out")
     assert release.account is not None
@@ -329,7 +328,7 @@ def test_groups_are_joined_and_what_names_people_goes() -> None:
     assert release.plan is not None
     assert set(release.plan.quasi_identifiers) == {"age", "ill"}
     assert release.account is not None
-    assert any("QID for some and SD for others" in each for each in release.account.notes)
+    assert any("QID for some" in each for each in release.account.notes)
 
 
 def test_what_follows_is_not_searched_for_and_still_checked() -> None:
@@ -360,15 +359,13 @@ def test_contradictions_are_named() -> None:
     policies = many()
     for name, each in (("p0", one), ("p1", other)):
         policies[name] = changed(policies[name], models=(each,))
-    with pytest.raises(PlanError, match="policies 'p0' and 'p1' contradict each other"):
+    with refused(PlanError, "'p0'", "'p1'", "contradict"):
         apply(table_of(policies), policies, **ASKED)
     named = lecture()
     named["Bob"] = changed(
         named["Bob"], pseudonymization=(PseudonymizationMethod("SHA-256", None, (), ("Name",)),)
     )
-    with pytest.raises(
-        PlanError, match="policies 'Alice' and 'Bob' contradict each other: 'Name' is pseudonymized"
-    ):
+    with refused(PlanError, "'Alice'", "'Bob'", "'Name' is pseudonymized"):
         apply(PATIENTS, named, **ASKED)
 
 
@@ -388,7 +385,7 @@ def test_contradictions_are_named() -> None:
 def test_lists_that_do_not_fit_name_both_policies_and_both_chains(
     one: tuple[str, ...], other: tuple[str, ...], why: str
 ) -> None:
-    with pytest.raises(HierarchyError, match="do not fit together") as caught:
+    with refused(HierarchyError, "not fit together") as caught:
         Chains("age", {one: "Alice", other: "Bob"})
     told = str(caught.value)
     assert why in told
@@ -412,7 +409,7 @@ def test_a_shorter_list_ends_in_the_same_top() -> None:
 def test_values_that_nobody_lists_need_a_hierarchy() -> None:
     policies = many()
     table = table_of(policies).set_column(0, "age", pa.array([25, 25, 31, 32]))
-    with pytest.raises(HierarchyError, match="no policy lists the value '31'"):
+    with refused(HierarchyError, "'31'", "no policy"):
         apply(table, policies, **ASKED)
     own = h.table([["25", "20-30", "*"], ["31", "30-40", "*"], ["32", "30-40", "*"]])
     release = apply(table, policies, **ASKED, hierarchies={"age": own})
@@ -458,11 +455,11 @@ def test_who_withdraws_does_not_show_in_the_difference() -> None:
     table, policies = people(*(("21", 0, 1, 2) for _ in range(6)))
     first = apply(table, policies, **ASKED)
     gone: dict[str, Any] = {"withdrawn": {"p0": date(2026, 1, 1)}, "on": date(2026, 2, 1)}
-    with pytest.raises(PlanError, match="1 class differs from an earlier release by fewer than 2 records"):
+    with refused(PlanError, "1 class ", "earlier release", "fewer than 2"):
         apply(table, policies, **ASKED, **gone, previous=first)
     release = apply(table, policies, **ASKED, **gone, previous=[first], although_differences_tell=True)
     assert release.account is not None
-    assert any("tells by its difference" in each for each in release.account.notes)
+    assert any("its difference" in each for each in release.account.notes)
     same = apply(table, policies, **ASKED, previous=first)
     assert same.account is not None
     assert same.account.notes == ()

@@ -57,15 +57,16 @@ def test_what_follows_from_others_is_told_with_why_and_of_two_alike_the_later_on
     assert [bool(each.follows) for each in told] == [False, True, False, True, True, True]
     assert told[1].follows[0].premises == (BetaLikeness("ill", 1.0),)
     assert "kept already" in str(told[0])
-    assert "follows from the others" in str(told[1])
-    assert "impossible: the table has 4 records, and groups of 5 are asked for" in str(told[2])
+    assert "follows" in str(told[1])
+    assert all(fact in str(told[2]) for fact in ("impossible", "4 records", "groups of 5"))
 
 
 def test_people_are_counted_where_the_plan_says_who_they_are():
     table = pa.table({"who": [1, 1, 2, 3], "age": [1, 1, 1, 2], "ill": ["x", "x", "y", "x"]})
     told = veil.promises(table, plan(KAnonymity(4), person="who"))[0]
     assert told.finding.measured.startswith("k = 1")
-    assert told.impossible == "the table has 3 people, and groups of 4 are asked for"
+    assert "3 people" in told.impossible
+    assert "groups of 4" in told.impossible
 
 
 def test_what_needs_a_population_is_not_checked_and_a_column_that_is_not_there_is_named():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
@@ -104,13 +104,13 @@ def test_where_people_are_counted_so_is_what_would_be_enough():
     plan = veil.Plan({"age": "identity"}, KAnonymity(2), person="who")
     (way,) = (each for each in veil.relax(table, plan) if each.kind == "suppression")
     assert way.after == 0.334
-    assert str(way) == "let up to 33.4% of the people be suppressed instead of 0.0%"
+    assert all(fact in str(way) for fact in ("33.4% of", "people", "0.0%"))
     assert veil.anonymize(table, way.plan).people_suppressed == 1
 
 
 def test_a_question_that_would_tell_of_sensitive_values_is_refused():
     table = pa.table({"age": [30, 31], "ill": ["x", "y"]})
-    with pytest.raises(PlanError, match="depends on sensitive values"):
+    with refused(PlanError, "sensitive values"):
         veil.relax(
             table,
             quasi_identifiers={"age": "identity"},

@@ -16,10 +16,19 @@ import pytest
 from pyarrow.csv import write_csv
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.errors import InputError, NoSolutionError, OutputError, ParameterError, PlanError
+from veil.errors import (
+    ImpossibleError,
+    InputError,
+    NoSolutionError,
+    OutputError,
+    ParameterError,
+    PlanError,
+    Say,
+)
 from veil.lattice.optimality import gap_in_words
 
 PATIENTS: dict[str, list[Any]] = {
@@ -185,9 +194,9 @@ def test_another_node_can_be_applied() -> None:
     over = release.search.apply((0, 0))
     assert over.suppressed == 6
     assert not over.within_limit
-    with pytest.raises(PlanError, match="not a node of this search"):
+    with refused(PlanError, "not a node"):
         release.search.apply((9, 9))
-    with pytest.raises(PlanError, match="'aeg' is not a quasi-identifier. Did you mean 'age'"):
+    with refused(PlanError, "mean 'age'", "'aeg'", "not a quasi-identifier"):
         release.search.apply({"aeg": 1})
 
 
@@ -225,9 +234,7 @@ def test_a_release_is_written_and_read_back(tmp_path: Path) -> None:
 
 
 def test_no_solution_says_what_to_do() -> None:
-    with pytest.raises(
-        NoSolutionError, match=r"closest one.*would suppress 6 of 6 records.*suppression_limit"
-    ):
+    with refused(NoSolutionError, "6 of 6", "suppression_limit"):
         anonymize(
             pa.table(PATIENTS),
             quasi_identifiers={"age": h.identity(), "zip": h.identity()},
@@ -236,11 +243,11 @@ def test_no_solution_says_what_to_do() -> None:
 
 
 def test_impossible_tables_and_plans() -> None:
-    with pytest.raises(PlanError, match=r"KAnonymity\(k=7\) needs classes of 7 records.*only 6"):
+    with refused(ImpossibleError, "KAnonymity(k=7)", "classes of 7", "only 6"):
         anonymize(pa.table(PATIENTS), models=KAnonymity(7))
     with pytest.raises(InputError, match="no rows"):
         anonymize(pa.table({name: values[:0] for name, values in PATIENTS.items()}))
-    with pytest.raises(PlanError, match="level 9 of column 'age'.*levels 0 to 3"):
+    with refused(PlanError, "level 9", "'age'", "0 to 3"):
         anonymize(pa.table(PATIENTS), maximum_levels={"age": 9})
 
 
@@ -299,7 +306,7 @@ def test_assess_with_everything_at_hand() -> None:
     assert values["TCloseness", "t (hierarchical)"] == 0.25
     assert values["PopulationUniqueness", "threshold (dankar)"] == 0
     assert found.to_arrow().num_rows == len(values)
-    with pytest.raises(PlanError, match="no column 'diseases'. Did you mean 'disease'"):
+    with refused(PlanError, "mean 'disease'", "no column 'diseases'"):
         veil.assess(people, quasi_identifiers="sex", sensitive="diseases")
 
 
@@ -348,13 +355,11 @@ def test_cancelled_at_any_moment() -> None:
 
 def test_nothing_found_in_time_is_not_called_impossible() -> None:
     table, hierarchies = many_columns(30)
-    with pytest.raises(
-        NoSolutionError, match=r"no transformation was found.*2 of .* were checked \(check limit\)"
-    ):
+    with refused(NoSolutionError, "2 of", "(check limit)"):
         veil.anonymize(
             table, quasi_identifiers=hierarchies, models=KAnonymity(5), strategy="lightning", check_limit=2
         )
-    with pytest.raises(NoSolutionError, match="before it could look at a transformation"):
+    with refused(NoSolutionError, "before it could"):
         veil.anonymize(table, quasi_identifiers=hierarchies, models=KAnonymity(5), cancel=lambda: True)
 
 
@@ -371,7 +376,7 @@ def test_the_explored_part_can_be_expanded() -> None:
     assert release.search.apply(unseen).transformation == dict(
         zip(release.transformation, unseen, strict=True)
     )
-    with pytest.raises(PlanError, match="is not a node of this search"):
+    with refused(PlanError, "not a node"):
         release.search.explore((99, 0))
 
 
@@ -403,7 +408,7 @@ def test_no_file_is_replaced_unless_that_is_said(tmp_path: Path) -> None:
     writers = {"report.json": made.report, "certificate.json": made.certificate, "release.csv": made.save}
     for name, write in writers.items():
         (tmp_path / name).write_text("somebody's work")
-        with pytest.raises(OutputError, match="already exists. Choose another path, or say overwrite=True"):
+        with refused(OutputError, Say("overwrite", True), "already exists"):
             write(tmp_path / name)
         assert (tmp_path / name).read_text() == "somebody's work"
         write(tmp_path / name, overwrite=True)

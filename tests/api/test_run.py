@@ -15,7 +15,8 @@ import pytest
 import veil
 from support.cli import PATIENTS, RECIPE, contents
 from support.cli import veil as command
-from veil.errors import InputError, OutputError, PlanError, VeilError
+from support.refusals import refused
+from veil.errors import InputError, OutputError, PlanError, Say, VeilError
 from veil.recipe import Recipe
 from veil.recipe.masking import MaskingRecipe
 
@@ -97,7 +98,7 @@ def test_masking_methods(folder: Path) -> None:
     assert mapping.read_text().startswith("value,pseudonym\nAda,")
     assert stat.S_IMODE(mapping.stat().st_mode) == 0o600
     assert [type(step.method).__name__ for step in masked.steps] == ["RandomPseudonyms"]
-    with pytest.raises(OutputError, match="already exists. Choose another path, or say overwrite=True"):
+    with refused(OutputError, Say("overwrite", True), "already exists"):
         veil.run("steps.yaml", progress=False)
 
 
@@ -160,7 +161,7 @@ def test_a_failure_at_any_renaming_leaves_none(
 def test_masking_leaves_all_or_none(folder: Path, monkeypatch: pytest.MonkeyPatch, fail_at: int) -> None:
     before = contents(folder)
     Renames(monkeypatch, fail_at, disk_full)
-    with pytest.raises(OutputError, match="the disk is full"):
+    with refused(OutputError, "disk is full"):
         veil.run("steps.yaml", progress=False)
     assert contents(folder) == before
 
@@ -194,7 +195,7 @@ def test_a_release_that_an_engine_cannot_put_in_place_takes_the_rest_with_it(
         raise OutputError("the folder is gone")
 
     monkeypatch.setattr("veil.engines.write.files.FolderTarget.commit", commit)
-    with pytest.raises(OutputError, match="the folder is gone"):
+    with refused(OutputError, "folder is gone"):
         veil.run("recipe.yaml", output="release/", engine="duckdb", **ALL, progress=False)
     assert set(ALL.values()) <= seen[0]  # they were there already
     assert not set(ALL.values()) & contents(folder).keys()
@@ -247,35 +248,28 @@ def test_python_and_the_command_line_refuse_the_same_targets(folder: Path, name:
 
 def test_each_names_the_way_out_in_its_own_words(folder: Path) -> None:
     (folder / "release.csv").write_text("mine")
-    with pytest.raises(OutputError, match="or say overwrite=True$"):
+    with refused(OutputError, Say("overwrite", True)):
         veil.run("recipe.yaml", progress=False)
     assert command("anonymize", "recipe.yaml").err.endswith("or say --overwrite\n")
     (folder / "recipe.yaml").write_text(RECIPE.replace("identifying: [name]\n", ""))
-    with pytest.raises(
-        PlanError, match="with `quasi_identifiers`, .* or say others: keep or others: drop for"
-    ):
+    with refused(PlanError, "`quasi_identifiers`", "others: keep", "others: drop"):
         veil.run("recipe.yaml", output="other.csv", progress=False)
     (folder / "patients.csv").write_bytes(PATIENTS.replace("Ada", "Zoë").encode("latin-1"))
-    with pytest.raises(InputError, match=re.escape('for example format=Csv(encoding="cp1252"), and')):
+    with refused(InputError, 'format=Csv(encoding="cp1252")'):
         veil.run("recipe.yaml", output="other.csv", progress=False)
-    assert (
-        "for example --format csv:encoding=cp1252, and"
-        in command("anonymize", "recipe.yaml", "-o", "x.csv").err
-    )
+    assert "--format csv:encoding=cp1252" in command("anonymize", "recipe.yaml", "-o", "x.csv").err
 
 
 def test_what_is_missing_is_said(folder: Path) -> None:
     (folder / "least.yaml").write_text(RECIPE.replace("input: patients.csv\noutput: release.csv\n", ""))
-    with pytest.raises(PlanError, match="least.yaml names no table: add `input`, or give `input`"):
+    with refused(PlanError, "least.yaml", "no table", Say("input")):
         veil.run("least.yaml")
-    with pytest.raises(
-        PlanError, match="does not say where to write the release: add `output`, or give `output`"
-    ):
+    with refused(PlanError, "where to write", Say("output")):
         veil.run("least.yaml", input="patients.csv")
-    with pytest.raises(PlanError, match="`apart` is only for masking methods"):
+    with refused(PlanError, Say("apart"), "masking methods"):
         veil.run("recipe.yaml", apart="secret")
-    with pytest.raises(PlanError, match="`save_recipe` is only for recipes of plans"):
+    with refused(PlanError, Say("save_recipe"), "recipes of plans"):
         veil.run("steps.yaml", save_recipe="saved.yaml")
     recipe = MaskingRecipe(steps=[{"kind": "RandomPseudonyms", "columns": "name"}])
-    with pytest.raises(OutputError, match='it can be reversed. Say where .* release: apart="FOLDER"'):
+    with refused(OutputError, "reversed", Say("apart", "FOLDER")):
         veil.run(recipe, input="patients.csv", output="masked.csv")

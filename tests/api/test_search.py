@@ -9,6 +9,7 @@ import pytest
 
 import veil
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import NoSolutionError, PlanError
@@ -65,9 +66,9 @@ def test_prices_that_are_not_asked_for_to_the_end_say_so(release):
 
 
 def test_what_has_no_such_column_or_level_is_refused(release):
-    with pytest.raises(PlanError, match="'agee' is not a quasi-identifier. Did you mean 'age'?"):
+    with refused(PlanError, "mean 'age'", "'agee'", "not a quasi-identifier"):
         release.search.prices({"agee": 1})
-    with pytest.raises(PlanError, match="is not a node of this search"):
+    with refused(PlanError, "not a node"):
         release.search.prices({"age": 9})
 
 
@@ -112,5 +113,5 @@ def test_what_is_no_node_is_refused(node: object) -> None:
     search = veil.anonymize(
         pa.table({"age": [1, 1, 2, 2]}), quasi_identifiers={"age": "suppression"}, models=[KAnonymity(2)]
     ).search
-    with pytest.raises(PlanError, match="name a node by its levels, such as"):
+    with refused(PlanError, "by its levels"):
         search.apply(node)

@@ -20,6 +20,7 @@ import pytest
 from pydantic import Field
 
 import veil
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.base.declare import declared
 from veil.cli.failures import explain_errors
@@ -227,9 +228,9 @@ def test_numbers_of_every_type_are_taken_as_they_are() -> None:
 
 
 def test_parameters_are_given_once() -> None:
-    with pytest.raises(ParameterError, match="KAnonymity: `k` is given twice"):
+    with refused(ParameterError, "KAnonymity", "`k`", "twice"):
         KAnonymity(5, k=5)  # type: ignore[misc]
-    with pytest.raises(ParameterError, match="KAnonymity: takes at most 1 positional arguments, not 2"):
+    with refused(ParameterError, "KAnonymity", "at most 1", "not 2"):
         KAnonymity(5, 6)  # type: ignore[call-arg]
 
 
@@ -272,11 +273,11 @@ def test_text_is_read_where_there_is_only_text(tmp_path: Path) -> None:
     assert Recipe.read(recipe).plan().models == (TCloseness("s", 0.5), KAnonymity(5))
     with explain_errors():  # as on the command line
         assert TCloseness("s", ".5") == TCloseness("s", 0.5)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match="`k` of KAnonymity should be a valid integer, not 'x'"):
+        with refused(ParameterError, "`k`", "KAnonymity", "not 'x'"):
             KAnonymity("x")  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match="`k` of KAnonymity should be a valid integer, not True"):
+        with refused(ParameterError, "`k`", "KAnonymity", "not True"):
             KAnonymity(True)
-    with pytest.raises(ParameterError, match="`t` of TCloseness should be a number from 0 to 1, not '.5'"):
+    with refused(ParameterError, "`t`", "TCloseness", "from 0", "'.5'"):
         TCloseness("s", ".5")  # type: ignore[arg-type]
 
 
@@ -285,15 +286,15 @@ def test_recipes_made_in_python_refuse_true_for_a_number() -> None:
         "quasi_identifiers": {"q": "suppression"},
         "models": [{"kind": "KAnonymity", "k": 2}],
     }
-    with pytest.raises(ParameterError, match=r"`models\[0\].k` should be a valid integer, not True"):
+    with refused(ParameterError, "`models[0].k`", "not True"):
         Recipe(**(fields | {"models": [{"kind": "KAnonymity", "k": True}]}))
-    with pytest.raises(ParameterError, match="`suppression_limit` should be a number from 0 to 1, not True"):
+    with refused(ParameterError, "`suppression_limit`", "not True"):
         Recipe(**(fields | {"suppression_limit": True}))
-    with pytest.raises(ParameterError, match="`minimum_levels.q` should be a valid integer, not True"):
+    with refused(ParameterError, "`minimum_levels.q`", "not True"):
         Recipe(**(fields | {"minimum_levels": {"q": True}}))
 
 
 def test_numbers_that_cannot_be_written_down_are_refused() -> None:
     for value in (10**5000, [1, 10**5000]):
-        with pytest.raises(ParameterError, match="is too long a number"):
+        with refused(ParameterError, "too long"):
             KMap(2, subset=value) if isinstance(value, list) else veil.KAnonymity(value)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support import refusals
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
 from veil.errors import ParameterError
@@ -32,15 +33,13 @@ PLACES: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", ["weights", "weight", "sampling_weights", "weight_column"])
 def test_sampling_weights_are_told_where_they_belong(place: str, name: str) -> None:
-    with pytest.raises(
-        ParameterError, match=rf"`{name}` .*give them as `weights` to veil.risk.analyze"
-    ) as refused:
+    with refusals.refused(ParameterError, f"`{name}`", "`weights`", "veil.risk.analyze") as refused:
         PLACES[place]({name: "w"})
-    assert "list their column in `insensitive`" in str(refused.value)
+    assert "`insensitive`" in str(refused.value)
 
 
 def test_masking_takes_no_weights_either() -> None:
-    with pytest.raises(ParameterError, match="`weights` is not a parameter of mask. Sampling weights are"):
+    with refusals.refused(ParameterError, "`weights`", "mask", "Sampling weights"):
         veil.mask(TABLE, RandomPseudonyms("w"), weights="w")  # type: ignore[call-arg]
 
 
@@ -70,22 +69,16 @@ def test_every_function_tells_the_nearest_keyword(name: str) -> None:
 
 @pytest.mark.parametrize("place", ["anonymize", "assess"])
 def test_other_keywords_are_told_the_nearest_name(place: str) -> None:
-    with pytest.raises(
-        ParameterError, match=rf"`sensitiv` is not a parameter of {place}. Did you mean 'sensitive'?"
-    ):
+    with refusals.refused(ParameterError, "`sensitiv`", place, "mean 'sensitive'"):
         PLACES[place]({"sensitiv": "w"})
-    with pytest.raises(
-        ParameterError, match="`household` .*give their column as `household` to veil.risk.analyze"
-    ):
+    with refusals.refused(ParameterError, "`household`", "veil.risk.analyze"):
         PLACES[place]({"household": "w"})
 
 
 def test_the_k_of_k_anonymity_is_told_where_it_belongs() -> None:
-    with pytest.raises(ParameterError, match=r"`k` is not a parameter .* models=KAnonymity\(5\)"):
+    with refusals.refused(ParameterError, "`k`", "models=KAnonymity(5)", "not a parameter"):
         PLACES["anonymize"]({"k": 5})
-    with pytest.raises(
-        ParameterError, match=r"`models` of Plan is required, for example models=KAnonymity\(5\)"
-    ):
+    with refusals.refused(ParameterError, "`models`", "Plan", "models=KAnonymity(5)"):
         Plan(quasi_identifiers={"age": "auto"})  # type: ignore[call-arg]
 
 

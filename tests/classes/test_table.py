@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import oracle, strategies
+from support.refusals import refused
 from support.samples import E1, sample_of
 from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, keep, roll_up
+from veil.errors import PlanError
 
 
 def labels(sample: Sample, table: ClassTable) -> list[tuple[str | None, ...]]:
@@ -146,5 +147,5 @@ def test_the_class_without_information() -> None:
 
 
 def test_unknown_attribute_is_named() -> None:
-    with pytest.raises(Exception, match="'X' is not a sensitive attribute"):
+    with refused(PlanError, "'X'", "sensitive attribute"):
         sample_of(E1).attribute("X")

@@ -46,13 +46,13 @@ def test_a_budget_is_started_spent_and_kept(people: Path) -> None:
 
 
 def test_mistakes_are_explained(people: Path) -> None:
-    assert "there is no budget. Start one" in veil("budget", "people.csv").err
+    assert "no budget" in veil("budget", "people.csv").err
     assert "--delta needs --epsilon" in veil("budget", "people.csv", "--delta", "1e-4").err
     assert "cannot be read" in veil("budget", "nobody.csv", "--epsilon", "1").err
     assert veil("budget", "people.csv", "--epsilon", "1", "--delta", "1e-4").code == 0
     again = veil("budget", "people.csv", "--epsilon", "9", "--delta", "1e-4")
     assert again.code == 2
-    assert "a budget already exists" in again.err
+    assert "already exists" in again.err
     plain = veil(
         *(
             "anonymize",
@@ -67,7 +67,7 @@ def test_mistakes_are_explained(people: Path) -> None:
         *("-o", "x.csv", "--budget", "people.csv.budget.json"),
     )
     assert plain.code == 2
-    assert "are only for SafePub" in plain.err
+    assert "only for SafePub" in plain.err
     Path("people.csv").write_text("sex,age\nf,20\n")
     changed = veil(*RELEASE, "-o", "x.csv")
-    assert "this budget is for another data set" in changed.err
+    assert "another data set" in changed.err

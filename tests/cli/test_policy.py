@@ -51,7 +51,7 @@ def test_check_under(clinic: Path) -> None:
     write(wider, clinic / "wider.xml")
     code, told = run("policy", "check", clinic / "wider.xml", "--under", clinic / "policies" / "Bob.xml")
     assert code == 1
-    assert "has no datum 'Job'" in told
+    assert "no datum 'Job'" in told
 
 
 def test_explain(clinic: Path) -> None:
@@ -59,9 +59,9 @@ def test_explain(clinic: Path) -> None:
     write(policy("p", data, (model("l-Diversity", l=4), model("k-Anonymity", k=3))), clinic / "p.xml")
     code, told = run("policy", "explain", clinic / "p.xml")
     assert code == 0
-    assert "bare l-diversity is read as distinct l-diversity" in told
-    assert "follows from the others" not in told  # a class in which nobody shows a value may be of any size
-    assert "defends against record linkage" in told
+    assert "distinct l-diversity" in told
+    assert "follows from" not in told  # a class in which nobody shows a value may be of any size
+    assert "record linkage" in told
 
 
 def test_apply(clinic: Path) -> None:
@@ -77,7 +77,7 @@ def test_apply(clinic: Path) -> None:
     }  # fmt: skip
     assert "Alice" in (secret / "pseudonyms.csv").read_text()
     page = (clinic / "out" / "report.html").read_text()
-    assert "What each policy asked and how it was met" in page
+    assert "What each policy" in page
     assert "Alice" not in page
     certificate = json.loads((clinic / "out" / "certificate.json").read_text())
     assert "policies" not in certificate
@@ -131,7 +131,7 @@ def test_several_records_under_one_policy_are_one_persons(clinic: Path) -> None:
         "-o",
         clinic / "out" / "x.csv",
     )
-    assert (code, "Did you mean 'Name'" in told) == (2, True)
+    assert (code, "mean 'Name'" in told) == (2, True)
 
 
 def test_a_recipe_spells_the_same(clinic: Path) -> None:
@@ -162,13 +162,13 @@ def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
     )
     assert (code, (clinic / "out" / "other.csv").exists()) == (0, True)
     code, told = run("policy", "apply", clinic / "recipe.yaml", "--purpose", "billing")
-    assert (code, "already says this, and so does --purpose" in told) == (2, True)
+    assert (code, "so does --purpose" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "recipe.yaml", clinic / "policies")
-    assert (code, "Change the recipe instead" in told) == (2, True)
+    assert (code, "Change the recipe" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", "-o", clinic / "x.csv")
     assert (code, "--purpose is missing" in told) == (2, True)
     code, told = run("policy", "apply", clinic / "patients.csv")
-    assert (code, "say where the policies are" in told) == (2, True)
+    assert (code, "where the policies" in told) == (2, True)
 
 
 def test_another_command_says_which_one_it_is(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_due(clinic: Path) -> None:
     )
     assert [each["policy"] for each in json.loads(told)] == ["Ada", "Bob"]
     code, told = run("policy", "due", folder, "--on", "2026-01-01", "--withdrawn", "Bob=2025-12-01")
-    assert "consent withdrawn since 2025-12-01" in told
-    assert "earlier releases cannot be taken back" in told
+    assert "withdrawn since 2025-12-01" in told
+    assert "earlier releases" in told
     assert run("policy", "due", folder, "--on", "soon")[0] == 2
     assert run("policy", "due", folder, "--ended", "research")[0] == 2
 
@@ -205,7 +205,7 @@ def test_compare(clinic: Path) -> None:
     bob, alice = clinic / "policies" / "Bob.xml", clinic / "policies" / "Alice.xml"
     assert run("policy", "compare", bob, bob)[0] == 0
     code, told = run("policy", "compare", bob, alice)
-    assert (code, "min of 'Age' is 0, below the 1" in told) == (1, True)
+    assert (code, all(fact in told for fact in ("min of 'Age'", "below the 1"))) == (1, True)
     (clinic / "controller.owl").write_text("ObjectSomeValuesFrom(spl:hasData svd:Health)")
     (clinic / "consent.owl").write_text("ObjectSomeValuesFrom(spl:hasData svd:AnyData)")
     assert run("policy", "compare", clinic / "controller.owl", clinic / "consent.owl")[0] == 0
@@ -226,7 +226,7 @@ def test_a_statement_for_the_record_of_processing(clinic: Path) -> None:
     out = clinic / "out"
     where = ("-o", out / "release.csv", "--apart", clinic / "secret")
     code, told = run(*words, *where, "--processing-record", out / "record.json")
-    assert (code, "should end in .jsonld or .ttl" in told) == (2, True)
+    assert (code, ".jsonld or .ttl" in told) == (2, True)
     assert list(out.iterdir()) == []
     code, told = run(*words, *where, "--processing-record", out / "record.jsonld")
     assert (code, "record.jsonld" in told) == (0, True)
@@ -253,7 +253,7 @@ def test_a_population(clinic: Path) -> None:
     code, told = run(*words, "-o", clinic / "out" / "release.csv")
     assert (code, "--population" in told) == (2, True)
     code, told = run(*words, "-o", clinic / "all.csv", "--population", clinic / "all.csv", "--overwrite")
-    assert (code, "would replace its own input" in told) == (2, True)
+    assert (code, "own input" in told) == (2, True)
     code, told = run(*words, "-o", clinic / "out" / "release.csv", "--population", clinic / "all.csv")
     assert code == 0
     assert sorted((clinic / "out" / "release.csv").read_text().split()[1:]) == ["1,flu", "2,cold"]

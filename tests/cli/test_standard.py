@@ -44,7 +44,8 @@ def test_a_full_standard_output(folder: Path) -> None:
 def test_a_closed_standard_output_says_what_is_complete(folder: Path) -> None:
     code, err = shell(f"veil anonymize patients.csv {PLAIN} -o release.csv >&-")
     assert code == 2
-    assert "standard output cannot be written: it is closed" in err
+    assert "standard output" in err
+    assert "closed" in err
     assert "release.csv is complete" in err
     assert (folder / "release.csv").read_text().count("\n") == PATIENTS.count("\n")
 
@@ -64,12 +65,12 @@ def test_closed_and_full_standard_error_change_nothing(folder: Path) -> None:
 
 def test_standard_input_that_cannot_be_kept(folder: Path) -> None:
     code, err = shell(f"veil anonymize - {PLAIN} -o release.csv <&-")
-    assert (code, "standard input is closed" in err) == (2, True)
+    assert (code, "input is closed" in err) == (2, True)
 
 
 def test_a_folder_that_is_gone(folder: Path) -> None:
     code, err = shell(f"mkdir gone; cd gone; rmdir ../gone; veil risk {folder}/patients.csv --qi age")
-    assert (code, "the current folder is gone" in err) == (2, True)
+    assert (code, "folder is gone" in err) == (2, True)
 
 
 def test_threads_that_cannot_be(folder: Path) -> None:

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import refusals
 from veil.dp.accountant import Accountant, Amount, beside, fingerprint
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
@@ -49,9 +50,7 @@ def test_tenths_add_up_to_one_and_thirds_of_a_logarithm_to_all_of_it():
     for _ in range(10):
         accountant.spend("a tenth", 0.1)
     assert accountant.remaining == amount(0)
-    with pytest.raises(
-        BudgetError, match=r"'crumb' would cost epsilon = 1e-40 and epsilon = 0 is left of epsilon = 1\."
-    ):
+    with refusals.refused(BudgetError, "'crumb'", "epsilon = 1e-40", "epsilon = 0 is", "of epsilon = 1."):
         accountant.spend("crumb", "1e-40")
     accountant = Accountant("ln(3)")
     for _ in range(3):
@@ -62,9 +61,7 @@ def test_tenths_add_up_to_one_and_thirds_of_a_logarithm_to_all_of_it():
 def test_delta_is_a_budget_of_its_own():
     accountant = Accountant(10, "1e-5")
     accountant.spend("first", 1, "6e-6")
-    with pytest.raises(
-        BudgetError, match="'second' would cost .*delta = 5e-06 and epsilon = 9, delta = 4e-06 is left"
-    ):
+    with refusals.refused(BudgetError, "'second'", "delta = 5e-06", "epsilon = 9", "delta = 4e-06 is"):
         accountant.spend("second", 1, "5e-6")
     assert accountant.remaining == amount(9, "4e-6")  # a refusal costs nothing
     accountant.spend("pure", 9)
@@ -84,9 +81,7 @@ def test_of_disjoint_parts_the_most_expensive_counts():
     assert accountant.remaining == amount(0.2, "9e-4")
     assert accountant.remaining_for("region", "south") == amount(0.4, "9e-4")
     assert accountant.remaining_for("region", "east") == amount(0.7, "1e-3")
-    with pytest.raises(
-        BudgetError, match="'more' would cost epsilon = 0.41 and epsilon = 0.4, delta = 0.0009 is left"
-    ):
+    with refusals.refused(BudgetError, "'more'", "epsilon = 0.41", "epsilon = 0.4,", "delta = 0.0009 is"):
         accountant.spend("more", 0.41, partition="region", part="south")
     accountant.spend("more", 0.4, partition="region", part="south")
     assert accountant.remaining.epsilon == read(0)
@@ -175,29 +170,29 @@ def test_a_budget_in_a_file_is_taken_up_again(file):
 
 def test_a_budget_is_not_started_twice(file):
     Accountant.create(file, 1, fingerprint=DATA).spend("x", 1)
-    with pytest.raises(OutputError, match="a budget already exists, and a new one would forget"):
+    with refusals.refused(OutputError, "budget already exists"):
         Accountant.create(file, 1, fingerprint=DATA)
     assert Accountant.open(file, fingerprint=DATA).remaining == amount(0)
 
 
 def test_a_missing_budget_is_not_a_fresh_one(file):
-    with pytest.raises(InputError, match="there is no budget. If it was lost, restore it"):
+    with refusals.refused(InputError, "no budget"):
         Accountant.open(file, fingerprint=DATA)
     accountant = Accountant.create(file, 1, fingerprint=DATA)
     file.unlink()
-    with pytest.raises(InputError, match="there is no budget"):
+    with refusals.refused(InputError, "no budget"):
         accountant.spend("x", 0.1)
     assert not file.exists()
 
 
 def test_the_budget_of_another_data_set_is_refused(file):
     Accountant.create(file, 1, fingerprint=DATA)
-    with pytest.raises(PlanError, match="this budget is for another data set"):
+    with refusals.refused(PlanError, "another data set"):
         Accountant.open(file, fingerprint=OTHER)
     opened = Accountant.open(file, fingerprint=DATA)
     file.unlink()
     Accountant.create(file, 1, fingerprint=OTHER)
-    with pytest.raises(InputError, match="has been replaced by another budget"):
+    with refusals.refused(InputError, "replaced", "another budget"):
         opened.spend("x", 0.1)
 
 
@@ -226,13 +221,13 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(file):
     for name, text in damage(file.read_text()):
         written = text.encode("utf-8", "surrogateescape")
         file.write_bytes(written)
-        with pytest.raises(InputError, match="is damaged .*Restore it from a backup"):
+        with refusals.refused(InputError, "damaged", "backup"):
             Accountant.open(file, fingerprint=DATA)
         with pytest.raises(InputError, match="is damaged"):
             accountant.spend("y", 0.1)
         with pytest.raises(InputError, match="is damaged"):
             _ = accountant.remaining
-        with pytest.raises(OutputError, match="a budget already exists"):
+        with refusals.refused(OutputError, "budget already exists"):
             Accountant.create(file, 1, fingerprint=DATA)
         assert file.read_bytes() == written, name
 
@@ -379,13 +374,13 @@ def test_budgets_and_prices_are_checked(call, message):
 
 
 def test_a_fingerprint_is_a_sha_256(file):
-    with pytest.raises(ParameterError, match="`fingerprint` should be a SHA-256 in hexadecimal, not 'abc'"):
+    with refusals.refused(ParameterError, "`fingerprint`", "SHA-256", "'abc'"):
         Accountant.create(file, 1, fingerprint="abc")
     assert not file.exists()
 
 
 def test_where_nothing_can_be_written_nothing_is_spent(tmp_path):
-    with pytest.raises(OutputError, match="cannot be locked: .*No such file or directory. Nothing was spent"):
+    with refusals.refused(OutputError, "locked", "No such file", "Nothing was spent"):
         Accountant.create(tmp_path / "absent" / "b.json", 1, fingerprint=DATA)
 
 
@@ -395,7 +390,7 @@ def test_a_lock_that_is_not_given_up_ends_in_an_error(file, monkeypatch):
     monkeypatch.setattr("veil.base.locks.PATIENCE", 0.05)
     with (file.parent / f".{file.name}.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(OutputError, match="another process is holding a lock on it"):
+        with refusals.refused(OutputError, "another process", "lock"):
             accountant.spend("x", 0.1)
     accountant.spend("x", 0.1)
     assert len(accountant.ledger) == 1
@@ -425,13 +420,13 @@ def in_a_fork(spend: Callable[[], object]) -> str:
 def test_a_fork_does_not_spend_a_copy(file):
     """An account in memory is granted again in every child; one in a file is one for all."""
     accountant = Accountant(1)
-    assert "would be charged to a copy" in in_a_fork(lambda: accountant.spend("in the child", 1))
+    assert "to a copy" in in_a_fork(lambda: accountant.spend("in the child", 1))
     accountant.spend("here", 1)
     kept = Accountant.create(file, 1, fingerprint=DATA)
     assert in_a_fork(lambda: kept.spend("in the child", 0.75)) == "spent"
-    with pytest.raises(BudgetError, match="epsilon = 0.25 is left"):
+    with refusals.refused(BudgetError, "epsilon = 0.25 is"):
         kept.spend("here", 0.5)
-    assert "epsilon = 0.25 is left" in in_a_fork(lambda: kept.spend("in the child", 0.5))
+    assert "0.25 is left" in in_a_fork(lambda: kept.spend("in the child", 0.5))
 
 
 def spend_there(accountant: Accountant) -> str:
@@ -445,7 +440,7 @@ def test_a_spawned_process_does_not_spend_a_copy(file):
     accountant, context = Accountant(1), multiprocessing.get_context("spawn")
     kept = Accountant.create(file, 1, fingerprint=DATA)
     with context.Pool(1) as pool:
-        with pytest.raises(ParameterError, match=r"each copy would grant it again. Keep it in a file"):
+        with refusals.refused(ParameterError, "each copy", "in a file"):
             pool.apply(spend_there, (accountant,))
         assert pool.apply(spend_there, (kept,)) == "in another process"
         assert pool.apply(spend_there, (kept,)) == "refused"
@@ -454,7 +449,7 @@ def test_a_spawned_process_does_not_spend_a_copy(file):
 
 @pytest.mark.parametrize("twice", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
 def test_a_copy_has_nothing_of_its_own_to_spend(twice, file):
-    with pytest.raises(ParameterError, match="cannot be copied"):
+    with refusals.refused(ParameterError, "cannot be copied"):
         twice(Accountant(1))
     kept = Accountant.create(file, 1, fingerprint=DATA)
     twice(kept).spend("by the copy", 1)
@@ -479,11 +474,11 @@ def test_what_goes_alone_is_first_and_last(file):
     for account in (Accountant(2), Accountant.create(file, 2, fingerprint=DATA)):
         account.spend("alone", 1, alone=True)
         assert account.ledger[0].alone
-        with pytest.raises(BudgetError, match="'one more' cannot be combined with 'alone'"):
+        with refusals.refused(BudgetError, "'one more'", "'alone'", "cannot be combined"):
             account.spend("one more", 0.5)
     account = Accountant(2)
     account.spend("first", 1)
-    with pytest.raises(BudgetError, match="'alone' cannot be combined with 'first'"):
+    with refusals.refused(BudgetError, "'alone'", "'first'", "cannot be combined"):
         account.spend("alone", 0.5, alone=True)
     assert account.remaining == amount(1)
 

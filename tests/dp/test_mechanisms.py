@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from support.dp.stochastic import find_violation, neighbouring_pairs
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice, exponential, gaussian, geometric, laplace
 from veil.dp.symbolic import Symbolic
@@ -238,15 +239,15 @@ def test_candidates_come_and_go():
 
 def test_what_cannot_be_is_refused():
     choice = filled([1])
-    with pytest.raises(ParameterError, match="0 is already a candidate"):
+    with refused(ParameterError, "0 is already"):
         choice.add(0, 5)
-    with pytest.raises(ParameterError, match="'x' is not a candidate"):
+    with refused(ParameterError, "'x'", "not a candidate"):
         choice.remove("x")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="there are no candidates"):
+    with refused(ParameterError, "no candidates"):
         filled([]).draw()
-    with pytest.raises(ParameterError, match="`sensitivity` should be greater than 0, not 0"):
+    with refused(ParameterError, "`sensitivity`", "greater than 0", "not 0"):
         ExponentialChoice(1, 0)
-    with pytest.raises(ParameterError, match="`epsilon` should be greater than 0, not -1"):
+    with refused(ParameterError, "`epsilon`", "greater than 0", "not -1"):
         ExponentialChoice(-1, 1)
 
 
@@ -322,11 +323,11 @@ def test_opendp_certifies_the_budget_that_was_asked_for(epsilon, sensitivity):
 
 def test_noise_with_a_seed_is_refused():
     seeded = Randomness.for_testing(1)
-    with pytest.raises(ParameterError, match="cannot be repeated with a seed"):
+    with refused(ParameterError, "with a seed"):
         laplace(1.0, 1, 1, randomness=seeded)
-    with pytest.raises(ParameterError, match="cannot be repeated with a seed"):
+    with refused(ParameterError, "with a seed"):
         geometric(1, 1, 1, randomness=seeded)
-    with pytest.raises(ParameterError, match="cannot be repeated with a seed"):
+    with refused(ParameterError, "with a seed"):
         gaussian(1.0, 1, 1, 0.1, randomness=seeded)
     assert isinstance(geometric(1, 1, 1, randomness=Randomness()), int)
 

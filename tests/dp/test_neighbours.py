@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.dp.accountant import Accountant
 from veil.dp.composition import Amount
 from veil.dp.symbolic import Symbolic
@@ -39,14 +40,10 @@ def test_an_irrational_delta_is_rounded_up() -> None:
 
 def test_the_reverse_is_refused_and_costs_nothing() -> None:
     accountant = Accountant(1)
-    with pytest.raises(
-        PlanError, match='for neighbours="one changed" says nothing about tables with one record more'
-    ):
+    with refused(PlanError, 'neighbours="one changed"', "one record more"):
         accountant.spend("x", "1/2", neighbours="one changed")
     assert accountant.ledger == ()
-    with pytest.raises(
-        ParameterError, match='`neighbours` should be "one more or less" or "one changed", not None'
-    ):
+    with refused(ParameterError, "`neighbours`", '"one changed"', "not None"):
         Accountant(1, neighbours=None)  # type: ignore[arg-type]
 
 
@@ -79,7 +76,7 @@ def test_disjoint_parts_cost_the_two_largest_where_one_is_changed() -> None:
         "3/10"
     )  # up to 1/2 beside the north's 1/2
     assert accountant.remaining_for("region", "north").epsilon == read("1/5")
-    with pytest.raises(BudgetError, match=r"would cost epsilon = 0.31 and epsilon = 0.3 is left"):
+    with refused(BudgetError, "epsilon = 0.31", "epsilon = 0.3 is"):
         accountant.spend("more", "0.31", partition="region", part="east")
     accountant.spend("more", "0.3", partition="region", part="east")
     assert accountant.spent.epsilon == read(1)

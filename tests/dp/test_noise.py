@@ -128,7 +128,7 @@ def test_figures_are_compared_before_anything_is_spent() -> None:
     assert min(found.values(), key=lambda each: each.interval).noise == "staircase, best interval"
     assert found["gaussian"].variance[0] == pytest.approx(4.2247**2, rel=1e-4)
     assert [each.noise for each in compare_noise([1, 2], 1, "1e-6")] == ["laplace", "step", "gaussian"]
-    assert "variance 2, mean absolute error 1" in str(found["laplace"])
+    assert all(fact in str(found["laplace"]) for fact in ("variance 2", "error 1"))
 
 
 # --- the promise, in fractions --------------------------------------------------------------------

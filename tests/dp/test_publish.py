@@ -22,6 +22,7 @@ from support.dp import definitions
 from support.publishing import publish
 from support.realdata import hierarchies as real_hierarchies
 from support.realdata import needs_data, source
+from support.refusals import refused
 from veil import quality
 from veil.api.release import Release
 from veil.base.randomness import Randomness
@@ -195,11 +196,11 @@ def test_an_accountant_pays_before_anything_is_drawn():
     plan, table = plan_with(SafePub(1.0, 1e-4)), read(people())
     publish(table, plan, accountant=account)
     assert str(account.remaining) == "epsilon = 0.5, delta = 0.0009"
-    with pytest.raises(BudgetError, match="would cost epsilon = 1"):
+    with refused(BudgetError, "cost epsilon = 1"):
         publish(table, plan, accountant=account)
-    with pytest.raises(PlanError, match="the privacy cost of the search as published is unknown"):
+    with refused(PlanError, "privacy cost", "unknown"):
         publish(table, plan_with(SafePub(0.2, 1e-4, final="as_published")), accountant=account)
-    with pytest.raises(PlanError, match="no score function"):
+    with refused(PlanError, "no score function"):
         publish(table, plan_with(SafePub(0.2, 1e-4), quality="height"), accountant=account)
     assert len(account.ledger) == 1
 
@@ -212,9 +213,9 @@ def test_the_account_of_another_data_set_is_refused(tmp_path):
     account = Accountant.create(tmp_path / "b.json", 3, 1e-3, fingerprint=fingerprint(file))
     options: dict[str, Any] = {"plan": plan_with(), "accountant": account}
     for given in (other, pl.read_csv(file)):
-        with pytest.raises(PlanError, match=r"the budget is for the data set with.*Use the file or frame"):
+        with refused(PlanError, "budget", "the data set", "file or frame"):
             veil.anonymize(given, **options)
-    with pytest.raises(PlanError, match="the budget is for the data set"):
+    with refused(PlanError, "budget", "the data set"):
         veil.anonymize(other, engine="duckdb", **options)
     assert not account.ledger
     veil.anonymize(file, **options)
@@ -240,7 +241,7 @@ def test_a_sample_that_was_drawn_before_is_declared(tmp_path):
     shown = Counter(zip(*(column.to_pylist() for column in release.arrow.columns), strict=True))
     assert shown == Counter({record: n for record, n in times.items() if n >= 9})
     assert release.arrow["age"].to_pylist() != sorted(release.arrow["age"].to_pylist())
-    with pytest.raises(BudgetError, match="must be the only one made from it"):
+    with refused(BudgetError, "the only one"):
         publish(read(table), plan_with(SafePub(1, 1e-6)), accountant=account)
     said = "everybody came into it with a probability of 0.1, by a draw of their own, nobody knows who did"
     assert said in release.statement
@@ -258,30 +259,30 @@ def test_a_large_sample_is_drawn_from_once_more():
 
 
 def test_there_is_no_order_of_the_input_and_no_key(tmp_path):
-    with pytest.raises(PlanError, match="SafePub releases rows in random order"):
+    with refused(PlanError, "SafePub", "random order"):
         released(people(), order="input")
     release = released(people())
-    with pytest.raises(PlanError, match="a differentially private release has no key"):
+    with refused(PlanError, "private release", "no key"):
         _ = release.key
     for folder in ("apart", "published"):
         (tmp_path / folder).mkdir()
-    with pytest.raises(PlanError, match="a differentially private release has no key"):
+    with refused(PlanError, "private release", "no key"):
         release.save(tmp_path / "published" / "release.csv", key=tmp_path / "apart" / "key.csv")
     assert not (tmp_path / "published" / "release.csv").exists()
 
 
 def test_the_transformation_cannot_be_changed_afterwards():
     release = released(people())
-    with pytest.raises(PlanError, match="cannot be changed afterwards"):
+    with refused(PlanError, "changed afterwards"):
         release.search.apply({"age": 0})
-    with pytest.raises(PlanError, match="cannot be changed afterwards"):
+    with refused(PlanError, "changed afterwards"):
         release.local_recoding()
 
 
 def test_microaggregated_columns_are_refused():
     """Their cells are means of the exact values of a class."""
     plan = Plan({"sex": SEX}, SafePub(1.0, 1e-4), microaggregated={"age": "mean"}, person=None)
-    with pytest.raises(PlanError, match="column 'age' is microaggregated: SafePub proves nothing"):
+    with refused(PlanError, "'age'", "microaggregated", "SafePub"):
         publish(read(people()), plan)
 
 
@@ -305,28 +306,26 @@ def test_a_report_can_be_written(tmp_path):
 
 def test_models_that_do_not_go_together_are_refused():
     subset = DeltaPresence(0.1, 0.5, subset=[0, 1, 2])
-    with pytest.raises(
-        PlanError, match="draws its own random sample and cannot be combined with DeltaPresence"
-    ):
+    with refused(PlanError, "DeltaPresence", "cannot be combined"):
         safepub_of(plan_with(SafePub(1.0, 1e-4), subset))
-    with pytest.raises(PlanError, match="only one SafePub model"):
+    with refused(PlanError, "only one SafePub"):
         safepub_of(plan_with(SafePub(1.0, 1e-4), SafePub(2.0, 1e-4)))
     diverse = Plan(
         {"age": AGE}, (SafePub(1.0, 1e-4), DistinctLDiversity("sex", 2)), sensitive=["sex"], person=None
     )
-    with pytest.raises(PlanError, match="cannot be combined with DistinctLDiversity"):
+    with refused(PlanError, "DistinctLDiversity", "cannot be combined"):
         safepub_of(diverse)
     assert safepub_of(plan_with(KAnonymity(2))) is None
-    with pytest.raises(PlanError, match="has no SafePub model"):
+    with refused(PlanError, "no SafePub model"):
         released(people(), KAnonymity(2))
 
 
 @pytest.mark.parametrize("role", [{"sensitive": ["sex"]}, {"insensitive": ["sex"]}, {"others": "keep"}])
 def test_columns_without_a_hierarchy_are_refused(role):
     plan = Plan({"age": AGE}, SafePub(1.0, 1e-4), **role, person=None)
-    with pytest.raises(PlanError, match="column 'sex' would be published unchanged"):
+    with refused(PlanError, "'sex'", "published unchanged"):
         publish(read(people()), plan)
-    with pytest.raises(HierarchyError, match="a quasi-identifier needs a hierarchy, not None"):
+    with refused(HierarchyError, "needs a hierarchy", "not None"):
         Plan({"age": None}, SafePub(1.0, 1e-4), person=None)
 
 
@@ -338,10 +337,7 @@ def test_columns_without_a_hierarchy_are_refused(role):
 )  # fmt: skip
 def test_hierarchies_that_are_made_from_the_data_are_refused(builder):
     plan = Plan({"age": builder, "sex": SEX}, SafePub(1.0, 1e-4), person=None)
-    with pytest.raises(
-        PlanError,
-        match=r"the hierarchy of column 'age' is made from the data .*build the hierarchy over all of them",
-    ):
+    with refused(PlanError, "'age'", "from the data"):
         publish(read(people()), plan)
 
 
@@ -379,7 +375,7 @@ def test_a_fixed_scheme_that_does_not_fit_is_refused(generalization, message):
 
 
 def test_quality_models_without_a_score_function_are_refused():
-    with pytest.raises(PlanError, match="SafePub has no score function for Height"):
+    with refused(PlanError, "no score function", "Height"):
         released(people(), quality="height")
     # Nothing is searched: any will do.
     fixed, table = SafePub(1.0, 1e-4, generalization={"age": 1, "sex": 0}), people()
@@ -466,7 +462,7 @@ def test_who_cancels_gets_nothing(final: Any):
         asked += 1
         return asked > 3
 
-    with pytest.raises(NoSolutionError, match="cancelled, and nothing is released.*`steps`"):
+    with refused(NoSolutionError, "`steps`", "cancelled"):
         publish(read(people()), plan_with(SafePub(1.0, 1e-4, final=final)), randomness=SEED(3), cancel=cancel)
     assert asked == 4
 

@@ -18,6 +18,7 @@ from support.dp import definitions
 from support.dp.definitions import Hierarchies, Output, Table
 from support.dp.scores import TWO, encoding_of, scores_of
 from support.dp.stochastic import find_violation, neighbouring_pairs
+from support.refusals import refused
 from veil import quality
 from veil.base.randomness import Randomness
 from veil.dp.publish import Mechanism
@@ -88,7 +89,7 @@ def test_budgets_are_split_exactly():
 
 def test_delta_is_never_taken_from_the_table():
     """One record more or less would change the power of ten of their number, and with it k and β, for certain."""
-    with pytest.raises(ParameterError, match="`delta` of SafePub is required"):
+    with refused(ParameterError, "`delta`", "SafePub", "required"):
         SafePub(1)
     model = SafePub(1, 1e-5)
     for records in (9_999, 10_000):

@@ -16,6 +16,7 @@ from support.dp import definitions
 from support.dp.definitions import DEFINITIONS, Hierarchies, Levels, Table, sloped
 from support.dp.scores import NAMES, THREE, TWO, encoding_of, function_of, scores_of
 from support.dp.stochastic import neighbouring_pairs
+from support.refusals import refused
 from veil import quality
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
@@ -164,7 +165,7 @@ def test_weights_grow_by_nothing_or_from_one_to_the_steepness(low, width):
 
 
 def test_a_retention_that_falls_is_refused():
-    with pytest.raises(ValueError, match="`low` should be from 0"):
+    with pytest.raises(ValueError, match="`low`"):
         RetentionScore(3, 3)
 
 
@@ -220,23 +221,22 @@ def test_keys_of_several_words_are_voted_on_alike():
 
 def test_quality_models_without_a_score_function_are_refused_with_those_that_have_one():
     encoding = encoding_of([TWO])
-    with pytest.raises(
-        PlanError,
-        match="AverageClassSize, Classification, Discernibility, Loss, NonUniformEntropy, Precision",
+    with refused(
+        PlanError, "AverageClassSize, Classification", "Discernibility, Loss", "NonUniformEntropy, Precision"
     ):
         score_function(quality.KullbackLeibler(), encoding, RetentionScore.below(2))
 
 
 def test_further_parameters_of_a_quality_model_are_refused():
     encoding = encoding_of([TWO])
-    with pytest.raises(PlanError, match="take no other parameters: use Loss"):
+    with refused(PlanError, "no other parameters", "Loss"):
         score_function(quality.Loss(factor=0.9), encoding, RetentionScore.below(2))
-    with pytest.raises(PlanError, match="take no other parameters: use Classification"):
+    with refused(PlanError, "no other parameters", "Classification"):
         score_function(quality.Classification(["q0"], factor=0.9), encoding, RetentionScore.below(2))
 
 
 def test_a_response_that_is_not_published_is_refused():
-    with pytest.raises(PlanError, match=r"response 'q7' should be a quasi-identifier.*Choose from: 'q0'"):
+    with refused(PlanError, "response 'q7'", "from: 'q0'"):
         score_function(quality.Classification(["q7"]), encoding_of([TWO]), RetentionScore.below(2))
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Laplace, Prior, Session, constant_time, fingerprint, rho_of_epsilon
 from veil.dp.private_table import MarginalTree, private_table
@@ -295,7 +296,7 @@ def test_previews_cost_nothing_and_answers_what_they_say() -> None:
     session = open_session(budget=1)
     preview = session.preview.mean("age", epsilon=0.1)
     assert (preview.mechanism, str(preview.cost)) == ("laplace", "epsilon = 0.1")
-    assert "of n records, the mean within about ± 4426" in str(preview)
+    assert all(fact in str(preview) for fact in ("the mean", "± 4426"))
     assert session.accountant.ledger == ()
     answer = session.mean("age", epsilon=0.1)
     assert str(answer.spent) == "epsilon = 0.1"
@@ -306,9 +307,9 @@ def test_once_refused_always_refused() -> None:
     """Protocol 2 of the thesis, §5.4.1."""
     session = open_session(budget=1)
     session.count(epsilon="3/4")
-    with pytest.raises(BudgetError, match="'sum of age' would cost epsilon = 0.5 and epsilon = 0.25 is left"):
+    with refused(BudgetError, "'sum of age'", "epsilon = 0.5", "epsilon = 0.25 is"):
         session.sum("age", epsilon="1/2")
-    with pytest.raises(BudgetError, match="'sum of age' was refused, so this session refuses"):
+    with refused(BudgetError, "'sum of age'", "refused"):
         session.count(epsilon="1/8")
     assert len(session.accountant.ledger) == 1
 
@@ -320,9 +321,7 @@ def test_questions_with_a_joint_sensitivity_are_paid_once() -> None:
     assert joint.histogram("sex").value == {"f": 3, "m": 1}
     assert joint.count("sex = 'm'").value == 1
     assert session.accountant.remaining.epsilon == Symbolic.read(0)
-    with pytest.raises(
-        BudgetError, match="can change the answer to 'sum of age' by 120, and 0 is left of .* 2"
-    ):
+    with refused(BudgetError, "'sum of age'", "by 120", "0 is left"):
         joint.sum("age")
     wider = open_session(budget=1, randomness=NoNoise()).jointly(sensitivity=121, epsilon=1)
     assert wider.sum("age").value == 318
@@ -334,14 +333,14 @@ def test_joint_questions_are_refused_once_the_sensitivity_is_used_up_and_ever_af
     joint = open_session(budget=1).jointly(sensitivity=3, epsilon="1/10")
     for _ in range(3):
         joint.count()
-    for _ in range(3):
-        with pytest.raises(BudgetError, match="refused|0 is left"):
+    for fact in ("0 is left", "refused", "refused"):
+        with refused(BudgetError, fact):
             joint.count()
     people = open_session(budget=1, person="id", rows_per_person=3).jointly(sensitivity=5, epsilon=1)
     people.histogram("sex")
-    with pytest.raises(BudgetError, match="by 3, and 2 is left of the joint sensitivity, 5"):
+    with refused(BudgetError, "by 3", "2 is left", "joint sensitivity, 5"):
         people.count()
-    with pytest.raises(BudgetError, match="'count' was refused"):
+    with refused(BudgetError, "'count' was refused"):
         people.histogram("sex")
 
 
@@ -349,15 +348,13 @@ def test_one_more_or_less_is_dearer_in_a_budget_for_one_changed() -> None:
     session = open_session(budget=Accountant(1, neighbours="one changed"))
     assert str(session.preview.count(epsilon="1/4").cost) == "epsilon = 0.5"
     assert str(session.count(epsilon="1/4").spent) == "epsilon = 0.5"
-    with pytest.raises(
-        PlanError, match='the budget is for neighbours="one more or less", which answers for "one changed"'
-    ):
+    with refused(PlanError, 'neighbours="one more or less"', '"one changed"'):
         open_session(budget=Accountant(1), neighbours="one changed")
 
 
 def test_the_budget_of_another_table_is_refused(tmp_path) -> None:
     account = Accountant.create(tmp_path / "budget.json", 1, fingerprint="ab" * 32)
-    with pytest.raises(PlanError, match="the budget is for the data set with the SHA-256 abababababab"):
+    with refused(PlanError, "SHA-256 abababababab"):
         open_session(budget=account)
     own = Accountant.create(tmp_path / "own.json", 1, fingerprint=fingerprint(PATIENTS))
     assert str(open_session(budget=own).count(epsilon=1).spent) == "epsilon = 1"
@@ -371,7 +368,7 @@ def test_gaussian_noise_is_paid_in_rho_or_in_delta() -> None:
     assert answer.interval()["f"][1] - answer.value["f"] == pytest.approx(1.96 / math.sqrt(float(rho)), abs=1)
     plain = open_session(budget=Accountant(1, "1e-5"))
     assert str(plain.count(epsilon=1, delta="1e-6", noise="gaussian").spent) == "epsilon = 1, delta = 1e-06"
-    with pytest.raises(ParameterError, match="gaussian noise needs a `delta` above 0"):
+    with refused(ParameterError, "gaussian", "`delta`", "above 0"):
         plain.count(epsilon=1, noise="gaussian")
 
 
@@ -388,7 +385,7 @@ def test_a_record_is_answered_from_a_prior() -> None:
     assert 0 <= far <= 120
     changed = open_session(neighbours="one changed", person="id", rows_per_person=1)
     assert str(changed.record(1, "sex", epsilon=1).spent) == "epsilon = 2"
-    with pytest.raises(ParameterError, match="an answer by refinement of a prior has no interval"):
+    with refused(ParameterError, "refinement", "no interval"):
         answer.interval()
 
 
@@ -426,11 +423,9 @@ def test_spellings_of_people_are_what_is_declared_of_them(person: str, people: i
 
 def test_records_are_asked_for_by_name_of_people_with_one_each() -> None:
     for options in ({"person": None}, {"person": "id", "rows_per_person": 2}):
-        with pytest.raises(
-            ParameterError, match="needs a column that tells people apart, of which one record each"
-        ):
+        with refused(ParameterError, "tells people apart", "one record each"):
             open_session(**options).record(0, "age", epsilon=1)
-    with pytest.raises(ParameterError, match="`who` should be somebody's value of 'id', not ' '"):
+    with refused(ParameterError, "`who`", "'id'", "not ' '"):
         open_session(person="id", rows_per_person=1).record(" ", "age", epsilon=1)
 
 
@@ -472,7 +467,7 @@ def test_a_key_that_is_not_declared_is_refused_whether_it_occurs_or_not() -> Non
     for values in (["f"], ["other"], [None]):
         table = pa.table({"sex": pa.array(values, pa.string())})
         session = open_session(table, keys={}, bounds={}, missing={})
-        with pytest.raises(ParameterError, match="column 'sex' has no keys") as error:
+        with refused(ParameterError, "'sex'", "no keys") as error:
             session.histogram("sex", epsilon=1)
         told.add(str(error.value))
         assert session.accountant.ledger == ()
@@ -542,9 +537,9 @@ def test_parameters_are_checked(call, message) -> None:
 
 
 def test_what_the_table_lacks_is_refused_before_anything_is_paid() -> None:
-    with pytest.raises(InputError, match="there is no column 'aeg'. Did you mean 'age'"):
+    with refused(InputError, "mean 'age'", "no column 'aeg'"):
         open_session(bounds={"aeg": (0, 1)})
-    with pytest.raises(InputError, match="there is no column 'idd'. Did you mean 'id'"):
+    with refused(InputError, "mean 'id'", "no column 'idd'"):
         open_session(person="idd", rows_per_person=1)
     session = open_session()
     for call, error in (

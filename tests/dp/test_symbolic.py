@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.base.exact import ball
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import ParameterError
@@ -50,10 +51,10 @@ def test_texts_mean_what_they_say(text, value):
     [
         ("", "a number is missing"),
         ("1 +", "a number is missing"),
-        ("ln 2", r"'\(' is missing"),
-        ("ln(2", r"'\)' is missing"),
+        ("ln 2", "'(' is missing"),
+        ("ln(2", "')' is missing"),
         ("1 2", "'2' is one too many"),
-        ("(1))", r"'\)' is one too many"),
+        ("(1))", "')' is one too many"),
         ("1/0", "divided by 0"),
         ("1/ln(2)", "divided by a logarithm"),
         ("ln(2)*ln(3)", "two logarithms are multiplied"),
@@ -71,13 +72,13 @@ def test_texts_mean_what_they_say(text, value):
     ],
 )
 def test_texts_that_say_nothing_are_refused_with_a_reason(text, reason):
-    with pytest.raises(ParameterError, match=f"`budget` should be a number such as .*not .*: .*{reason}"):
+    with refused(ParameterError, "`budget`", "a number", reason):
         read(text, "budget")
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, Decimal("NaN"), None, True, [1], 1j])
 def test_values_that_are_no_numbers_are_refused(value):
-    with pytest.raises(ParameterError, match="`epsilon` should be a number such as"):
+    with refused(ParameterError, "`epsilon`", "a number"):
         read(value)
 
 
@@ -99,12 +100,12 @@ def test_values_that_are_no_numbers_are_refused(value):
     ids=lambda value: type(value).__name__,
 )
 def test_numbers_further_from_1_than_doubles_can_say_are_refused_at_once(value):
-    with pytest.raises(ParameterError, match=r"`delta` .* not .{,102}: numbers go from 1e-300 to 1e300"):
+    with refused(ParameterError, "`delta`", "1e-300 to 1e300"):
         read(value, "delta")
 
 
 def test_numbers_of_too_many_digits_are_refused():
-    with pytest.raises(ParameterError, match="it has too many digits"):
+    with refused(ParameterError, "too many digits"):
         read(Fraction(1, 10**1000 + 1) * 10**800)
 
 

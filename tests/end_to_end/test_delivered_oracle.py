@@ -52,7 +52,7 @@ def test_a_number_that_a_file_spells_otherwise_than_python(tmp_path: Path) -> No
 
 def test_the_oracle_notices_a_number_in_two_spellings() -> None:
     check_forms(spelled("1e-7", "1e-7"))
-    with pytest.raises(Wrong, match="one value in several forms"):
+    with pytest.raises(Wrong, match="several forms"):
         check_forms(spelled("1e-7", "1e-07"))
 
 
@@ -150,7 +150,7 @@ def test_the_oracle_notices_a_promise_that_is_broken() -> None:
     """Asked for more than was promised, it finds a class that is too small."""
     case, given, _ = found(lambda case, given: len(given.rows) > 5)
     case.asked.models = [oracle.KAnonymity(len(given.rows) + 1)]
-    with pytest.raises(Wrong, match="does not fulfil"):
+    with pytest.raises(Wrong, match="not fulfil"):
         judge(case.asked, given)
 
 
@@ -164,9 +164,9 @@ def test_the_oracle_notices_bytes_and_order() -> None:
         check_bytes(case, given, content + case.asked.rows[given.origin[0]]["name"].encode())
     case.order = "random"
     given.origin = sorted(given.origin)
-    with pytest.raises(Wrong, match="order of the input"):
+    with pytest.raises(Wrong, match="the input"):
         check_order(case, given)
     case.order = "input"
     given.origin = [*given.origin[1:], given.origin[0]]
-    with pytest.raises(Wrong, match="order of the input"):
+    with pytest.raises(Wrong, match="the input"):
         check_order(case, given)

@@ -17,6 +17,7 @@ import pytest
 import veil
 from support import realdata
 from support.cli import veil as command
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.dp import SafePub
@@ -86,16 +87,16 @@ def test_the_input_order_is_kept_on_request() -> None:
     people = pa.table({"age": list(range(90)), "number": list(range(90))})
     assert numbers(veil.anonymize(people, **PLAN, order="input").table) == list(range(90))
     assert numbers(veil.mask(people, Rounding("age", 10), order="input").table) == list(range(90))
-    with pytest.raises(ParameterError, match="`order` of Plan should be 'random' or 'input'"):
+    with refused(ParameterError, "`order`", "Plan", "'random' or 'input'"):
         veil.anonymize(people, **PLAN, order="sorted")
-    with pytest.raises(ParameterError, match='`order` should be "random" or "input"'):
+    with refused(ParameterError, "`order`", '"random" or "input"'):
         veil.mask(people, Rounding("age", 10), order="sorted")
 
 
 def test_with_differential_privacy_the_order_is_always_random() -> None:
     sexes = h.table([["f", "*"], ["m", "*"]])
     people = pa.table({"sex": ["f"] * 500 + ["m"] * 500})
-    with pytest.raises(PlanError, match="SafePub releases rows in random order"):
+    with refused(PlanError, "SafePub", "random order"):
         veil.anonymize(
             people, quasi_identifiers={"sex": sexes}, models=SafePub(1, 1e-4), order="input", person=None
         )
@@ -116,7 +117,7 @@ def test_the_key_goes_to_another_folder_and_only_the_holder_reads_it(tmp_path: P
     for folder in (tmp_path / "mine", out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below", out.parent / "below" / ".." / "below"):
-        with pytest.raises(OutputError, match="and its key must not be published with it"):
+        with refused(OutputError, "key", "not be published"):
             release.save(out, key=beside / "key.csv")
     assert not list(tmp_path.rglob("*.*"))
     release.save(out, key=tmp_path / "mine" / "key.csv")
@@ -145,7 +146,7 @@ def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     ran = command(
         verb, tmp_path / "in.csv", *plan, "-o", out, "--key", out.parent / "key.csv", "-q", "--overwrite"
     )
-    assert "its key must not" in ran.err
+    assert "its key" in ran.err
 
 
 def neighbours_tell(shown: list[Any], truth: list[Any]) -> float:

@@ -15,6 +15,7 @@ import pytest
 import veil
 from support.longitudinal import anonymized, draw, owners, wrongs
 from support.oracle.people import Longitudinal
+from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, masking
 from veil import hierarchies as h
 from veil.errors import NoSolutionError
@@ -143,7 +144,7 @@ def test_who_asks_for_diversity_is_told_that_people_show_several_values() -> Non
     """Everybody shows both diagnoses, so that all of a class could be counted for one."""
     table = pa.table({"who": [0, 0, 1, 1, 2, 2], "age": [30] * 6, "dx": ["flu", "HIV"] * 3})
     plan = {"quasi_identifiers": {"age": h.intervals(10)}, "sensitive": "dx", "person": "who"}
-    with pytest.raises(NoSolutionError, match="3 of 3 people show several values of 'dx'"):
+    with refused(NoSolutionError, "3 of 3", "people", "'dx'"):
         veil.anonymize(table, **plan, models=DistinctLDiversity("dx", 2))
-    with pytest.raises(NoSolutionError, match="3 of 3 people show several values of 'dx'"):
+    with refused(NoSolutionError, "3 of 3", "people", "'dx'"):
         veil.mask(table, masking.Mondrian(["age"], DistinctLDiversity("dx", 2)), person="who")

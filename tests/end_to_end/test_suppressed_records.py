@@ -13,6 +13,7 @@ import pytest
 
 import veil
 from support import realdata
+from support.refusals import refused
 from veil import KAnonymity, Plan, TCloseness, synthetic
 from veil import hierarchies as h
 from veil.errors import InputError, NoSolutionError, OutputError
@@ -60,7 +61,7 @@ def test_local_recoding_blanks_the_same() -> None:
 def test_cells_that_would_tell_are_not_kept() -> None:
     with pytest.raises(NoSolutionError) as caught:
         veil.anonymize(pa.table(SEVEN), **PLAN, suppressed_rows="keep cells")
-    assert "1 record is suppressed" in str(caught.value)
+    assert "1 record" in str(caught.value)
     assert 'suppressed_rows="blank"' in str(caught.value)
     assert "HIV" not in str(caught.value)
 
@@ -196,6 +197,6 @@ def test_neither_input_nor_key_is_written_over(tmp_path: Path) -> None:
         tmp_path / "in.csv", quasi_identifiers={"q": h.suppression()}, models=KAnonymity(2)
     )
     for write in (release.certificate, release.report):
-        with pytest.raises(OutputError, match="would replace its own input"):
+        with refused(OutputError, "its own input"):
             write(tmp_path / "in.csv")
     assert (tmp_path / "in.csv").read_text() == "q\n1\n1\n"

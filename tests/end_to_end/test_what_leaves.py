@@ -19,6 +19,7 @@ import pyarrow.feather
 import pytest
 
 import veil
+from support import refusals
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
@@ -137,7 +138,7 @@ def test_no_suppressed_value_is_in_the_memory_of_the_frame(kind: str, way: str) 
 def test_no_suppressed_value_is_in_the_file(ending: str, way: str, tmp_path: Path) -> None:
     path = tmp_path / f"release.{ending}"
     if (ending, way) == ("xlsx", "without a marker"):
-        with pytest.raises(OutputError, match="all values of a row are missing"):
+        with refusals.refused(OutputError, "row are missing"):
             WAYS[way](people()).save(path)
         return
     WAYS[way](people()).save(path)
@@ -188,7 +189,7 @@ def test_nor_is_one_of_any_other_type(kind: str, frame: str, tmp_path: Path) -> 
     table = AS_FRAMES[frame](pa.table({"q": ["x"] * 6 + ["y"], "v": column}))
     asked: Any = {"quasi_identifiers": {"q": "identity"}, "insensitive": ["v"], "models": KAnonymity(3)}
     if (kind, frame) == ("records", "pandas"):
-        with pytest.raises(InputError, match="column 'v' holds dictionaries, whose keys would be published"):
+        with refusals.refused(InputError, "'v'", "dictionaries", "keys"):
             veil.anonymize(table, **asked, suppression_limit=0.2)
         return
     release = veil.anonymize(table, **asked, suppression_limit=0.2)

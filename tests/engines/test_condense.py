@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.engines.people import people, plan
+from support.refusals import refused
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines.condense import Condensed, condense
@@ -121,7 +122,7 @@ def test_dates_are_found_again_however_sqlite_spells_them(sqlite: Callable[..., 
 
 def test_what_is_no_date_in_a_column_of_dates_is_refused(sqlite: Callable[..., str]) -> None:
     url = sqlite("CREATE TABLE people (day DATE)", "INSERT INTO people VALUES ('2020-01-31'), ('soon')")
-    with pytest.raises(InputError, match="column 'day' should hold values of type date, but: .*soon"):
+    with refused(InputError, "'day'", "date", "soon"):
         veil.anonymize(
             url + "#people",
             quasi_identifiers={"day": h.suppression()},
@@ -200,9 +201,7 @@ def test_what_is_one_time_in_sqlite_should_be_spelled_in_one_way(sqlite: Callabl
         maximum_levels={"seen": 0},
         progress=False,
     )
-    with pytest.raises(
-        InputError, match="column 'seen' writes one value in several ways, such as '2020-01-31 10"
-    ):
+    with refused(InputError, "'seen'", "several ways", "2020-01-31 10"):
         release.table  # noqa: B018
 
 
@@ -238,32 +237,30 @@ def test_odd_types_that_nothing_asks_for_pass(connection: Any) -> None:
 def test_a_table_without_rows(connection: Any) -> None:
     connection.raw_sql("CREATE OR REPLACE TABLE nobody AS SELECT 30 AS age WHERE false")
     options = plan(sensitive=[], identifying={}, quasi_identifiers={"age": h.suppression()})
-    with pytest.raises(InputError, match="table nobody of duckdb has no rows. It should hold at least one"):
+    with refused(InputError, "nobody of duckdb", "no rows"):
         veil.anonymize(connection.table("nobody"), **options)
 
 
 def test_columns_that_are_not_there(connection: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
-    with pytest.raises(PlanError, match=r"no column 'aeg'.*Did you mean 'age'\?"):
+    with refused(PlanError, "no column 'aeg'", "mean 'age'"):
         veil.anonymize(
             connection.table("people"), **plan(quasi_identifiers={"aeg": h.suppression()}, sensitive=[])
         )
-    with pytest.raises(veil.VeilError, match=r"no column 'smoke'.*Did you mean 'smoker'\?"):
+    with refused(InputError, "no column 'smoke'", "mean 'smoker'"):
         veil.anonymize(connection.table("people"), **plan(models=m.KMap(2, subset="smoke = true")))
-    with pytest.raises(veil.VeilError, match=r"no column 'cty'"):
+    with refused(InputError, "no column 'cty'"):
         veil.assess(connection.table("people"), quasi_identifiers=["cty"])
 
 
 def test_a_microaggregated_column_needs_memory(connection: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
-    with pytest.raises(
-        PlanError, match="column 'cost' is microaggregated, which engines do not support. Give it a hier"
-    ):
+    with refused(PlanError, "'cost'", "microaggregated", "engines"):
         veil.anonymize(connection.table("people"), **plan(microaggregated={"cost": "mean"}))
 
 
 @pytest.mark.parametrize("subset", [RowNumbers([0, 1]), Random(0.5), people().slice(0, 2)])
 def test_research_subsets_that_are_no_query(connection: Any, subset: Any) -> None:
     connection.create_table("people", people(), overwrite=True)
-    with pytest.raises(PlanError, match=r"is not a query, but an engine's rows have no numbers.*Where\("):
+    with refused(PlanError, "not a query", "no numbers", "Where("):
         veil.anonymize(connection.table("people"), **plan(models=m.KMap(2, subset=subset)))

@@ -26,6 +26,7 @@ import veil
 from support.engines import people as p
 from support.engines.people import in_memory, people, plan, records
 from support.engines.servers import PASSWORD
+from support.refusals import refused
 from veil import Plan, risk
 from veil import hierarchies as h
 from veil import models as m
@@ -88,9 +89,8 @@ def test_a_release_is_that_of_the_table_in_memory(tmp_path: Path, scratch: Path,
     written = release.save(place)
     assert records(read(place).select(memory.arrow.column_names)) == records(memory.arrow)
     (folder,) = scratch.iterdir()
-    assert written.note == (
-        f"20 rows of table people of polars were brought over to {folder}, which is removed at the end"
-    )
+    assert "20 rows" in written.note
+    assert "people of polars" in written.note
     assert folder.stat().st_mode & 0o777 == 0o700
     del release, memory
     gc.collect()
@@ -107,9 +107,7 @@ def test_only_what_is_released_is_brought_over(scratch: Path) -> None:
     assert copy.table.columns == ("age", "city", "name", "cost", "diagnosis")
     assert set(rows(copy)["name"].to_pylist()) == {None}  # shown as * anyway
     assert set(release.table.to_pyarrow()["name"].to_pylist()) == {"*"}
-    with pytest.raises(
-        InputError, match=r"people of polars: column 'blob' has type list.*cannot be brought over"
-    ):
+    with refused(InputError, "people of polars", "'blob'", "type list", "brought over"):
         veil.anonymize(unknown(table), **plan(), engine=Settings(temporary=scratch))
 
 
@@ -259,9 +257,7 @@ def test_values_are_what_they_were(values: pa.Array, scratch: Path) -> None:
 )
 def test_values_that_would_not_be_the_same_are_refused(values: pa.Array, scratch: Path) -> None:
     relation = opened(unknown(pa.table({"x": values})), scratch)
-    with pytest.raises(
-        InputError, match=r"table people of polars: column 'x' has type .*which cannot be brought over"
-    ):
+    with refused(InputError, "people of polars", "'x'", "brought over"):
         bring_over(relation)
     assert not list(scratch.iterdir())
 
@@ -270,13 +266,13 @@ def test_types_that_engines_hand_over_as_they_like() -> None:
     assert _type_in_duckdb(pa.decimal256(30, 1), "t", "x") == pa.decimal128(30, 1)
     assert _type_in_duckdb(pa.json_(), "t", "x") == pa.string()
     for kind in (pa.decimal128(5, -2), pa.decimal256(50, 0), pa.uuid()):
-        with pytest.raises(InputError, match="t: column 'x' has type .*which cannot be brought over"):
+        with refused(InputError, "t: column 'x'", "brought over"):
             _type_in_duckdb(kind, "t", "x")
 
 
 def test_columns_that_duckdb_takes_for_one(scratch: Path) -> None:
     relation = opened(unknown(pa.table({"age": [1], "Age": [2]})), scratch)
-    with pytest.raises(InputError, match="columns 'age' and 'Age' differ only in case.*Rename one in a view"):
+    with refused(InputError, "'age' and 'Age'", "in case"):
         bring_over(relation)
     assert rows(bring_over(relation, ["Age"])).to_pydict() == {"Age": [2]}
 
@@ -355,7 +351,7 @@ def test_ctrl_c(sqlite: Make, scratch: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no temporary files can be made there.*temporary"):
+    with refused(InputError, "no temporary files"):
         bring_over(opened(unknown(pa.table({"x": [1]})), tmp_path / "nowhere"))
 
 
@@ -378,16 +374,16 @@ def test_engines_by_choice(sqlite: Make, duckdb: Make, tmp_path: Path, scratch: 
         engine=Settings(temporary=scratch, bring_over=True),
     )
     assert (release.outcome.source.relation.kind, release.classes) == ("duckdb", 2)
-    with pytest.raises(OutputError, match="stays of .* is the input table"):
+    with refused(OutputError, "stays of", "the input table"):
         release.save(f"{source}#stays", overwrite=True)
-    with pytest.raises(OutputError, match="is the input database"):
+    with refused(OutputError, "input database"):
         release.save(source.removeprefix("sqlite://"), overwrite=True)
     release.save(f"{source}#shown")
     assert records(read(f"{source}#shown")) == records(read(f"{source}#stays"))
 
 
 def test_spark_is_not_brought_over(spark: Any) -> None:
-    with pytest.raises(InputError, match="what Spark holds is not brought over.*Parquet"):
+    with refused(InputError, "Spark", "Parquet"):
         bring_over(opened(spark.range(3), bring_over=True))
 
 
@@ -398,7 +394,7 @@ def test_a_table_that_changes_meanwhile(postgres: Any, scratch: Path) -> None:
         "CREATE VIEW growing AS SELECT n FROM generate_series(1, nextval('larger')) AS n",
         "GRANT ALL ON growing, larger TO veil",
     )
-    with pytest.raises(InputError, match=r"growing of .*: had \d+ rows, but \d+ were read: it was changed"):
+    with refused(InputError, "growing of", "rows", "changed"):
         bring_over(opened(postgres.url("growing"), scratch, bring_over=True))
     assert not list(scratch.iterdir())
 
@@ -424,7 +420,7 @@ def test_no_message_holds_the_password(postgres: Any, scratch: Path) -> None:
     )
     relation = opened(postgres.url("going"), scratch, bring_over=True)
     postgres.execute("DROP TABLE going")
-    with pytest.raises(InputError, match=r"going of postgres://veil@.*: the table is gone") as caught:
+    with refused(InputError, "going of postgres://veil@", "gone") as caught:
         bring_over(relation)
     assert PASSWORD not in f"{caught.value!r} {caught.value.__cause__!r}"
     assert not list(scratch.iterdir())
@@ -444,7 +440,7 @@ def test_to_another_table_of_the_same_server(
     memory = in_memory(table, options)
     chosen = Settings(temporary=scratch, bring_over=True)
     release = veil.anonymize(held.url("stays"), **options, engine=chosen)
-    with pytest.raises(OutputError, match="is the input"):
+    with refused(OutputError, "is the input"):
         release.save(held.url("stays"), overwrite=True)
     written = release.save(held.url("shown"))
     assert written.verification.holds

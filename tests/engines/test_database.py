@@ -18,6 +18,7 @@ import pytest
 
 import veil
 from support.engines.servers import PASSWORD, Postgres
+from support.refusals import refused
 from veil.engines import Database, relation_of
 from veil.engines.database import connect, database_of, explain_errors
 from veil.errors import InputError, MissingDependencyError, OutputError, ParameterError
@@ -108,7 +109,7 @@ def test_a_url_that_is_none_is_explained(url: str, message: str) -> None:
 
 
 def test_the_table_is_named_once() -> None:
-    with pytest.raises(ParameterError, match="leave one out"):
+    with refused(ParameterError, "leave one out"):
         Database("duckdb:///clinic.db#t", table="u")
 
 
@@ -119,7 +120,7 @@ def test_paths_are_no_urls(path: str) -> None:
 
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLINIC_PASSWORD", raising=False)
-    with pytest.raises(InputError, match="CLINIC_PASSWORD that should hold the password is not set"):
+    with refused(InputError, "CLINIC_PASSWORD", "not set"):
         relation_of(Database("postgres://veil@h/clinic#t", password_variable="CLINIC_PASSWORD"))
 
 
@@ -127,13 +128,13 @@ def test_a_missing_driver_says_what_to_install() -> None:
     pytest.importorskip("ibis")
     if _installed("MySQLdb"):
         pytest.skip("the driver for MySQL is installed")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[mysql\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[mysql]"):
         relation_of("mysql://u@localhost/d#t")
 
 
 def test_without_ibis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ibis", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[engines\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[engines]"):
         relation_of("duckdb:///clinic.db#t")
 
 
@@ -151,12 +152,12 @@ def test_veil_does_not_import_ibis() -> None:
 
 def test_a_database_file_has_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for scheme in ("duckdb", "sqlite"):
-        with pytest.raises(InputError, match="no such file. Check the path"):
+        with refused(InputError, "no such file"):
             relation_of(f"{scheme}://{tmp_path}/none.db#t")
     assert not list(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
     Path("clinic.db").write_bytes(b"x")
-    with pytest.raises(InputError, match="Did you mean duckdb://clinic.db, with two slashes"):
+    with refused(InputError, "duckdb://clinic.db", "two slashes"):
         relation_of("duckdb:///clinic.db#t")
 
 
@@ -174,7 +175,7 @@ def test_a_relative_path_has_two_slashes(
 @pytest.mark.parametrize("scheme", ["duckdb", "sqlite"])
 def test_another_file_is_not_taken_for_a_database(scheme: str, tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("not a database at all\n" * 1000)
-    with pytest.raises(InputError, match=f"is not a {scheme} file"):
+    with refused(InputError, f"not a {scheme} file"):
         relation_of(f"{scheme}://{tmp_path}/notes.db#t")
     gc.collect()  # since Python 3.13, a connection that nobody closed is warned of here
 
@@ -182,17 +183,17 @@ def test_another_file_is_not_taken_for_a_database(scheme: str, tmp_path: Path) -
 @pytest.mark.parametrize("make", ["duckdb", "sqlite"])
 def test_tables_that_are_not_there(make: str, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue(make)("CREATE TABLE patients (age INT)", "CREATE TABLE visits (day INT)")
-    with pytest.raises(InputError, match="there is no table 'patient'. Did you mean 'patients'"):
+    with refused(InputError, "mean 'patients'", "no table 'patient'"):
         relation_of(f"{url}#patient")
-    with pytest.raises(InputError, match="no table is named. .* Choose from: 'patients', 'visits'"):
+    with refused(InputError, "no table", "'patients', 'visits'"):
         relation_of(url)
-    with pytest.raises(InputError, match="table patients of .* has no rows"):
+    with refused(InputError, "table patients of", "no rows"):
         relation_of(f"{url}#patients")
 
 
 def test_a_missing_schema_of_duckdb(duckdb: Make) -> None:
     url = duckdb("CREATE SCHEMA ward", "CREATE TABLE ward.patients AS SELECT 1 AS age")
-    with pytest.raises(InputError, match="there is no schema 'wart'. Did you mean 'ward'"):
+    with refused(InputError, "mean 'ward'", "no schema 'wart'"):
         relation_of(f"{url}#wart.patients")
     assert relation_of(f"{url}#ward.patients") is not None
 
@@ -206,7 +207,7 @@ def test_a_duckdb_file_that_another_process_has_open(duckdb: Make) -> None:
     with other:
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(InputError, match="is open in another process. Close it there"):
+        with refused(InputError, "another process"):
             relation_of(f"{url}#t")
         other.communicate("\n")
 
@@ -223,7 +224,7 @@ def test_what_an_engine_says_names_the_place() -> None:
     import duckdb as library
 
     with (
-        pytest.raises(OutputError, match="table t of duckdb:///x.db: the engine says: .*nowhere"),
+        refused(OutputError, "table t of", "duckdb:///x.db", "nowhere"),
         explain_errors("table t of duckdb:///x.db", OutputError),
     ):
         library.connect().execute("SELECT * FROM nowhere")
@@ -248,7 +249,7 @@ def test_what_an_engine_says_is_not_repeated_where_it_holds_the_password() -> No
 def test_a_wrong_password_is_not_shown(postgres: Postgres, password: str) -> None:
     said = []
     for each in (password, "zq7"):
-        with pytest.raises(InputError, match="does not accept this user and password") as raised:
+        with refused(InputError, "user and password") as raised:
             relation_of(postgres.url("t", password=each))
         said.append(everything_said(raised.value))
     # A word such as "data" is part of any message: what matters is that the password makes no difference.
@@ -273,7 +274,7 @@ def test_the_right_password_opens_from_url_variable_and_query(
         assert relation.kind == "postgres"
         assert relation.batches(relation.table).read_all().to_pydict() == {"age": [1]}
         assert PASSWORD not in repr(relation) + str(relation.location) + relation.name
-    with pytest.raises(InputError, match="does not accept"):
+    with refused(InputError, "does not accept"):
         relation_of(Database(bare, "opened"))
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     assert relation_of(Database(bare, "opened")) is not None
@@ -284,14 +285,14 @@ def test_a_server_that_cannot_be_reached(postgres: Postgres) -> None:
         dataclasses.replace(postgres, port=1),
         dataclasses.replace(postgres, host="no-such-host.invalid"),
     ):
-        with pytest.raises(InputError, match="the server cannot be reached. Check host and port") as raised:
+        with refused(InputError, "cannot be reached") as raised:
             relation_of(wrong.url("t"))
         assert quote(PASSWORD, safe="") not in everything_said(raised.value)
         assert PASSWORD not in everything_said(raised.value)
 
 
 def test_a_missing_database(postgres: Postgres) -> None:
-    with pytest.raises(InputError, match="/no_such: the server has no such database"):
+    with refused(InputError, "/no_such", "no such database"):
         relation_of(dataclasses.replace(postgres, database="no_such").url("t"))
 
 
@@ -305,13 +306,13 @@ def test_tables_and_schemas_of_a_server(postgres: Postgres) -> None:
         "GRANT USAGE ON SCHEMA ward TO veil",
         'GRANT SELECT ON ward.patients, ward.seen, ward."Odd.Name" TO veil',
     )
-    with pytest.raises(InputError, match="there is no schema 'warb'. Did you mean 'ward'"):
+    with refused(InputError, "mean 'ward'", "no schema 'warb'"):
         relation_of(postgres.url("warb.patients"))
-    with pytest.raises(InputError, match="no table 'patient' in schema 'ward'. Did you mean 'patients'"):
+    with refused(InputError, "no table 'patient'", "'ward'", "mean 'patients'"):
         relation_of(postgres.url("ward.patient"))
-    with pytest.raises(InputError, match="table ward.secret of .*: no right to do this. Ask the owner"):
+    with refused(InputError, "ward.secret of", "no right"):
         relation_of(postgres.url("ward.secret"))
-    with pytest.raises(InputError, match="table ward.patients of .* has no rows"):
+    with refused(InputError, "ward.patients of", "no rows"):
         relation_of(postgres.url("ward.patients"))
     assert relation_of(postgres.url("ward.seen")) is not None
     assert relation_of(Database(postgres.url(), "Odd.Name", "ward")) is not None
@@ -326,7 +327,7 @@ def test_a_connection_that_breaks(postgres: Postgres) -> None:
         f"WHERE usename = 'veil' AND datname = '{postgres.database}'"
     )
     with (
-        pytest.raises(InputError, match="the connection to the server was lost") as raised,
+        refused(InputError, "connection", "lost") as raised,
         relation.explain_errors(),
     ):
         relation.batches(relation.table).read_all()

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.engines.servers import Postgres
+from support.refusals import refused
 from veil.engines import Database, Files, Relation, relation_of
 from veil.engines.dialects import collect
 from veil.engines.relation import Handed, check_columns, no_rows
@@ -127,7 +128,7 @@ def test_sqlite_keeps_large_integers_and_says_where_a_type_is_broken(sqlite: Mak
         "seen": [dt.datetime(2020, 1, 2, 3, 4, 5), None],
     }
     relation = opened(f"{url}#broken")
-    with pytest.raises(InputError, match="column 'age' is declared as int64 and holds something else"):
+    with refused(InputError, "'age'", "int64", "something else"):
         rows(relation)
 
 
@@ -188,13 +189,13 @@ def test_types_that_a_plan_cannot_handle(duckdb: Make, kind: str, fine: bool) ->
     if fine:
         check_columns(relation, ["age", "x"])
     else:
-        with pytest.raises(InputError, match=r"table t of .*: column 'x' has type .*cast\(\"string\"\)"):
+        with refused(InputError, "table t of", "'x'", 'cast("string")'):
             check_columns(relation, ["age", "x"])
 
 
 def test_a_column_that_is_not_there() -> None:
     relation = opened(ibis.memtable({"age": [1], "zip": ["1"]}))
-    with pytest.raises(InputError, match="there is no column 'agee'. Did you mean 'age'"):
+    with refused(InputError, "mean 'age'", "no column 'agee'"):
         check_columns(relation, ["zip", "agee"])
     assert "has no rows" in str(no_rows(relation))
 
@@ -212,7 +213,7 @@ def test_types_of_postgres(postgres: Postgres) -> None:
     relation = opened(postgres.url("typed"))
     check_columns(relation, ["n", "m", "mood", "seen"])
     for name in ("tags", "j", "u"):
-        with pytest.raises(InputError, match=f"column '{name}' has type"):
+        with refused(InputError, f"'{name}'", "type"):
             check_columns(relation, [name])
     found = collect(relation.backend, relation.table[["n", "m", "mood", "seen"]])
     assert relation.arrow_view("n", found["n"]).to_pylist() == [3]
@@ -247,19 +248,17 @@ def test_a_table_of_the_running_spark_session(spark: Any) -> None:
     assert relation.name == "table numbers of the Spark session"
     assert sorted(rows(relation)["id"]) == [0, 1, 2]
     assert relation.restore(relation.table).count() == 3
-    with pytest.raises(
-        InputError, match="the Spark session: there is no table 'numbres'. Did you mean 'numbers'"
-    ):
+    with refused(InputError, "Spark session", "no table 'numbres'", "mean 'numbers'"):
         relation_of("spark:#numbres")
-    with pytest.raises(InputError, match="the Spark session: there is no schema 'nowhere'"):
+    with refused(InputError, "no schema 'nowhere'", "Spark session"):
         relation_of("spark:#nowhere.numbers")
     spark.catalog.dropTempView("numbers")
 
 
 def test_spark_frames_that_are_no_tables(spark: Any) -> None:
-    with pytest.raises(InputError, match="is a stream, which has no end"):
+    with refused(InputError, "stream", "no end"):
         relation_of(spark.readStream.format("rate").load())
-    with pytest.raises(InputError, match="more than one column is named 'id'"):
+    with refused(InputError, "more than one", "'id'"):
         relation_of(spark.range(1).selectExpr("id", "id"))
 
 
@@ -276,6 +275,5 @@ def test_without_a_spark_session_none_is_started() -> None:
     )
     path = {"PYTHONPATH": str(Path(veil.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=path)
-    assert (
-        "InputError spark:#table is a table of the running Spark session, and none is running" in done.stdout
-    )
+    assert "InputError spark:#table" in done.stdout
+    assert "none is running" in done.stdout

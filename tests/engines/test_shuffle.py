@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from support.refusals import refused
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines.dialects import collect
@@ -193,5 +194,5 @@ def test_the_order_of_the_input_if_asked(tmp_path: Path) -> None:
 
 def test_there_is_no_key() -> None:
     release = veil.anonymize(people(), **PLAN)
-    with pytest.raises(PlanError, match="its rows have no numbers"):
+    with refused(PlanError, "no numbers"):
         release.key  # noqa: B018

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
 from veil.hierarchies import AnyBuilder, Builds, Group, Hierarchy, LabelFunction
@@ -154,7 +155,7 @@ def test_file_and_table_check_coverage(tmp_path, build):
     path.write_text("f;*\nm;*\n")
     for builder in (h.file(str(path)), h.Table([["f", "*"], ["m", "*"]])):
         assert build(builder, ["f", None]).to_rows() == [("f", "*"), ("m", "*"), (None, "*")]
-        with pytest.raises(HierarchyError, match="does not cover 1 of its 2 distinct values: 'x'"):
+        with refused(HierarchyError, "'x'", "1 of its 2"):
             build(builder, ["f", "x"])
 
 
@@ -183,9 +184,7 @@ def test_redaction_declarations_that_cannot_work(make, message):
 
 
 def test_redaction_of_values_longer_than_said(build):
-    with pytest.raises(
-        HierarchyError, match="up to 4 characters, such as '8010', but `length` of Redaction is 3"
-    ):
+    with refused(HierarchyError, "4 characters", "'8010'", "`length`", "3"):
         build(h.redaction(alphabet=10, length=3), ["8010"])
 
 
@@ -204,7 +203,7 @@ def test_described_shares_grow_from_one_value_to_all(build, texts, alphabet):
 def test_ordering_by_a_given_order(build):
     made = build(h.ordering(2, order=["low", "mid", "high"]), ["high", "low", "mid"])
     assert made.to_rows() == [("low", "{low, mid}", "*"), ("mid", "{low, mid}", "*"), ("high", "{high}", "*")]
-    with pytest.raises(HierarchyError, match="does not list 1 of its values: 'huge'"):
+    with refused(HierarchyError, "not list 1", "'huge'"):
         build(h.ordering(2, order=["low"]), ["low", "huge"])
 
 
@@ -248,9 +247,9 @@ def test_means_of_other_types(build):
         "2020-01-02",
     )
     assert build(h.ordering(2, label="geometric_mean"), [0.5, 2.0]).labels[1] == ("1",)
-    with pytest.raises(HierarchyError, match="'a' of column 'x' is not a number"):
+    with refused(HierarchyError, "'a'", "'x'", "not a number"):
         build(h.ordering(2, label="mean"), ["a", "b"])
-    with pytest.raises(HierarchyError, match="value -1; geometric means need values from 0"):
+    with refused(HierarchyError, "-1", "geometric", "from 0"):
         build(h.ordering(2, label="geometric_mean"), [-1, 4])
 
 
@@ -260,9 +259,9 @@ def test_common_prefix(build):
 
 
 def test_label_options():
-    with pytest.raises(ParameterError, match="`text` of Label"):
+    with refused(ParameterError, "`text` of Label"):
         LabelFunction("constant")
-    with pytest.raises(ParameterError, match="`text` of Label"):
+    with refused(ParameterError, "`text` of Label"):
         LabelFunction("set", text="x")
     with pytest.raises(ParameterError, match="not 'sum'"):
         h.ordering(2, label="sum")
@@ -318,12 +317,12 @@ def test_categories_as_mappings(build):
 def test_categories_for_the_rest(build):
     made = build(h.categories({"A": ["x"]}, other="rest"), ["x", "y", None])
     assert made.to_rows() == [("x", "A", "*"), ("y", "rest", "*"), (None, None, "*")]
-    with pytest.raises(HierarchyError, match="does not cover 1 of its 2 distinct values: 'y'"):
+    with refused(HierarchyError, "'y'", "1 of its 2"):
         build(h.categories({"A": ["x"]}), ["x", "y"])
 
 
 def test_categories_that_list_a_value_twice(build):
-    with pytest.raises(HierarchyError, match="value 'x' is listed twice with different labels"):
+    with refused(HierarchyError, "'x'", "twice", "different labels"):
         build(h.categories({"A": ["x"], "B": ["x"]}), ["x"])
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
 from veil.hierarchies._dates import week_of, week_of_month
@@ -106,13 +107,11 @@ def test_zones_and_text(build):
     assert build(h.dates("year"), [late], type=pa.timestamp("s", "America/New_York")).labels[1] == ("2019",)
     assert build(h.dates("year"), ["2019-05-05"]).labels[1] == ("2019",)
     assert build(h.dates("month", format="%d.%m.%Y"), ["05.06.2019"]).to_rows() == [("05.06.2019", "2019-06")]
-    with pytest.raises(
-        HierarchyError, match=r"'05.06.2019' of column 'x' is not a date .* format=\"%d.%m.%Y\""
-    ):
+    with refused(HierarchyError, "'05.06.2019'", "'x'", "not a date", 'format="%d.%m.%Y"'):
         build(h.dates("month"), ["05.06.2019"])
-    with pytest.raises(HierarchyError, match=r'format="%d/%m/%Y"\) or dates\(…, format="%m/%d/%Y"\)$'):
+    with refused(HierarchyError, 'format="%d/%m/%Y"', 'format="%m/%d/%Y"'):
         build(h.dates("month"), ["05/06/2019"])
-    with pytest.raises(HierarchyError, match=r"\(%d.%m.%Y\); correct it in the data$"):
+    with refused(HierarchyError, "(%d.%m.%Y)", "in the data"):
         build(h.dates("month", format="%d.%m.%Y"), ["some day"])
 
 
@@ -146,7 +145,7 @@ def test_declarations_that_cannot_work(make, message):
     ],
 )
 def test_years_that_the_calendar_lacks_are_refused(values: pa.Array) -> None:
-    with pytest.raises(HierarchyError, match="of column 'born' is beyond the years 1 to 9999"):
+    with refused(HierarchyError, "'born'", "1 to 9999"):
         h.dates("month", "year").build(values, np.ones(len(values)), "born")
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, ParameterError
 from veil.hierarchies import Bounds, Group, LabelFunction
@@ -118,7 +119,7 @@ def test_a_bound_with_an_offset_is_refused(bound):
         lambda: h.intervals(listed=[(bound, date(2025, 1, 1))]),
         lambda: h.dates("day", bottom=bound),
     ):
-        with pytest.raises(ParameterError, match=r"\+00:00 has an offset .* such as 2024-01-01T00:00:00"):
+        with refused(ParameterError, "+00:00", "offset", "2024-01-01T00:00:00"):
             make()
 
 
@@ -227,7 +228,7 @@ def test_declarations_that_cannot_work(make, message):
 
 
 def test_bottom_and_lower_at_once():
-    with pytest.raises(HierarchyError, match="either `bottom` or `lower`"):
+    with refused(HierarchyError, "`bottom`", "`lower`", "either"):
         h.intervals(5, bottom=3, lower=Bounds(3))
 
 
@@ -373,9 +374,7 @@ def test_intervals_agree_with_the_twin(build, case, tenths):
     data = [number / 10 if tenths else number for number in values]
     expected = twin(values, listed, groups, lower, upper, show)
     if expected is None or not is_tree(expected):
-        with pytest.raises(
-            HierarchyError, match="outside the range" if expected is None else "split the interval"
-        ):
+        with refused(HierarchyError, "outside the range" if expected is None else "split the interval"):
             build(builder, data)
         return
     made = build(builder, data)

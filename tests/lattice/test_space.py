@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.refusals import refused
 from veil.errors import PlanError
 from veil.lattice import space as space_module
 from veil.lattice.space import Box, NodeRecord, Space
@@ -70,7 +71,7 @@ def test_neighbours_are_within_the_space(stopped) -> None:
 @pytest.mark.parametrize("levels", [(0, 0), (4, 0), (1, 3), (1,), (1, 0, 0)])
 def test_what_is_no_node(stopped, levels) -> None:
     assert levels not in stopped
-    with pytest.raises(PlanError, match=r"is not a node: levels run from \(1, 0\) to \(3, 2\)"):
+    with refused(PlanError, "not a node", "(1, 0)", "(3, 2)"):
         stopped[levels]
 
 
@@ -78,6 +79,6 @@ def test_too_many_nodes_are_counted_without_listing_them(stopped, monkeypatch) -
     monkeypatch.setattr(space_module, "LARGEST_LISTING", 9)
     assert list(stopped) == EXPECTED
     monkeypatch.setattr(space_module, "LARGEST_LISTING", 8)
-    with pytest.raises(PlanError, match="9 nodes are too many to list"):
+    with refused(PlanError, "9 nodes", "too many"):
         list(stopped)
     assert stopped.counts() == {"anonymous": 1, "not anonymous": 1, "pruned": 0, "unseen": 7}

@@ -24,6 +24,7 @@ from support import local_recoding as twin
 from support import oracle, strategies
 from support.models import ours
 from support.plans import any_models, modes, table_of
+from support.refusals import refused
 from support.samples import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of
 from veil import hierarchies as h
 from veil import models as m
@@ -72,7 +73,7 @@ def test_worked_value_9_of_the_reference_fast_iterative() -> None:
         ((2, 1, 1), 2, pytest.approx(0.747160929458, abs=1e-9)),
     ]
     assert recoded.suppressed == 0
-    assert recoded.ending == "nothing is suppressed any more"
+    assert "nothing is suppressed" in recoded.ending
     assert recoded.arrow.select(["A", "G", "Z"]).to_pylist()[:4] == [
         {"A": "21", "G": "f", "Z": "110"},
         {"A": "*", "G": "*", "Z": "11*"},
@@ -89,7 +90,7 @@ def test_worked_value_9_of_the_reference_single_pass() -> None:
     assert only.score == pytest.approx(0.391670351869, abs=1e-9)
     assert recoded.suppressed == 2
     assert np.flatnonzero(recoded.suppressed_rows).tolist() == [1, 3]
-    assert recoded.ending == "all passes were made"
+    assert "all passes" in recoded.ending
 
 
 # --- the definition -------------------------------------------------------------------------------
@@ -394,7 +395,8 @@ def test_closeness_is_to_the_whole_table() -> None:
     assert release.suppressed == 4
     recoded = release.local_recoding(FastIterative(0.1))
     assert recoded.passes == []
-    assert "no transformation was found for the 4 suppressed records" in recoded.ending
+    assert "no transformation" in recoded.ending
+    assert "4 suppressed" in recoded.ending
 
 
 def test_k_map_keeps_the_class_size_of_the_whole_table() -> None:
@@ -407,7 +409,8 @@ def test_k_map_keeps_the_class_size_of_the_whole_table() -> None:
     recoded = release.local_recoding(FastIterative(0.1))
     (only,) = recoded.passes
     assert (only.transformation, only.recoded) == ({"place": 1}, 6)
-    assert recoded.ending == "only 4 records are suppressed, and a class needs 5"
+    assert "only 4" in recoded.ending
+    assert "needs 5" in recoded.ending
 
 
 def test_of_several_k_the_largest_counts() -> None:
@@ -448,9 +451,8 @@ def test_a_pass_that_would_break_a_promise_is_not_taken() -> None:
     assert recoded.passes == []
     assert recoded.suppressed == 4
     assert recoded.arrow == release.arrow
-    assert recoded.ending == (
-        "classes of the last pass would have become one with others, and broken a promise"
-    )
+    assert "last pass" in recoded.ending
+    assert "a promise" in recoded.ending
     # The pass itself is what the models accept: it is the class that it becomes one with.
     broken = assemble(
         release.outcome.source,
@@ -523,7 +525,8 @@ def test_nothing_is_suppressed() -> None:
 def test_too_few_are_suppressed() -> None:
     release = e1(quality="loss", suppression_limit=0.1)
     recoded = release.local_recoding(SinglePass())
-    assert recoded.ending == "only 1 records are suppressed, and a class needs 2"
+    assert "only 1" in recoded.ending
+    assert "needs 2" in recoded.ending
     assert recoded.arrow == release.arrow
 
 
@@ -544,7 +547,7 @@ def test_the_time_limit_of_a_plan_is_a_total() -> None:
     hasty = dataclasses.replace(prepared, plan=dataclasses.replace(prepared.plan, time_limit=1e-9))
     recoded = recode(dataclasses.replace(release.outcome, prepared=hasty), FastIterative(0.1))
     assert not recoded.passes
-    assert recoded.facts["ending"] == "the time was over"
+    assert "time was over" in recoded.facts["ending"]
 
 
 def test_a_release_without_rows() -> None:
@@ -553,7 +556,7 @@ def test_a_release_without_rows() -> None:
     recoded = release.local_recoding(FastIterative(0.1), time_limit=1e-9)
     assert recoded.arrow.schema == release.arrow.schema
     assert recoded.arrow.num_rows == 0
-    assert recoded.ending == "the time was over"
+    assert "time was over" in recoded.ending
 
 
 def test_over_the_limit_knowingly() -> None:
@@ -573,7 +576,7 @@ def test_recoding_goes_on_where_another_ended() -> None:
 
 
 def test_a_mode_and_nothing_else() -> None:
-    with pytest.raises(ParameterError, match=r"`mode` should be SinglePass\(\), .*not 'fast'"):
+    with refused(ParameterError, "`mode`", "SinglePass()", "not 'fast'"):
         e1().local_recoding("fast")  # type: ignore[arg-type]
 
 
@@ -812,11 +815,9 @@ def test_the_verifier_looks_at_the_columns() -> None:
 def test_the_verifier_counts_rows_and_suppressed_records() -> None:
     recoded = e1().local_recoding(SinglePass())
     short = verify_recoded(dataclasses.replace(recoded.outcome, parts=recoded.outcome.parts[:-1]), 8)
-    assert "every row that stays is there once" in str(
-        [finding.promise for finding in short.findings if not finding.holds]
-    )
+    assert "is there once" in str([finding.promise for finding in short.findings if not finding.holds])
     strict = verify_recoded(recoded.outcome, 1)
-    with pytest.raises(VerificationError, match="at most 1 record is suppressed"):
+    with refused(VerificationError, "at most 1", "suppressed"):
         strict.require()
 
 
@@ -857,11 +858,9 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
     recoded = anonymize(E1_TABLE, local=FromTheStart(5, factor=None), quality=Loss(factor=0.3), **options)
     assert recoded.plan.quality == Loss(factor=0.3)
     assert anonymize(E1_TABLE, quality="discernibility", local=FromTheStart(5), **options).suppressed == 0
-    with pytest.raises(PlanError, match="`suppression_limit` should be left out"):
+    with refused(PlanError, "`suppression_limit`", "left out"):
         anonymize(E1_TABLE, suppression_limit=0.1, local=FromTheStart(), **options)
-    with pytest.raises(
-        ParameterError, match="`iterations` of FromTheStart should be greater than or equal to 1, not 0"
-    ):
+    with refused(ParameterError, "`iterations`", "FromTheStart", "not 0"):
         anonymize(E1_TABLE, local=FromTheStart(0), **options)
 
 

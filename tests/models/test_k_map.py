@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import veil
-from support import oracle, strategies
+from support import oracle, refusals, strategies
 from support.judging import often, refused, rejected_classes, suppressed_rows, table_of
 from support.presence import nodes_agree, publish, search_is_exhaustive, subset_of
 from support.samples import E1, E1_SUBSET, sample_of
-from veil.errors import PlanError
+from veil.errors import ParameterError
 from veil.models.k_map import KMap
 from veil.models.presence import Inclusion
 from veil.population.size import Population
@@ -212,7 +212,7 @@ def test_releases():
     assert release.table["age"].to_pylist() == ["a"] * 5
     release = veil.anonymize(people, models=KMap(3, population="Germany"), **plan, order="input")
     assert release.suppressed == 0
-    with pytest.raises(PlanError, match="`subset` of KMap is required, here or in another model"):
+    with refusals.refused(ParameterError, "`subset`", "KMap", "required"):
         veil.anonymize(people, models=KMap(5), **plan, order="input")
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from support import oracle, strategies
+from support import oracle, refusals, strategies
 from support.judging import often, refused, rejected_classes, suppressed_rows
 from support.presence import engine_says, nodes_agree, publish, search_is_exhaustive, subset_of
 from support.samples import E1_SUBSET, sample_of
@@ -86,10 +86,7 @@ def test_the_example():
 def test_what_ignoring_loses():
     """Without the minimum for empty classes, an attacker knows that row 3 is not in the subset."""
     assert not DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).holds
-    assert (
-        "1 class of the population without"
-        in DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).measured
-    )
+    assert "the population without" in DeltaPresence(0.1, 0.9).verify(publish(E1_SUBSET, (1, 1, 1))).measured
     assert DeltaPresence(0.1, 0.9, empty_classes="ignore").verify(publish(E1_SUBSET, (1, 1, 1))).holds
     assert [each.value for each in DeltaPresence.strongest(publish(E1_SUBSET, (1, 1, 1)), [])] == [0, 0.8]
 
@@ -284,7 +281,7 @@ def test_a_release():
         order="input",
     )
     assert release.transformation == {"sex": 0, "age": 1}
-    assert "shares from 0.333333 to 0.666667" in str(release.verification)
+    assert "0.333333 to 0.666667" in str(release.verification)
     release = veil.anonymize(
         people,
         quasi_identifiers={"sex": h.suppression()},
@@ -352,7 +349,7 @@ def test_rows_are_not_dropped_where_a_least_chance_is_promised() -> None:
         "suppressed_rows": "drop",
     }
     presence = DeltaPresence(0.4, 0.6, subset=[0, 2, 3])
-    with pytest.raises(PlanError, match="promises a minimum probability of being in the release"):
+    with refusals.refused(PlanError, "minimum probability"):
         veil.anonymize(table, **plan, models=presence)
     blank = veil.anonymize(table, **{**plan, "suppressed_rows": "blank"}, models=presence)
     assert sorted(blank.table["age"].to_pylist()) == ["*", "*", "1"]

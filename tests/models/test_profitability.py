@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
-from support import oracle, strategies
+from support import oracle, refusals, strategies
 from support.judging import often, refused, rejected_classes, suppressed_rows
 from support.oracle.quality import domain_part
 from support.presence import engine_says, nodes_agree, publish, search_is_exhaustive, subset_of
 from support.samples import E1, E1_SUBSET, names_of, sample_of
 from veil import hierarchies as h
-from veil.errors import PlanError
+from veil.errors import ImpossibleError
 from veil.models.profitability import Profitability
 from veil.models.subset import RowNumbers
 from veil.published.table import Published
@@ -273,7 +273,8 @@ def test_a_tampered_table_is_noticed():
     published.levels = {"q0": 0, "q1": 0, "q2": 1}
     finding = model.verify(published)
     assert not finding.holds
-    assert finding.measured == "a label that the hierarchy does not have: '20-29'"
+    assert "hierarchy" in finding.measured
+    assert "'20-29'" in finding.measured
     assert not Profitability(no_attack=True, **COSTS).verify(publish(E1, (1, 1, 1))).holds
     assert Profitability(no_attack=True, **COSTS).verify(publish(E1, (1, 1, 1), {3})).holds
 
@@ -285,7 +286,7 @@ def test_records_of_nobody_are_noticed():
     more = pa.concat_tables([published.table] * 9)
     forged = Published(Rows.of(more), published.names, flag="suppressed", population=published.population)
     forged.hierarchies, forged.levels = published.hierarchies, published.levels
-    assert model.verify(forged).measured == "records that the population lacks"
+    assert "population lacks" in model.verify(forged).measured
     assert not model.verify(forged).holds
     assert not dataclasses.replace(model, no_attack=True, adversary_gain=0).verify(forged).holds
 
@@ -305,7 +306,7 @@ def test_domains_that_cancel_out():
 def test_without_hierarchies_payouts_are_unknown():
     finding = Profitability(**COSTS).verify(publish(E1, (1, 0, 1), {3}))
     assert not finding.holds
-    assert "hierarchies are not at hand" in finding.measured
+    assert "hierarchies" in finding.measured
 
 
 def test_nothing_published_breaks_nothing():
@@ -338,7 +339,7 @@ def test_parameters():
         Profitability("marketer")
     with refused("`adversary_gain` of Profitability should be a finite number, not inf"):
         Profitability(adversary_gain=math.inf)
-    with pytest.raises(PlanError, match="needs classes of 76 records, but the table has only 10"):
+    with refusals.refused(ImpossibleError, "classes of 76", "only 10"):
         veil.anonymize(
             pa.table({"age": ["a"] * 10}),
             quasi_identifiers={"age": h.suppression()},

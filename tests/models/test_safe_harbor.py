@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
 from support.judging import often
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, PlanError
 from veil.models import Profitability, safe_harbor_levels
@@ -64,7 +64,7 @@ def test_levels_above_tell_no_more():
     assert (
         levels([30, 95], h.table([[30, "-89", "[0, 90[", "*"], [95, "90+", "[80, 100[", "*"]]), ages="x") == 3
     )
-    with pytest.raises(HierarchyError, match="the last level of the hierarchy of 'x' is not general enough"):
+    with refused(HierarchyError, "'x'", "not general enough"):
         levels([30, 95], h.table([[30, "-89", "[0, 90["], [95, "90+", "[80, 100["]]), ages="x")
 
 
@@ -187,21 +187,17 @@ def test_dates_keep_the_year():
 def test_what_cannot_be_helped():
     people = pa.table({"age": [30, 91, 95], "zip": ["x", "y", "z"]})
     builders = {"age": h.table([[30, "-"], [91, "91"], [95, "95"]]), "zip": h.suppression()}
-    with pytest.raises(
-        HierarchyError, match="the last level of the hierarchy of 'age' is not general enough"
-    ):
+    with refused(HierarchyError, "'age'", "not general enough"):
         safe_harbor_levels(people, builders, ages="age")
-    with pytest.raises(PlanError, match="column 'zip': 'x' is not a ZIP code"):
+    with refused(PlanError, "'zip'", "'x'", "ZIP code"):
         safe_harbor_levels(people, builders, zip_codes=["zip"])
-    with pytest.raises(PlanError, match="column 'zip': 'x' is not an age in years"):
+    with refused(PlanError, "'zip'", "'x'", "age in years"):
         safe_harbor_levels(people, builders, ages=["zip"])
-    with pytest.raises(PlanError, match="column 'zip': 'x' does not show a year"):
+    with refused(PlanError, "'zip'", "'x'", "show a year"):
         safe_harbor_levels(people, builders, dates=["zip"])
-    with pytest.raises(
-        PlanError, match=r"'agee' is not a quasi-identifier of the table. Did you mean 'age'?"
-    ):
+    with refused(PlanError, "mean 'age'", "'agee'", "not a quasi-identifier"):
         safe_harbor_levels(people, builders, ages="agee")
-    with pytest.raises(HierarchyError, match="column 'age' needs a hierarchy"):
+    with refused(HierarchyError, "'age'", "needs a hierarchy"):
         safe_harbor_levels(people, {"age": "auto"}, ages="age")
 
 

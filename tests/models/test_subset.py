@@ -22,8 +22,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 import veil
+from support import refusals
 from support.judging import often, refused
 from veil import KAnonymity, Plan
 from veil.errors import InputError, ParameterError, PlanError
@@ -98,27 +100,19 @@ def test_a_file(tmp_path):
     path.write_text("sex;age\nf;30\nm;40\nf;30\n")
     assert chosen(Matching(path)) == [0, 1, 2]
     assert chosen(Matching(str(path))) == [0, 1, 2]
-    with pytest.raises(InputError, match="no such file"):
+    with refusals.refused(InputError, "no such file"):
         chosen(Matching(tmp_path / "subst.csv"))
 
 
 def test_a_row_without_a_match_is_named(tmp_path):
     path = tmp_path / "subset.csv"
     path.write_text("age;sex\n30;f\n30;f\n40;m\n30;f\n50;m\n")
-    with pytest.raises(
-        PlanError,
-        match=r"subset.csv, line 5 \(row 3\): no match for age 30, sex 'f': the table has only 2 such",
-    ):
+    with refusals.refused(PlanError, "subset.csv", "line 5", "row 3", "age 30", "sex 'f'", "only 2"):
         chosen(Matching(path))
     path.write_text('age;sex\n30;f\n50;"m"\n')
-    with pytest.raises(
-        PlanError,
-        match=r"subset.csv, line 3 \(row 1\): no match for age 50, sex 'm': the table has no such row",
-    ):
+    with refusals.refused(PlanError, "subset.csv", "line 3", "row 1", "age 50", "sex 'm'", "no such row"):
         chosen(Matching(path))
-    with pytest.raises(
-        PlanError, match=r"the table of the research subset, row 0: no match for age 40, sex 'f'"
-    ):
+    with refusals.refused(PlanError, "research subset", "row 0", "age 40", "sex 'f'"):
         chosen(Matching(pa.table({"age": [40], "sex": ["f"]})))
 
 
@@ -126,21 +120,17 @@ def test_the_line_counts_line_breaks_in_cells(tmp_path):
     path = tmp_path / "subset.csv"
     path.write_text('a;b\n"x\ny";1\nz;2\n')
     table = pa.table({"a": ["x\ny", "w"], "b": [1, 2]})
-    with pytest.raises(PlanError, match=r"line 4 \(row 1\)"):
+    with refusals.refused(PlanError, "line 4 (row 1)"):
         chosen(Matching(path), table)
 
 
 def test_an_unknown_column_is_named():
-    with pytest.raises(
-        PlanError, match=r"has a column 'agee', which the table does not have. Did you mean 'age'?"
-    ):
+    with refusals.refused(PlanError, "mean 'age'", "'agee'"):
         chosen(Matching(pa.table({"agee": [30]})))
 
 
 def test_a_choice_that_matters_is_not_made_by_chance():
-    with pytest.raises(
-        PlanError, match=r"does not distinguish rows 2 and 3 of the table.*add the column 'age'"
-    ):
+    with refusals.refused(PlanError, "rows 2 and 3", "'age'"):
         chosen(Matching(pa.table({"sex": ["f"]})))
     assert chosen(Matching(pa.table({"sex": ["f", "f", "f"]}))) == [0, 2, 3]  # all of them
     assert chosen(Matching(pa.table({"sex": ["m"]}))) == [1]
@@ -197,7 +187,7 @@ def test_many_columns_do_not_overflow():
 
 def test_a_frame_is_no_part_of_a_recipe():
     model = Inclusion(PEOPLE)
-    with pytest.raises(Exception, match="save it to a file and use"):
+    with pytest.raises(PydanticSerializationError, match="save it"):
         TypeAdapter(Inclusion).dump_python(model)
 
 
@@ -564,9 +554,9 @@ def test_models_of_a_plan_share_one_subset():
     drawn = ready(Random(0.5), Random(0.5), None)
     assert drawn.sample.records == int(drawn.subset.sum())
     assert drawn.sample.rows == 200
-    with pytest.raises(PlanError, match="different research subsets: all models must share one"):
+    with refusals.refused(PlanError, "different research subsets"):
         ready(RowNumbers([1]), RowNumbers([2]))
-    with pytest.raises(PlanError, match=r"the research subset of DeltaPresence.* is empty"):
+    with refusals.refused(PlanError, "DeltaPresence", "empty"):
         ready(Where("age = 'none'"))
 
 
@@ -577,5 +567,5 @@ def test_only_the_subset_is_released():
         models=[KAnonymity(2), Inclusion("age = 30 and sex = 'f'")],
     )
     assert release.table.to_pylist() == [{"age": 30, "sex": "f"}] * 2
-    with pytest.raises(ParameterError, match="between 0 and 4"):
+    with refusals.refused(ParameterError, "between 0", "and 4"):
         veil.anonymize(PEOPLE, quasi_identifiers={"age": "suppression"}, models=Inclusion([7]), others="keep")

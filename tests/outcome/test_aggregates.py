@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.outcome.aggregates import aggregate_groups
 
@@ -193,6 +194,6 @@ def test_what_has_no_such_aggregate(how, values, message):
 @pytest.mark.parametrize("how", ["mean", "median", "geometric mean"])
 def test_infinite_numbers_have_no_middle(how) -> None:
     column = pa.chunked_array([[1.0, float("inf"), 3.0]])
-    with pytest.raises(InputError, match=f"column 'pay' holds infinite numbers, which have no {how}"):
+    with refused(InputError, "'pay'", "infinite", f"no {how}"):
         aggregate_groups(column, np.zeros(3, np.int64), how, "pay")
     assert aggregate_groups(column, np.zeros(3, np.int64), "set", "pay").to_pylist() == ["{1, 3, inf}"]

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity, Plan, masking
 from veil import hierarchies as h
 from veil.errors import PlanError
@@ -248,9 +249,9 @@ def test_a_recipe_finds_its_key(tmp_path: Path) -> None:
 
 
 def test_a_key_without_pseudonyms_is_refused() -> None:
-    with pytest.raises(PlanError, match="no column gets any"):
+    with refused(PlanError, "no column"):
         Plan({"age": h.intervals(10)}, KAnonymity(2), pseudonym_key="veil.key")
-    with pytest.raises(PlanError, match="there is no such key file"):
+    with refused(PlanError, "no such key"):
         veil.anonymize(
             pa.table({"patient": [1, 1, 2], "age": [30, 30, 30]}),
             quasi_identifiers={"age": h.intervals(10)},

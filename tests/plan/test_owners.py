@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.refusals import refused
 from veil import (
     AverageReidentificationRisk,
     KAnonymity,
@@ -21,7 +22,7 @@ from veil import (
 )
 from veil import hierarchies as h
 from veil.cli.options import fields_of
-from veil.errors import InputError, PlanError
+from veil.errors import InputError, PlanError, Say
 from veil.models import PrivacyModel, SubsetKAnonymity
 from veil.plan.owners import number_people
 from veil.plan.prepare import columns_read, prepare
@@ -50,12 +51,12 @@ def test_nobody_is_asked_by_default_and_rows_are_people_on_request() -> None:
 
 
 def test_a_quasi_identifier_cannot_tell_people_apart() -> None:
-    with pytest.raises(PlanError, match="column 'sex' cannot be both quasi-identifying and identifying"):
+    with refused(PlanError, "'sex'", "quasi-identifying and identifying"):
         plan(person="sex")
 
 
 def test_all_rows_of_whom() -> None:
-    with pytest.raises(PlanError, match=r'knows="all rows" is for people .* in `person`'):
+    with refused(PlanError, Say("knows", "all rows"), "in `person`", "people"):
         plan(knows="all rows")
     assert plan(knows="all rows", person=None).knows == "all rows"
 
@@ -76,28 +77,26 @@ def test_rows_in_the_order_of_the_input_belong_together() -> None:
     ],
 )
 def test_models_that_cannot_count_people_say_why(model: PrivacyModel, reason: str) -> None:
-    with pytest.raises(PlanError, match=rf"cannot count people: .*{reason}"):
+    with refused(PlanError, "count people", reason):
         plan(person="patient", models=model)
 
 
 def test_labels_of_people_with_the_same_rows_are_not_read() -> None:
     plan(person="patient", models=Profitability())
-    with pytest.raises(PlanError, match="reads the labels of a class"):
+    with refused(PlanError, "labels", "a class"):
         plan(person="patient", models=Profitability(), knows="all rows")
     for model in (SampleUniqueness(0.1), AverageReidentificationRisk(0.2), PopulationUniqueness(0.1, 100)):
         plan(person="patient", models=model, knows="all rows")
 
 
 def test_a_table_without_the_column_is_refused() -> None:
-    with pytest.raises(
-        PlanError, match="no column 'patients', which the plan calls identifying. Did you mean"
-    ):
+    with refused(PlanError, "no column 'patients'", "identifying", "you mean"):
         prepare(VISITS, plan(person="patients", insensitive="ward"))
 
 
 def test_a_column_that_is_called_as_the_question_is_refused() -> None:
     table = VISITS.rename_columns(["ask", "sex", "ward"])
-    with pytest.raises(PlanError, match="column 'ask' has the name by which `person`"):
+    with refused(PlanError, "'ask'", "the name", "`person`"):
         prepare(table, plan(others="keep"))
     prepare(table, plan(others="keep", person=None))
 
@@ -118,9 +117,7 @@ def test_people_are_numbered() -> None:
     ],
 )
 def test_rows_of_nobody_are_refused(column: pa.ChunkedArray) -> None:
-    with pytest.raises(
-        InputError, match=r"column 'patient' .* no value in 2 rows, the first of them row 2: .* in `person`"
-    ):
+    with refused(InputError, "'patient'", "in 2 rows", "row 2", Say("person")):
         number_people(column, "patient")
 
 
@@ -128,9 +125,7 @@ def test_rows_of_nobody_are_refused(column: pa.ChunkedArray) -> None:
 def test_a_text_that_says_that_there_is_no_value_is_nobody(text: str) -> None:
     """Taken for a person, it would be counted beside whoever it is: here, one patient would be a class of two."""
     table = pa.table({"patient": ["7", text], "age": [30, 30]})
-    with pytest.raises(
-        InputError, match=r"'patient' .* no value \(.* is none\) in 1 row, the first of them row 2"
-    ):
+    with refused(InputError, "'patient'", "no value", "in 1 row", "row 2"):
         veil.anonymize(
             table, person="patient", quasi_identifiers={"age": h.intervals(10)}, models=KAnonymity(2)
         )
@@ -142,7 +137,7 @@ def test_suppressed_people_of_a_published_table_are_no_obstacle_to_its_analysis(
 
 
 def test_rows_that_stand_for_several_are_counted() -> None:
-    with pytest.raises(InputError, match=r"no value in 5 rows: nobody"):
+    with refused(InputError, "in 5 rows", "nobody"):
         number_people(pa.chunked_array([["a", None, None]]), "patient", np.array([7, 2, 3]))
 
 
@@ -155,7 +150,7 @@ def test_rows_that_stand_for_several_are_counted() -> None:
     ],
 )
 def test_what_has_no_text_form_tells_nobody_apart(column: pa.Array) -> None:
-    with pytest.raises(InputError, match="column 'patient' holds values of type .* no text form"):
+    with refused(InputError, "'patient'", "no text form"):
         number_people(pa.chunked_array([column]), "patient")
 
 

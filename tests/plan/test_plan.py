@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import pytest
 
+from support import refusals
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
 from veil.cli.options import spell_option
-from veil.errors import ParameterError, PlanError
+from veil.errors import ParameterError, PlanError, Say
 from veil.lattice import Auto
 from veil.models import TCloseness
 from veil.quality import Loss, Precision
@@ -202,27 +202,26 @@ def test_a_model_of_a_column_that_is_not_sensitive_is_refused_with_the_ways_out(
     column: str, changes: dict[str, object], message: str, by_options: str
 ) -> None:
     model = TCloseness(column, 0.5)
-    with pytest.raises(PlanError, match=f"refers to column '{column}', .*{re.escape(message)}") as refused:
+    with refusals.refused(PlanError, f"column '{column}'", message) as refused:
         plan(models=model, **changes)
     assert by_options in str(refused.value.spell_ways(spell_option))
 
 
 def test_parameters_are_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match="`k` of KAnonymity should be greater than or equal to 1, not 0"):
+    with refusals.refused(ParameterError, "`k`", "KAnonymity", "not 0"):
         KAnonymity(0)
-    with pytest.raises(ParameterError, match="`k` of KAnonymity should be a valid integer"):
+    with refusals.refused(ParameterError, "`k`", "KAnonymity", "valid integer"):
         KAnonymity(2.5)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="`q` of KAnonymity is not a parameter"):
+    with refusals.refused(ParameterError, "`q`", "KAnonymity", "not a parameter"):
         KAnonymity(2, q=1)  # type: ignore[call-arg]
 
 
 def test_columns_without_a_role_are_refused_by_name() -> None:
-    with pytest.raises(
-        PlanError,
-        match='column \'note\' has no role. Name it with `quasi_identifiers`.*others="keep" or others="drop"',
+    with refusals.refused(
+        PlanError, "'note'", "no role", Say("quasi_identifiers"), Say("others", "keep"), Say("others", "drop")
     ):
         plan().check_columns(["age", "sex", "note"])
-    with pytest.raises(PlanError, match="columns 'note', 'zip' have no role"):
+    with refusals.refused(PlanError, "'note', 'zip'", "no role"):
         plan().check_columns(["age", "sex", "note", "zip"])
     plan(others="keep").check_columns(["age", "sex", "note"])
     assert plan(others="keep").role_of("note") == "insensitive"
@@ -230,7 +229,5 @@ def test_columns_without_a_role_are_refused_by_name() -> None:
 
 
 def test_columns_of_the_plan_must_exist() -> None:
-    with pytest.raises(
-        PlanError, match="no column 'sex', which the plan calls quasi-identifying. Did you mean 'sexe'"
-    ):
+    with refusals.refused(PlanError, "no column 'sex'", "quasi-identifying", "mean 'sexe'"):
         plan().check_columns(["age", "sexe"])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.policies import PID, attributes, datum, lecture, model, policy
+from support.refusals import refused
 from veil.errors import PlanError
 from veil.policy.checks import check, check_to_run
 from veil.policy.elements import Entity, Policy, PseudonymizationMethod, Purpose, Retention, SubPurpose
@@ -80,7 +81,7 @@ def test_one_level_needs_the_other() -> None:
     data = datum("age", "QID", ("25", "*"), 0, 1)
     assert data.method is not None
     alone = dataclasses.replace(data, method=dataclasses.replace(data.method, attributes=attributes(min=1)))
-    assert "'age' has min without max" in graves(changed(data=(alone,)))[0]
+    assert all(fact in graves(changed(data=(alone,)))[0] for fact in ("'age'", "without max"))
 
 
 def nested(*links: tuple[str, str], **more: Any) -> Policy:
@@ -148,9 +149,9 @@ def test_third_countries_need_grounds(more: dict[str, Any], told: str | None) ->
 
 
 def test_what_the_law_demands_is_required_and_consent_is_asked_for() -> None:
-    assert any("what the law demands" in each for each in gaps(changed(legal_bases=("legalObligation",))))
+    assert any("the law demands" in each for each in gaps(changed(legal_bases=("legalObligation",))))
     unasked = changed(required=True, point_of_acceptance=None)
-    assert any("nobody has agreed to it" in each for each in gaps(unasked))
+    assert any("nobody has agreed" in each for each in gaps(unasked))
 
 
 def test_problems_of_policies_below_are_found() -> None:
@@ -202,7 +203,7 @@ def test_bare_names_are_read_as_said() -> None:
 def test_a_model_without_a_column_speaks_of_all_that_are_sensitive() -> None:
     assert [each.attribute for each in requirements(model("l-Diversity", l=2), ("a", "b"))] == ["a", "b"]
     assert [each.attribute for each in requirements(model("l-Diversity", "c", l=2), ("a", "b"))] == ["c"]
-    with pytest.raises(PlanError, match="refers to a sensitive column, but there is none"):
+    with refused(PlanError, "sensitive column", "none"):
         requirements(model("l-Diversity", l=2), ())
 
 
@@ -216,13 +217,13 @@ def test_keys_are_where_the_holder_says() -> None:
     assert "9f2c71e05ad84b36c1f7a40d2e8b9563" not in repr(
         masking_method(keyed(keyRef="k"), "name", {"k": bytes.fromhex("9f2c71e05ad84b36c1f7a40d2e8b9563")})
     )
-    with pytest.raises(PlanError, match="`keys` does not say where it is"):
+    with refused(PlanError, "`keys`", "where"):
         masking_method(keyed(keyRef="vault:7"), "name", {})
 
 
 def test_a_key_in_a_policy_is_taken_only_if_told_so() -> None:
     inside = keyed(key="9f2c71e05ad84b36c1f7a40d2e8b9563")
-    with pytest.raises(PlanError, match="contains a secret") as caught:
+    with refused(PlanError, "a secret") as caught:
         masking_method(inside, "name", {})
     assert "9f2c71e05ad84b36c1f7a40d2e8b9563" not in str(caught.value)
     assert masking_method(inside, "name", {}, secrets=True)

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from support import refusals
 from support.policies import datum, model, policy
-from veil.errors import PlanError
+from veil.errors import PlanError, VerificationError
 from veil.policy import apply, parse, refused_cells, to_json, to_xml
 from veil.policy.checks import check, check_to_run
 from veil.policy.decide import (
@@ -153,12 +154,12 @@ ABROAD: list[tuple[dict[str, Any], bool]] = [
 def test_data_leave_the_union_only_under_protection(said: dict[str, Any], fine: bool) -> None:
     found = person(purpose(recipients=(Entity("lab", **said),)))
     assert decide(found, ASKED).reason == (None if fine else THIRD_COUNTRY)
-    assert fine or any("nothing is released to 'lab'" in str(each) for each in check(found))
+    assert fine or any("to 'lab'" in str(each) for each in check(found))
     assert (refused_cells(pa.table({"ill": ["flu"]}), ["ada"], {"ada": found}, ASKED) == {}) is fine
 
 
 def test_a_country_that_nobody_knows_is_asked_for() -> None:
-    with pytest.raises(PlanError, match="'Germany' is not the code of a country"):
+    with refusals.refused(PlanError, "'Germany'", "country"):
         check_to_run(person(purpose(recipients=(Entity("lab", country="Germany"),))), "ada")
     check_to_run(
         person(purpose(recipients=(Entity("lab", country="Germany", third_country_transfer=False),))), "p"
@@ -194,15 +195,15 @@ def test_a_limit_in_words_that_nobody_knows_stops_the_release(tree: dict[str, An
 
 
 def test_methods_that_nobody_knows_are_not_passed_over() -> None:
-    for method in (
-        AnonymizationMethod("Encryption"),
-        AnonymizationMethod("Generalization", (Attribute("grain", "3"),)),
+    for method, fact in (
+        (AnonymizationMethod("Encryption"), "method 'Encryption'"),
+        (AnonymizationMethod("Generalization", (Attribute("grain", "3"),)), "attribute 'grain'"),
     ):
-        with pytest.raises(PlanError, match=r"no anonymization method 'Encryption'|the attribute 'grain'"):
+        with refusals.refused(PlanError, fact):
             check_to_run(
                 person(purpose(data=(dataclasses.replace(DATA[0], method=method),), pseudonymization=())), "p"
             )
-    with pytest.raises(PlanError, match="has no pointInTime, and this one says '2020-01-01'"):
+    with refusals.refused(PlanError, "pointInTime", "'2020-01-01'"):
         check_to_run(person(purpose(retention=Retention("indefinite", "2020-01-01"))), "p")
     removed = dataclasses.replace(DATA[0], method=AnonymizationMethod("Deletion", (), ("25", "20-30", "*")))
     people = {name: person(purpose(data=(removed, DATA[1]), pseudonymization=(), models=())) for name in "ab"}
@@ -215,9 +216,9 @@ def test_methods_that_nobody_knows_are_not_passed_over() -> None:
 def test_withdrawals_are_of_policies_that_exist() -> None:
     table = pa.table({"age": [25], "ill": ["flu"], "name": ["A"], "policy_id": ["ada"]})
     asked: dict[str, Any] = {"purpose": "research", "recipient": "lab", "on": "2026-06-01"}
-    with pytest.raises(PlanError, match="there is no such policy. Did you mean 'ada'"):
+    with refusals.refused(PlanError, "mean 'ada'", "no such policy"):
         apply(table, {"ada": person()}, **asked, withdrawn={"Ada": TODAY})
-    with pytest.raises(PlanError, match="consent was withdrawn"):
+    with refusals.refused(PlanError, "consent was withdrawn"):
         apply(table, {"ada": person()}, **asked, withdrawn={"ada": "2026-05-31"})
 
 
@@ -497,7 +498,7 @@ def test_a_release_with_a_refused_cell_is_withheld(monkeypatch: pytest.MonkeyPat
         "veil.api.policy.decide_all",
         lambda given, *_: {name: decide(policy(name, own.data), ASKED) for name in given},
     )
-    with pytest.raises(Exception, match="no cell is shown that the policy of its record does not allow"):
+    with refusals.refused(VerificationError, "no cell"):
         apply(table, people, **asked)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from support.policies import every_policy, lecture
+from support.refusals import refused
 from veil.base.untrusted import MOST_BYTES
 from veil.errors import InputError, OutputError
 from veil.policy.documents import as_policies, parse, read, read_all, to_json, to_xml, write
@@ -218,12 +219,12 @@ def test_large_documents_are_refused_before_they_are_read(tmp_path: Path) -> Non
     file = tmp_path / "large.xml"
     with file.open("wb") as opened:
         opened.truncate(100_000_000)  # a hole: nothing is on the disk
-    with pytest.raises(InputError, match="a document may have"):
+    with refused(InputError, "document may have"):
         read(file)
     lines = tmp_path / "large.jsonl"
     with lines.open("wb") as opened:
         opened.truncate(MOST_BYTES + 2)
-    with pytest.raises(InputError, match="a document may have"):
+    with refused(InputError, "document may have"):
         read_all(lines)
 
 
@@ -235,7 +236,7 @@ def test_many_policies_come_from_folders_lines_and_lists(tmp_path: Path) -> None
     with pytest.raises(OutputError, match="already exists"):
         write(people["Bob"], tmp_path / "Bob.xml")
     write(people["Bob"], tmp_path / "Bob.json")
-    with pytest.raises(InputError, match="another policy has this id"):
+    with refused(InputError, "another policy", "this id"):
         read_all(tmp_path)
     lines = tmp_path / "people.jsonl"
     lines.write_text(
@@ -243,7 +244,7 @@ def test_many_policies_come_from_folders_lines_and_lists(tmp_path: Path) -> None
     )
     assert read_all(lines) == people
     assert as_policies(list(people.values())) == people
-    with pytest.raises(InputError, match="another policy has the name 'Bob'"):
+    with refused(InputError, "another policy", "'Bob'"):
         as_policies([people["Bob"], people["Bob"]])
 
 

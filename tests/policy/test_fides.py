@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.policy.fides import propose_roles
 
@@ -71,5 +72,5 @@ def test_what_is_hostile_or_something_else_is_refused(tmp_path: Path, text: str,
     (tmp_path / "clinic.yml").write_text(text)
     with pytest.raises(InputError, match=told):
         propose_roles(tmp_path / "clinic.yml")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refused(InputError, "cannot be read"):
         propose_roles(tmp_path / "nothing.yml")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.published.table import Published
 from veil.tables import read
@@ -166,9 +167,7 @@ def test_a_flag_must_be_borne_out_by_the_cells() -> None:
 
 def test_a_flag_column_that_is_none_is_refused() -> None:
     for cells, what in (([True, None], "missing values"), (["yes", "no"], "values of type string")):
-        with pytest.raises(
-            InputError, match=rf"column 'suppressed' should tell .* holds {what}; .* rename it"
-        ):
+        with refused(InputError, "'suppressed'", what, "rename"):
             suppressed({"age": ["*", "*"], "suppressed": cells}, flag="suppressed")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from support.refusals import refused
 from veil.dp import Corners, IndividualRanking, MarginalTree
 from veil.errors import ParameterError, PlanError
 from veil.recipe.private_table import PrivateTableRecipe, private_table_schema
@@ -70,7 +71,7 @@ def test_what_cannot_be_is_refused(change: dict[str, object], message: str) -> N
 
 def test_a_domain_must_not_be_made_from_the_data() -> None:
     recipe = PrivateTableRecipe.model_validate({**GOOD, "domains": {"zip": {"kind": "redaction"}}})
-    with pytest.raises(PlanError, match="known without the data"):
+    with refused(PlanError, "without the data"):
         recipe.known_domains()
     rows = {"kind": "table", "rows": [["f", "*"], ["m", "*"]]}
     recipe = PrivateTableRecipe.model_validate({**GOOD, "domains": {"sex": rows}})

@@ -115,7 +115,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
     parts = {"project.json": b'{"format": "veil project", "version": 1}', "recipe.yaml": b" " * 50_000_000}
     path = packed(parts, tmp_path / "x.veil", method=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 100_000
-    with pytest.raises(InputError, match="more than its size explains"):
+    with refused(InputError, "its size"):
         Project.read(path)
 
 
@@ -123,7 +123,7 @@ def test_a_project_is_not_written_over(tmp_path):
     WHOLE.save(tmp_path / "x.veil")
     with pytest.raises(OutputError, match="already exists"):
         WHOLE.save(tmp_path / "x.veil")
-    with pytest.raises(OutputError, match=r"should end in \.veil: x\.veil"):
+    with refused(OutputError, ".veil: x.veil"):
         WHOLE.save(tmp_path / "x.zip")
 
 
@@ -226,8 +226,8 @@ def test_what_is_shown_of_a_project(tmp_path):
         "project", "show", deid(tmp_path / "x.deid", criteria=("3-anonymity", "(0.1,0.5)-presence"))
     )
     assert shown.code == 0
-    assert "quasi identifiers: age, sex" in shown.out
-    assert "not taken over: the criterion '(0.1,0.5)-presence'" in shown.out
+    assert "age, sex" in shown.out
+    assert "(0.1,0.5)-presence" in shown.out
 
 
 def test_project_json_is_text(tmp_path):

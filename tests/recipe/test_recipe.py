@@ -18,6 +18,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil import KAnonymity, Plan, anonymize
 from veil import hierarchies as h
 from veil.errors import InputError, OutputError, ParameterError, PlanError, VeilError
@@ -187,7 +188,7 @@ def test_any_text_survives_being_written(text: str) -> None:
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     made = Recipe.of(Plan({"c": h.redaction()}, KAnonymity(2), marker="\0"))
-    with pytest.raises(PlanError, match="contains a NUL character"):
+    with refused(PlanError, "NUL character"):
         made.save(tmp_path / "recipe.yaml")
     assert not any(tmp_path.iterdir())
 
@@ -331,9 +332,9 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_recipes(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.yaml: no such file"):
+    with refused(InputError, "nowhere.yaml", "no such file"):
         Recipe.read(tmp_path / "nowhere.yaml")
-    with pytest.raises(InputError, match="is a directory"):
+    with refused(InputError, "is a directory"):
         Recipe.read(tmp_path)
     (tmp_path / "latin.yaml").write_bytes(LEAST.replace("sex", "größe").encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
@@ -486,19 +487,19 @@ def test_hierarchies_that_are_tables_are_written_out(tmp_path: Path) -> None:
 
 def test_hierarchies_that_cannot_be_written_down_are_refused() -> None:
     measured = h.redaction(measured=True).build(pa.array(["8010", "8020"]), np.ones(2), "zip")
-    with pytest.raises(PlanError, match=r"'zip' has its own shares.*use the builder"):
+    with refused(PlanError, "'zip'", "own shares", "the builder"):
         Recipe.of(Plan({"zip": measured}, KAnonymity(2)))
 
     class Own:
         def build(self, values: pa.Array, counts: object, column: str) -> h.Hierarchy:
             return h.suppression().build(values, np.ones(len(values)), column)
 
-    with pytest.raises(PlanError, match=r"'zip' is a Own.*Hierarchy\.save"):
+    with refused(PlanError, "'zip'", "Hierarchy.save", "Own"):
         Recipe.of(Plan({"zip": Own()}, KAnonymity(2)))
 
 
 def test_a_recipe_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="directory does not exist"):
+    with refused(OutputError, "directory", "not exist"):
         read(LEAST, tmp_path).save(tmp_path / "nowhere" / "recipe.yaml")
     assert os.listdir(tmp_path) == ["recipe.yaml"]
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.realdata import QUASI_IDENTIFIERS, needs_data, source
+from support.refusals import refused
 from support.risk.tables import (
     E1,
     NAMES,
@@ -246,19 +247,19 @@ def test_many_columns_are_looked_at_in_small_subsets():
 
 
 def test_parameters_are_checked():
-    with pytest.raises(PlanError, match="at least one column that an attacker may know"):
+    with refused(PlanError, "one column", "attacker"):
         analyze(E1)
-    with pytest.raises(PlanError, match="no column 'X'"):
+    with refused(PlanError, "no column 'X'"):
         analyze(E1, ["X"])
-    with pytest.raises(PlanError, match="no column 'w'"):
+    with refused(PlanError, "no column 'w'"):
         analyze(E1, NAMES, weights="w")
-    with pytest.raises(ParameterError, match="`threshold` should be from 0 to 1"):
+    with refused(ParameterError, "`threshold`", "0 to 1"):
         analyze(E1, NAMES, threshold=2)
-    with pytest.raises(PlanError, match="`subset` should be left out"):
+    with refused(PlanError, "`subset`", "left out"):
         analyze(E1, NAMES, subset=[0], population=E1)
-    with pytest.raises(PlanError, match="`population` should be a number or a region for a published table"):
+    with refused(PlanError, "`population`", "region"):
         analyze(Published(Rows.of(E1), NAMES), population=E1)
-    with pytest.raises(InputError, match="is not a table"):
+    with refused(InputError, "not a table"):
         analyze(object(), NAMES)
     with pytest.raises(InputError, match="lacks records"):
         analyze(published([("a",), ("a",)], 1).table, ["q0"], population=pa.table({"q0": ["a"]}))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.risk import twins
 from support.risk.tables import E1, NAMES, generalized, often, published, seeded, suppressed, tables
 from veil.errors import ParameterError, PlanError
@@ -108,20 +109,20 @@ def test_missing_values_of_an_untouched_table_are_values():
 
 def test_too_many_subsets_are_refused_with_the_way_out():
     table = seeded(5, 30, 2, 1)
-    with pytest.raises(ParameterError, match="Give `largest`.* of at most 6"):
+    with refused(ParameterError, "Give `largest`", "most 6"):
         attribute_risks(table, table.column_names)
     assert len(attribute_risks(table, table.column_names, largest=1)) == 30
-    with pytest.raises(ParameterError, match="`largest` should be at least 1, not 0"):
+    with refused(ParameterError, "`largest`", "least 1", "not 0"):
         attribute_risks(table, table.column_names, largest=0)
 
 
 def test_columns_are_checked():
-    with pytest.raises(PlanError, match="no column 'q9'. Choose from: 'q0', 'q1', 'q2'"):
+    with refused(PlanError, "no column 'q9'", "'q0', 'q1', 'q2'"):
         attribute_risks(seeded(5, 3, 2, 1), ["q0", "q9"])
-    with pytest.raises(PlanError, match="column 'q0' is named twice"):
+    with refused(PlanError, "'q0'", "named twice"):
         attribute_risks(seeded(5, 3, 2, 1), ["q0", "q0"])
-    with pytest.raises(PlanError, match="at least one column"):
+    with refused(PlanError, "at least one"):
         attribute_risks(seeded(5, 3, 2, 1), [])
-    with pytest.raises(PlanError, match="`quasi_identifiers` should be left out for a published table"):
+    with refused(PlanError, "`quasi_identifiers`", "published table"):
         attribute_risks(Published(Rows.of(E1), NAMES), ["A"])
     assert len(attribute_risks(Published(Rows.of(E1), NAMES), NAMES)) == 7

@@ -12,6 +12,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.risk import twins
 from support.risk.tables import often, sometimes, table_of, tables
 from veil.errors import InputError, ParameterError, PlanError
@@ -168,19 +169,15 @@ def test_households_of_a_table():
 
 def test_weights_are_checked():
     keys = {"a": ["x", "y"]}
-    with pytest.raises(
-        InputError, match="column 'w' has the weight 0 in row 2. Each record should represent"
-    ):
+    with refused(InputError, "'w'", "weight 0", "row 2"):
         individual_risk(pa.table({**keys, "w": [1.0, 0.0]}), "a", weights="w")
-    with pytest.raises(InputError, match="column 'w' has no weight in row 1"):
+    with refused(InputError, "'w'", "row 1", "no weight"):
         individual_risk(pa.table({**keys, "w": [None, 1.0]}), "a", weights="w")
-    with pytest.raises(
-        InputError, match="should hold sampling weights, which are numbers, not values of type str"
-    ):
+    with refused(InputError, "sampling weights", "type str"):
         individual_risk(pa.table({**keys, "w": ["1", "2"]}), "a", weights="w")
-    with pytest.raises(PlanError, match="no column 'v'"):
+    with refused(PlanError, "no column 'v'"):
         individual_risk(pa.table(keys), "a", weights="v")
-    with pytest.raises(ParameterError, match="`method` should be 'exact' or 'approximate', not 'x'"):
+    with refused(ParameterError, "`method`", "'exact'", "'approximate'", "not 'x'"):
         individual_risk(pa.table(keys), "a", method="x")
 
 
@@ -197,5 +194,5 @@ def test_the_summary_is_plain():
 def test_values_instead_of_the_name_of_a_column_are_refused(name: str) -> None:
     table = pa.table({"age": [1, 1, 2], "w": [1.0, 2.0, 3.0]})
     for function in (individual_risk, analyze):
-        with pytest.raises(PlanError, match="name a column of the table, not a ndarray"):
+        with refused(PlanError, "not a ndarray"):
             function(table, ["age"], **{name: np.ones(3)})

@@ -7,11 +7,11 @@ from collections import Counter
 from fractions import Fraction
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import NoSolutionError, ParameterError, PlanError
@@ -34,14 +34,12 @@ def test_who_knows_that_the_transformation_is_the_best_learns_a_value_with_certa
     assert (found.possible, found.leading_here) == (15, 1)
     assert found.worst("HIV") == (Fraction(1, 3), 1)
     assert [share["HIV"] for share in found.known] == [1, 1, 0, 0, 0, 0]
-    assert "1 of 15 possible inputs lead to this release" in str(found)
+    assert "1 of 15" in str(found)
 
 
 def test_a_choice_by_quasi_identifiers_tells_nothing_or_there_is_no_release():
     blind = {**PLAN, "choose_by": "quasi-identifiers"}
-    with pytest.raises(
-        NoSolutionError, match="chosen by quasi-identifiers alone does not satisfy AlphaKAnonymity"
-    ):
+    with refused(NoSolutionError, "quasi-identifiers alone", "AlphaKAnonymity"):
         veil.anonymize(PEOPLE, **{**blind, "models": [HALF, KAnonymity(2)]})
     release = veil.anonymize(PEOPLE, **{**blind, "models": [HALF, KAnonymity(3)]})
     assert release.transformation == {"town": 1}  # for the sake of k, whoever is ill
@@ -150,31 +148,31 @@ def test_a_choice_by_quasi_identifiers_tells_nothing(rows, model, k):
 
 def test_what_cannot_be_measured_says_so():
     release = veil.anonymize(PEOPLE, **PLAN)
-    with pytest.raises(ParameterError, match="15 inputs are possible, but `limit` allows only 14"):
+    with refused(ParameterError, "15 inputs", "`limit`", "only 14"):
         transparency(release, "ill", limit=14)
-    with pytest.raises(PlanError, match="column 'town' is not sensitive"):
+    with refused(PlanError, "'town'", "not sensitive"):
         transparency(release, "town")
-    with pytest.raises(ParameterError, match="`values` should list what the column may hold"):
+    with refused(ParameterError, "`values`", "may hold"):
         transparency(release, "ill", values=[])
-    with pytest.raises(PlanError, match="not masking, parts, local recoding or differential privacy"):
+    with refused(PlanError, "not masking", "local recoding"):
         transparency(veil.mask(PEOPLE, veil.masking.RandomSampling(0.5)), "ill")
     other = veil.anonymize(PEOPLE, **{**PLAN, "models": KAnonymity(2)}).search.apply((1,))
-    with pytest.raises(PlanError, match="this transformation was chosen by hand"):
+    with refused(PlanError, "chosen by hand"):
         transparency(other, "ill")
 
 
 def test_a_choice_by_quasi_identifiers_needs_what_can_be_chosen_by():
     blind = {**PLAN, "choose_by": "quasi-identifiers"}
-    with pytest.raises(PlanError, match="needs a model of quasi-identifiers alone"):
+    with refused(PlanError, "quasi-identifiers alone"):
         veil.anonymize(PEOPLE, **blind)
     models = {"models": [HALF, KAnonymity(3)]}
-    with pytest.raises(PlanError, match="proves nothing about suppressed records, .* allow no suppression"):
+    with refused(PlanError, "suppressed records", "no suppression"):
         veil.anonymize(PEOPLE, **{**blind, **models, "suppression_limit": 0.1})
-    with pytest.raises(PlanError, match="reads column 'ill': choose by another quality"):
+    with refused(PlanError, "'ill'", "another quality"):
         veil.anonymize(PEOPLE, **{**blind, **models, "quality": veil.quality.Classification(["ill"])})
-    with pytest.raises(PlanError, match="local recoding chooses by all columns"):
+    with refused(PlanError, "local recoding", "all columns"):
         veil.anonymize(PEOPLE, **{**blind, **models}).local_recoding(FastIterative())
-    with pytest.raises(PlanError, match="SafePub chooses its transformation at random"):
+    with refused(PlanError, "SafePub", "at random"):
         veil.anonymize(
             PEOPLE.select(["town"]),
             quasi_identifiers={"town": TOWNS},

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
+from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil.errors import InputError, ParameterError, PlanError
 from veil.hierarchies import Hierarchy
@@ -160,9 +161,9 @@ def test_hierarchies_say_what_labels_cover() -> None:
 def test_columns_that_only_one_release_has_exclude_nobody() -> None:
     found = intersection(FIRST.drop_columns("zip"), SECOND, sensitive="ill")
     assert found.counts == {1: 2, 2: 1}
-    with pytest.raises(PlanError, match="no column 'il'"):
+    with refused(PlanError, "no column 'il'"):
         intersection(FIRST, SECOND, sensitive="il")
-    with pytest.raises(InputError, match="is only for releases"):
+    with refused(InputError, "only for releases"):
         intersection(FIRST, SECOND, sensitive="ill", person="name")
 
 
@@ -192,7 +193,7 @@ def test_who_withdraws_shows_in_a_plain_rerun() -> None:
     found = differencing(before, after, sensitive="ill", m=3)
     (only,) = found.exposed
     assert (only.gone, only.new, only.records) == ({"x": 1}, {}, 1)
-    assert "1 of 1 classes" in str(found)
+    assert "of 1 classes" in str(found)
     assert differencing(before, before, sensitive="ill").changed == ()
     assert len(differencing(before, after, sensitive="ill", m=1).exposed) == 0
     with pytest.raises(ParameterError):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.risk import twins
 from support.risk.tables import often, published, seeded, sometimes, tables
 from veil.errors import ParameterError
@@ -100,5 +101,5 @@ def test_cells_that_cannot_hold_the_marker_are_suppressed_if_they_are_missing():
 def test_nothing_shown_is_no_risk():
     found = wildcard_risk(published([("*", "*")] * 3, 2))
     assert (found.highest, found.lowest, found.average, found.at_risk, found.records) == (0, 0, 0, 0, 0)
-    with pytest.raises(ParameterError, match="`threshold` should be from 0 to 1, not -1"):
+    with refused(ParameterError, "`threshold`", "0 to 1", "not -1"):
         wildcard_risk(published([("a",)], 1), threshold=-1)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.tables.arrow import dictionary_encoded, used_categories
 from veil.tables.canonical import as_type, copied, one_form
@@ -109,7 +110,7 @@ def test_a_type_that_cannot_be_given_back_stays_plain() -> None:
 
 def test_what_cannot_be_taken_apart_is_refused_by_name() -> None:
     union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 1]), pa.array([1.0, 1.0])])
-    with pytest.raises(InputError, match=r"column 'x' cannot be used: its type sparse_union.*or drop it"):
+    with refused(InputError, "'x'", "sparse_union", "drop it"):
         one_form(pa.chunked_array([union]), "x")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError, MissingDependencyError, OutputError
 from veil.tables import Excel, read, write
 
@@ -60,12 +61,12 @@ def test_blank_margins_are_cut_off(tmp_path: Path) -> None:
 
 def test_rows_above_the_table(tmp_path: Path) -> None:
     path = book(tmp_path, Sheet=[["Ward 3", None], [None, None], ["age", "sex"], [34, "m"], [51, "f"]])
-    with pytest.raises(InputError, match=r"row 1: does not name all columns.*Excel\(skip=2\)"):
+    with refused(InputError, "row 1", "all columns", "Excel(skip=2)"):
         read(path)
     found = read(path, format=Excel(skip=2))
     assert found.table.to_pydict() == {"age": [34, 51], "sex": ["m", "f"]}
     assert found.format == Excel("Sheet", skip=2)
-    with pytest.raises(InputError, match="should hold at least one row"):
+    with refused(InputError, "one row"):
         read(path, format=Excel(skip=9))
 
 
@@ -87,11 +88,9 @@ def test_sheets(tmp_path: Path) -> None:
     assert read(path).format == Excel("Ward")
     path = book(tmp_path, Ward1=[["age"], [1]], Ward2=[["age"], [2]])
     assert read(path, format=Excel("Ward2")).table.to_pydict() == {"age": [2]}
-    with pytest.raises(
-        InputError, match=r"more than one sheet holds data: 'Ward1', 'Ward2'. Choose with format=Excel"
-    ):
+    with refused(InputError, "'Ward1', 'Ward2'", "format=Excel"):
         read(path)
-    with pytest.raises(InputError, match=r"there is no sheet 'Ward3'. Did you mean 'Ward"):
+    with refused(InputError, "no sheet 'Ward3'", "mean 'Ward"):
         read(path, format=Excel("Ward3"))
 
 
@@ -113,7 +112,7 @@ def test_bad_sheets(tmp_path: Path, rows: list[list[Any]], reason: str) -> None:
 @pytest.mark.parametrize("content", [b"no workbook", b"PK\x03\x04broken"])
 def test_not_a_workbook(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.xlsx").write_bytes(content)
-    with pytest.raises(InputError, match=r"t.xlsx: not a readable Excel workbook"):
+    with refused(InputError, "t.xlsx", "Excel workbook"):
         read(tmp_path / "t.xlsx")
 
 
@@ -188,7 +187,7 @@ def test_what_excel_would_cut_off_is_written_as_text(tmp_path: Path) -> None:
 def test_openpyxl_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = book(tmp_path, Sheet=[["a"], [1]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[excel\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[excel]"):
         read(path)
     with pytest.raises(MissingDependencyError, match="openpyxl"):
         write(pa.table({"a": [1]}), tmp_path / "u.xlsx")

@@ -36,7 +36,7 @@ def test_by_default_one_is_warned_and_gets_what_was_verified(tmp_path: Path, nam
     release = veil.anonymize(
         table, quasi_identifiers={"q": h.suppression()}, insensitive="note", models=KAnonymity(2)
     )
-    with pytest.warns(FormulaWarning, match=r"column 'note' holds texts .* \(6 cells\)"):
+    with pytest.warns(FormulaWarning, match="'note'.*6 cells"):
         release.save(tmp_path / name)
     if name.endswith("csv"):
         with (tmp_path / name).open(newline="") as file:
@@ -75,10 +75,9 @@ def test_the_command_line_warns_in_a_sentence(tmp_path: Path) -> None:
     for engine in ((), ("--engine", "duckdb")):
         ran = command("anonymize", source, "-o", target, *plan, *engine, "--overwrite")
         assert ran.code == 0, ran
-        assert (
-            "warning: column 'note' holds texts that a spreadsheet would take for formulas (1 cell)"
-            in ran.err
-        )
+        assert "warning:" in ran.err
+        assert "'note'" in ran.err
+        assert "(1 cell)" in ran.err
         assert "warnings.warn" not in ran.err
     target.unlink()
     ran = command("anonymize", source, "-o", target, *plan, "--format", "csv:formulas=refuse")

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from support.tables import Constructor, values
 from veil.errors import InputError
 from veil.tables import Csv, read
@@ -97,16 +98,16 @@ def test_a_new_column_may_be_added(constructor: Constructor) -> None:
 
 def test_restoring_needs_to_know_which_rows_are_left(constructor: Constructor) -> None:
     source = read(constructor({"age": [34, 45]}))
-    with pytest.raises(ValueError, match="`rows` is needed: the table has 1 rows, its source 2"):
+    with pytest.raises(ValueError, match="`rows`.*source 2"):
         source.restore(source.table.slice(0, 1))
-    with pytest.raises(ValueError, match="should select 1 rows"):
+    with pytest.raises(ValueError, match="1 rows"):
         source.restore(source.table.slice(0, 1), np.array([0, 1]))
 
 
 def test_no_rows_or_no_columns(constructor: Constructor) -> None:
-    with pytest.raises(InputError, match="the table has no rows"):
+    with refused(InputError, "no rows"):
         read(constructor({"age": []}))
-    with pytest.raises(InputError, match="the table has no columns"):
+    with refused(InputError, "no columns"):
         read(constructor({}))
 
 
@@ -115,7 +116,7 @@ def test_one_row_is_a_table(constructor: Constructor) -> None:
 
 
 def test_format_is_for_files(constructor: Constructor) -> None:
-    with pytest.raises(InputError, match="`format` describes files"):
+    with refused(InputError, "`format`", "files"):
         read(constructor({"age": [34]}), format=Csv())
 
 
@@ -136,12 +137,12 @@ class TestPandas:
         pd.testing.assert_frame_equal(source.restore(source.table), frame.reset_index(drop=True))
         released = source.restore(source.table.take(pa.array([2, 0])), np.array([2, 0]))
         pd.testing.assert_frame_equal(released, pd.DataFrame({"age": [3, 1]}))
-        with pytest.raises(InputError, match=r"has an index \('id'\).* df.reset_index\(drop=True\)"):
+        with refused(InputError, "index ('id')", "df.reset_index(drop=True)"):
             source.check_index()
 
     @pytest.mark.parametrize("index", [pd.RangeIndex(2, 5), pd.Index([0, 1, 3]), pd.RangeIndex(0, 6, 2)])
     def test_an_index_with_gaps_is_refused(self, index: Any) -> None:
-        with pytest.raises(InputError, match="which rows are missing"):
+        with refused(InputError, "rows are missing"):
             read(pd.DataFrame({"age": [1, 2, 3]}, index=index)).check_index()
         read(pd.DataFrame({"age": [1, 2, 3]})).check_index()
 
@@ -221,7 +222,7 @@ class TestPandas:
         assert list(source.restore(source.table).columns) == [0, 2.5, "zip"]
 
     def test_names_that_collide_as_text(self) -> None:
-        with pytest.raises(InputError, match="more than one column is named '1'"):
+        with refused(InputError, "more than one", "'1'"):
             read(pd.DataFrame([[1, 2]], columns=[1, "1"]))
 
     def test_names_of_several_levels(self) -> None:
@@ -230,18 +231,16 @@ class TestPandas:
             read(frame)
 
     def test_duplicate_names(self) -> None:
-        with pytest.raises(InputError, match="more than one column is named 'age', 'zip'"):
+        with refused(InputError, "more than one", "'age', 'zip'"):
             read(pd.DataFrame([[1, 2, 3, 4]], columns=["zip", "age", "age", "zip"]))
 
     def test_mixed_types_are_named_with_their_rows(self) -> None:
         frame = pd.DataFrame({"ok": [1, 2, 3], "code": pd.Series([None, 7, "x"], dtype=object)})
-        with pytest.raises(
-            InputError, match=r"column 'code' mixes .* int \(first in row 2\), str \(first in row 3\)"
-        ):
+        with refused(InputError, "'code'", "int", "row 2", "str", "row 3"):
             read(frame)
 
     def test_unusable_values_are_named(self) -> None:
-        with pytest.raises(InputError, match="column 'z' cannot be used"):
+        with refused(InputError, "'z'", "cannot be used"):
             read(pd.DataFrame({"z": pd.Series([1 + 2j], dtype=object)}))
 
     def test_the_frame_that_came_in_is_never_touched(self) -> None:
@@ -298,9 +297,9 @@ class TestPolars:
         assert released.collect().to_dict(as_series=False) == {"age": [1, 2]}
 
     def test_python_objects_are_refused_by_name(self) -> None:
-        with pytest.raises(InputError, match="column 'x' of type Object cannot be used"):
+        with refused(InputError, "'x'", "Object"):
             read(pl.DataFrame({"x": pl.Series([object()], dtype=pl.Object)}))
-        with pytest.raises(InputError, match="column 'x' of type Int128 cannot be used"):
+        with refused(InputError, "'x'", "Int128"):
             read(pl.DataFrame({"x": pl.Series([1], dtype=pl.Int128)}))
 
 
@@ -328,7 +327,7 @@ class TestPyarrow:
         assert dropped.to_pydict() == {"a": [None], "b": ["z"], "c": ["v"]}
 
     def test_duplicate_names(self) -> None:
-        with pytest.raises(InputError, match="the table: more than one column is named 'a'"):
+        with refused(InputError, "more than one", "'a'"):
             read(pa.table([[1], [2]], names=["a", "a"]))
 
     def test_whatever_speaks_the_stream_interface_is_read(self) -> None:
@@ -342,7 +341,7 @@ class TestPyarrow:
 
 @pytest.mark.parametrize("thing", [[1, 2], {"age": [1]}, None, pl.Series([1]), pd.Series([1])])
 def test_what_is_not_a_table(thing: object) -> None:
-    with pytest.raises(InputError, match=f"a {type(thing).__name__} is not a table"):
+    with refused(InputError, f"a {type(thing).__name__} is", "not a table"):
         read(thing)
 
 

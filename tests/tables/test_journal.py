@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refusals import refused
 from veil.errors import OutputError
 from veil.tables.atomic import Together
 from veil.tables.journal import Witness, recover
@@ -81,7 +82,7 @@ def test_a_set_that_may_replace_nothing_replaces_nothing(tmp_path: Path) -> None
         for name in reversed(NAMES):
             files.staging_path(tmp_path / name).write_text("new")
         (tmp_path / "report.html").write_text("theirs")
-        with pytest.raises(OutputError, match="report.html: was created by another process in the meantime"):
+        with refused(OutputError, "report.html", "another process"):
             files.put_in_place()
     assert state(tmp_path) == {"report.html": "theirs"}
     assert len(list(tmp_path.iterdir())) == 1

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.tables import canonical_text
 
@@ -54,7 +55,7 @@ def test_a_dictionary_null_inside_the_dictionary_is_missing() -> None:
     "array", [pa.array([[1]]), pa.array([b"x"]), pa.array([dt.time(1)]), pa.array([{"a": 1}])]
 )
 def test_other_types_are_refused_by_name(array: pa.Array) -> None:
-    with pytest.raises(InputError, match=r"column 'tags' holds values of type .* drop it"):
+    with refused(InputError, "'tags'", "drop it"):
         canonical_text(array, column="tags")
 
 

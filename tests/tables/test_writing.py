@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.refusals import refused
 from veil.errors import InputError, OutputError
 from veil.tables import Csv, Excel, Feather, Format, Parquet, atomic, output_format, read, write
 from veil.tables.text import canonical_text
@@ -131,26 +132,26 @@ class TestRefusals:
 
     def test_a_file_as_directory(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        assert "a part of the path is a file" in self.refusal(tmp_path / "file" / "t.csv")
+        assert "is a file" in self.refusal(tmp_path / "file" / "t.csv")
 
     def test_devices_are_not_replaced(self) -> None:
-        assert "is not an ordinary file" in self.refusal("/dev/null", Csv())
+        assert "ordinary file" in self.refusal("/dev/null", Csv())
         assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
     def test_unknown_ending(self, tmp_path: Path) -> None:
-        assert "the ending '.doc' is unknown" in self.refusal(tmp_path / "t.doc")
+        assert all(fact in self.refusal(tmp_path / "t.doc") for fact in ("'.doc'", "unknown"))
         assert files(tmp_path) == []
 
     def test_a_name_too_long(self, tmp_path: Path) -> None:
-        assert "the name is too long" in self.refusal(tmp_path / ("n" * 300 + ".csv"))
+        assert "too long" in self.refusal(tmp_path / ("n" * 300 + ".csv"))
 
     def test_no_permission(self, ordinary_user: Path) -> None:
         target = ordinary_user / "t.csv"
         target.write_text("old")
         target.chmod(0o444)
-        assert "no permission to write there" in self.refusal(target)
+        assert "no permission" in self.refusal(target)
         (ordinary_user / "closed").mkdir(mode=0o555)
-        assert "no permission to write there" in self.refusal(ordinary_user / "closed" / "t.csv")
+        assert "no permission" in self.refusal(ordinary_user / "closed" / "t.csv")
         assert target.read_text() == "old"
         assert files(ordinary_user) == ["closed", "t.csv"]
 
@@ -269,7 +270,7 @@ class TestFormats:
         assert output_format(Path("x.csv"), Parquet()) == Csv()
         assert output_format(Path("x.arrow")) == Feather()
         assert output_format(Path("x.xlsx"), Excel("HIV ward", header=False)) == Excel(header=False)
-        with pytest.raises(OutputError, match=r"the name has no ending"):
+        with refused(OutputError, "no ending"):
             output_format(Path("x"))
 
 
@@ -290,8 +291,6 @@ def test_dates_beyond_four_digits_are_released_or_refused_with_a_way_out(
         assert [
             each[: len(first)] for each, first in zip(sorted(map(str, texts)), sorted(spelled), strict=True)
         ] == sorted(spelled)
-    with pytest.raises(
-        OutputError, match="column 'day' holds a date in the year .* Write Parquet or Feather, turn"
-    ):
+    with refused(OutputError, "'day'", "Parquet or Feather"):
         release.save(tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.utility.example import E1, e1
 from veil import hierarchies as h
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
@@ -320,7 +321,7 @@ def test_records_without_a_value_to_predict_are_left_out():
     found = classification(Comparison(table, table, "job"), "ill", methods=["naive bayes"])[0]
     assert (found.records, found.released.accuracy) == (20, 1.0)
     table = pa.table({"job": ["a", "b"], "ill": pa.array([None, None], pa.string())})
-    with pytest.raises(InputError, match="column 'ill' holds no value: there is nothing to predict"):
+    with refused(InputError, "'ill'", "no value"):
         classification(Comparison(table, table, "job"), "ill")
 
 
@@ -332,9 +333,9 @@ def test_what_is_worse_than_guessing_keeps_nothing_of_the_gain():
         Comparison(before, before.take(kept), "job", rows=kept), "ill", methods=["naive bayes"]
     )[0]
     assert found.relative_accuracy < 0
-    assert "ZeroR 0.6667 (worse than that)" in str(found)
+    assert all(fact in str(found) for fact in ("ZeroR 0.6667", "(worse than"))
     same = classification(Comparison(before, before, "job"), "ill", methods=["naive bayes"])[0]
-    assert "ZeroR 0.6667 (100.0% of the gain kept)" in str(same)
+    assert all(fact in str(same) for fact in ("ZeroR 0.6667", "(100.0% of"))
 
 
 def test_suppressed_cells_would_show_what_most_others_with_their_value_show():
@@ -359,9 +360,9 @@ def test_numbers_can_be_used_as_numbers(people):
         folds=3,
     )[0]
     assert number.original.accuracy > one_hot.zero_r.accuracy
-    with pytest.raises(PlanError, match="`numeric` names 'pay', which is not a feature"):
+    with refused(PlanError, "`numeric`", "'pay'", "not a feature"):
         classification(generalized(people), "rich", numeric=["pay"])
-    with pytest.raises(InputError, match="column 'job' cannot be used as numbers"):
+    with refused(InputError, "'job'", "as numbers"):
         classification(generalized(people), "rich", numeric=["job"])
 
 
@@ -434,11 +435,11 @@ def test_bad_parameters_are_refused(options, message):
 
 
 def test_bad_columns_are_refused():
-    with pytest.raises(PlanError, match="'G' is the target and cannot also be a feature"):
+    with refused(PlanError, "'G'", "the target"):
         classification(e1((1, 0, 1)), "G", features=["G"])
-    with pytest.raises(PlanError, match="no feature to predict 'A' from"):
+    with refused(PlanError, "no feature", "'A'"):
         classification(e1((1,), "A"), "A")
-    with pytest.raises(PlanError, match="no column 'B'"):
+    with refused(PlanError, "no column 'B'"):
         classification(e1((1, 0, 1)), "B")
 
 
@@ -451,9 +452,9 @@ def test_without_scikit_learn_the_message_names_what_to_install(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[learn\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[learn]"):
         classification(e1((1, 0, 1)), "G")
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[learn\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[learn]"):
         regression(e1((1, 0, 1)), "A")
 
 
@@ -520,13 +521,13 @@ def test_regression_at_the_edge(people):
     blank = Comparison(people, people.slice(0, 0), ["age", "job"], rows=[])
     for each in regression(blank, "pay", folds=2, trees=2):
         assert (each.trained, each.rmse[1], each.r2[1], each.relative_rmse) == (0, None, None, None)
-        assert "nothing to learn from" in str(each)
+        assert "nothing to learn" in str(each)
     constant = pa.table({"x": ["a", "b", "a"], "y": [1.0, 1.0, 1.0]})
     found = regression(Comparison(constant, constant, "x"), "y", methods=["ridge"], folds=2)[0]
     assert (found.r2, found.baseline) == ((None, None), 0.0)
-    with pytest.raises(InputError, match="'job' has no numbers in both tables. Choose another target"):
+    with refused(InputError, "'job'", "no numbers"):
         regression(generalized(people), "job")
-    with pytest.raises(InputError, match="holds 1 numbers, and at least two"):
+    with refused(InputError, "1 numbers", "at least two"):
         regression(Comparison(constant.slice(0, 1), constant.slice(0, 1), "x"), "y")
-    with pytest.raises(ParameterError, match="`methods` should be among 'linear'"):
+    with refused(ParameterError, "`methods`", "'linear'"):
         regression(generalized(people), "pay", methods=["magic"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import ParameterError
 from veil.utility import Comparison, count_query
@@ -53,9 +54,9 @@ def test_dates_and_texts_as_a_person_types_them():
     ):
         with pytest.raises(ParameterError, match=said):
             count_query(compared, {name: condition})
-    with pytest.raises(ParameterError, match="needs a condition"):
+    with refused(ParameterError, "a condition"):
         count_query(compared, {})
     ages = pa.table({"age": [1, 2]})
     compared = Comparison(ages, ages, ["age"])
-    with pytest.raises(ParameterError, match="'age' has numbers, and 'x' is not a number"):
+    with refused(ParameterError, "'age'", "'x'", "not a number"):
         count_query(compared, {"age": ("x", 2)})

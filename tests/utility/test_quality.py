@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import veil
+from support.refusals import refused
 from support.utility import twins
 from support.utility.cases import Case, cases
 from support.utility.example import E1, TABLES, e1
@@ -166,7 +167,7 @@ def test_aggregates_by_hand():
     assert aggregate(both, "maximum") == pytest.approx(1 - 1 / 3)
     assert aggregate(both, "maximum", normalized=True) == 0.0
     assert aggregate(both, "geometric_mean") == pytest.approx(1 - (2 - 1) / (8**0.5 - 1))
-    with pytest.raises(ParameterError, match="`function` should be one of 'arithmetic_mean'.* not 'median'"):
+    with refused(ParameterError, "`function`", "'arithmetic_mean'", "not 'median'"):
         aggregate(both, "median")  # type: ignore[arg-type]
 
 
@@ -178,19 +179,19 @@ def test_a_measure_with_nothing_to_lose_is_perfect():
 
 def test_bad_input_is_refused_with_the_way_out():
     two = pa.table({"x": [1, 2]})
-    with pytest.raises(InputError, match="has 1 rows and the original 2. Give in `rows`"):
+    with refused(InputError, "1 rows", "original 2", "`rows`"):
         Comparison(two, two.slice(0, 1), "x")
-    with pytest.raises(InputError, match="row numbers from 0 to 1, not 2"):
+    with refused(InputError, "0 to 1", "not 2"):
         Comparison(two, two.slice(0, 1), "x", rows=[2])
-    with pytest.raises(InputError, match="at most once, not 1 twice"):
+    with refused(InputError, "at most once", "1 twice"):
         Comparison(two, two, "x", rows=[1, 1])
-    with pytest.raises(InputError, match="one row number for each of the 2 released rows, not 1"):
+    with refused(InputError, "the 2", "not 1"):
         Comparison(two, two, "x", rows=[1])
-    with pytest.raises(PlanError, match="the original table has no column 'y'.* Choose from: 'x'"):
+    with refused(PlanError, "the original", "no column 'y'", "from: 'x'"):
         Comparison(two, two, "y")
-    with pytest.raises(PlanError, match="the released table has no column 'x'"):
+    with refused(PlanError, "the released", "no column 'x'"):
         Comparison(two, pa.table({"z": [1, 2]}), "x")
-    with pytest.raises(PlanError, match="at least one quasi-identifier"):
+    with refused(PlanError, "least one quasi-identifier"):
         Comparison(two, two, [])
     with pytest.raises(InputError, match="no rows"):
         Comparison(two.slice(0, 0), two, "x")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.utility.example import E1, TABLES, e1
 from veil import hierarchies as h
 from veil.errors import PlanError
@@ -144,7 +145,7 @@ def test_columns_are_chosen_and_those_without_text_form_left_out():
     table = pa.table({"x": [1], "tags": [["a"]]})
     comparison = Comparison(table, table, "x")
     assert [each.column for each in summary_statistics(comparison)] == ["x"]
-    with pytest.raises(PlanError, match="no column 'y'"):
+    with refused(PlanError, "no column 'y'"):
         summary_statistics(comparison, ["y"])
 
 

@@ -97,7 +97,8 @@ def test_long_tables_are_sampled_and_say_so():
     before, after = pa.table({"x": values}), pa.table({"x": values + draws.normal(0, 1e-4, 3000)})
     whole = record_linkage(before, after, ["x"])
     part = record_linkage(before, after, ["x"], pairs=3_000_000)
-    assert part.basis == "1,000 of 3,000 records, drawn at random"
+    assert "1,000 of 3,000" in part.basis
+    assert "random" in part.basis
     assert part.forward == pytest.approx(whole.forward, abs=0.05)
     assert 0.2 < whole.forward < 0.95
     assert record_linkage(before, after, ["x"], pairs=1).looked_up == 250

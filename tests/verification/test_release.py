@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from veil import Inclusion, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.api.release import Release
@@ -470,7 +471,7 @@ def test_a_broken_promise_is_not_released(monkeypatch: pytest.MonkeyPatch) -> No
 
     honest = veil.outcome.generalize.apply_levels
     monkeypatch.setattr(veil.outcome.generalize, "apply_levels", forgetful)
-    with pytest.raises(VerificationError, match=r"withheld: BROKEN: 3-anonymity \(found: k = 1\)"):
+    with refused(VerificationError, "withheld", "3-anonymity", "k = 1"):
         anonymize()
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import crashing_work
+from support.refusals import refused
 from support.workbench import Client, workbench
 from veil.errors import InputError, ParameterError, Say
 from veil.tables import read, write
@@ -66,7 +67,7 @@ def test_a_crash_is_a_sentence_and_everybody_else_lives(
     job = client.done(client.send_table("evil.parquet", b"PAR1"))
     assert job["state"] == "failed"
     assert job["problem"]["type"] == "InputError"
-    assert "evil.parquet: the file is damaged" in job["problem"]["detail"]
+    assert all(fact in job["problem"]["detail"] for fact in ("evil.parquet:", "damaged"))
     monkeypatch.undo()
     assert client.get(f"/api/v1/tables/{before}").json()["rows"] == 2
     assert client.open("age\n34\n35\n61\n")
@@ -77,7 +78,7 @@ def test_who_takes_too_much_memory_is_refused(client: Client, monkeypatch: pytes
     packed = io.BytesIO()
     pq.write_table(pa.table({"age": pa.array([7] * 1_000_000, pa.int64())}), packed, row_group_size=1_000_000)
     assert client.result(client.send_table("fits.parquet", packed.getvalue()))
-    with pytest.raises(InputError, match="needs more memory than this machine has left"):
+    with refused(InputError, "more memory"):
         CHILDREN.run(crashing_work.take_memory, 1 << 30, name="bomb.parquet", check=nothing)
 
 
@@ -117,7 +118,7 @@ def test_a_message_has_no_folder_of_the_workbench_and_no_python() -> None:
 
 
 def test_documents_that_are_read_there_name_no_files(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="a hierarchy file of this machine cannot be named here"):
+    with refused(ParameterError, "hierarchy file", "named here"):
         CHILDREN.run(crashing_work.open_file, str(tmp_path / "x.csv"), name="x", check=nothing)
 
 

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from starlette.testclient import TestClient
 
+from support import refusals
 from support.workbench import ADDRESS, TOKEN, Client, workbench
 from veil.errors import ParameterError
 from veil.web.app import create_app
@@ -146,7 +147,7 @@ def test_names_of_files_lead_nowhere(client, name):
 
 
 def test_a_kind_that_is_not_read_is_refused(client):
-    assert "the ending '.exe' is unknown" in refused(client.send_table("table.exe", b"MZ"), 415)
+    assert "'.exe'" in refused(client.send_table("table.exe", b"MZ"), 415)
 
 
 def test_too_large_a_table_is_refused(client, bench):
@@ -226,9 +227,7 @@ def test_broken_files_are_refused_in_the_words_of_the_importer(client, bench, na
 def test_no_recipe_reads_files_of_the_machine(client, builder):
     table = client.open("age\n1\n2\n")
     asked = {"table": table, "column": "age", "builder": builder}
-    assert "a hierarchy file of this machine cannot be named here" in refused(
-        client.post("/api/v1/hierarchies/preview", json=asked), 422
-    )
+    assert "a hierarchy file" in refused(client.post("/api/v1/hierarchies/preview", json=asked), 422)
     models = [{"kind": "KAnonymity", "k": 2}]
     recipe = {"quasi_identifiers": {"age": builder}, "models": models}
     refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
@@ -326,7 +325,7 @@ def test_a_server_at_one_address_answers_to_that_alone():
     "name", ["*", "*.example", "http://clinic.example", "a b", "", "x:y", "clinic.example/"]
 )
 def test_only_names_can_be_allowed(name):
-    with pytest.raises(ParameterError, match="should be a name"):
+    with refusals.refused(ParameterError, "a name"):
         Hosts("0.0.0.0", 8000, [name])
 
 

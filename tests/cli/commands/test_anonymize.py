@@ -195,10 +195,10 @@ def test_what_the_release_is_made_from_is_never_replaced(folder: Path) -> None:
         ran = veil("anonymize", "recipe.yaml", "--overwrite", *option)
         assert ran.code == 2
         assert f"{said}: the" in ran.err
-        assert "would replace its own input" in ran.err
+        assert "own input" in ran.err
     ran = veil("anonymize", "recipe.yaml", "--report", "release.csv")
     assert ran.code == 2
-    assert "another file of the same run" in ran.err
+    assert "same run" in ran.err
     assert contents(folder) == before
 
 
@@ -249,4 +249,4 @@ def test_local_recoding(folder: Path) -> None:
     assert stars[1] < stars[0] or stars == [0, 0]
     Path("local.csv").unlink()
     assert veil("anonymize", "local.yaml").code == 0
-    assert "there is no 'slow'" in veil(*options, "--local-recoding", "slow", "-o", "x.csv").err
+    assert "no 'slow'" in veil(*options, "--local-recoding", "slow", "-o", "x.csv").err

@@ -120,7 +120,7 @@ def test_gaussian_noise_is_paid_in_rho() -> None:
 def test_a_preview_spends_nothing() -> None:
     asked = veil("ask", "people.csv", "--person", "null", "--count", "--epsilon", "0.1", "--preview")
     assert asked.code == 0, asked.err
-    assert "with 95 % the answer is within ± 30" in " ".join(asked.out.split())
+    assert all(fact in " ".join(asked.out.split()) for fact in ("95 %", "± 30"))
     assert entries() == []
 
 
@@ -142,7 +142,8 @@ def test_a_mistake_in_the_last_question_costs_nothing() -> None:
     Path("ask.yaml").write_text(RECIPE + "  - {ask: sum, of: height, epsilon: 0.1}\n")
     asked = veil("ask", "ask.yaml")
     assert asked.code == 2
-    assert "column 'height' has no bounds" in asked.err
+    assert "'height'" in asked.err
+    assert "no bounds" in asked.err
     assert entries() == []
 
 
@@ -205,7 +206,8 @@ def test_a_table_of_a_database_is_asked_with_a_budget_by_its_place() -> None:
     url = "sqlite://clinic.db#people"
     without = veil("ask", url, "--person", "null", "--count", "--epsilon", "1")
     assert without.code == 2
-    assert "say where the budget file is (--budget of" in without.err
+    assert "budget file" in without.err
+    assert "(--budget of" in without.err
     assert veil("budget", url, "--epsilon", "2", "--file", "clinic.json").code == 0
     asked = veil(
         *(
@@ -261,7 +263,7 @@ def test_somebody_is_asked_about_by_name() -> None:
         )
     )
     assert unnamed.code == 2
-    assert "Rows have no numbers" in " ".join(unnamed.err.split())
+    assert "no numbers" in " ".join(unnamed.err.split())
     assert len(entries()) == 1
 
 

@@ -11,6 +11,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from support.cli import contents, veil
+from support.refusals import refused
 from veil.cli.steps import read_step
 from veil.errors import ParameterError
 from veil.masking import PRAM, GlobalRecoding, LocalSuppression, RankSwapping, TopCoding
@@ -146,7 +147,7 @@ def test_a_plain_hash_is_warned_about(folder: Path) -> None:
     hashed = "unkeyed-hash:name,although_values_can_be_guessed=true"
     ran = veil("mask", "patients.csv", "-o", "o.csv", "--step", hashed, "--quiet")
     assert (ran.code, ran.out) == (0, "")
-    assert "warning: an unkeyed hash does not protect name" in " ".join(ran.err.split())
+    assert all(fact in " ".join(ran.err.split()) for fact in ("warning:", "unkeyed hash", "protect name"))
 
 
 @pytest.mark.parametrize(
@@ -167,9 +168,7 @@ def test_steps_on_the_command_line(text: str, expected: object) -> None:
 
 
 def test_steps_that_cannot_be_read() -> None:
-    with pytest.raises(
-        ParameterError, match="--step 'nothing': there is no 'nothing'. Choose from: 'random-sampling'"
-    ):
+    with refused(ParameterError, "--step 'nothing'", "'random-sampling'"):
         read_step("nothing")
 
 

@@ -132,14 +132,15 @@ def test_some_columns() -> None:
     wrong = veil(
         "private-table", "people.csv", "-o", "q.csv", "--columns", "aeg", "--bounds", "age=0:120", *options
     )
-    assert "there is no column 'aeg'. Did you mean 'age'" in wrong.err
+    assert "no column 'aeg'" in wrong.err
+    assert "mean 'age'" in wrong.err
 
 
 def test_a_database_has_a_budget_by_its_place() -> None:
     url = "sqlite://clinic.db#people"
     refused = veil("budget", url, "--epsilon", "1")
     assert refused.code == 2
-    assert "say where the budget file is" in refused.err
+    assert "budget file" in refused.err
     started = veil("budget", url, "--epsilon", "1", "--neighbours", "one changed", "--file", "b.json")
     assert started.code == 0, started.err
     options = ("--method", "individual-ranking:k=50", "--bounds", "age=0:120", "--missing", "age=0")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.engines.answers import Holder
 from support.engines.people import HIERARCHIES, TYPED, people, records
 from support.masking.partition import Case, cases, promises
+from support.refusals import refused
 from veil import hierarchies as h
 from veil import mask
 from veil import models as m
@@ -23,7 +24,15 @@ from veil.engines import Settings
 from veil.engines.dialects import collect
 from veil.engines.parts.blocks import Blocks
 from veil.engines.parts.check import check_staged
-from veil.errors import InputError, NoSolutionError, ParameterError, PlanError, VeilError, VerificationError
+from veil.errors import (
+    ImpossibleError,
+    InputError,
+    NoSolutionError,
+    ParameterError,
+    PlanError,
+    VeilError,
+    VerificationError,
+)
 from veil.masking import Mondrian, RankSwapping
 from veil.tables.arrow import normalize
 from veil.verification.steps.step import COMPARISONS
@@ -291,15 +300,15 @@ def test_what_cannot_be_used_is_said(connection: Any) -> None:
     def held(**columns: Any) -> Any:
         return connection.create_table("bad", pa.table(columns), overwrite=True)
 
-    with pytest.raises(InputError, match="there is no column 'ag'. Did you mean 'age'"):
+    with refused(InputError, "mean 'age'", "no column 'ag'"):
         mask(held(age=[1, 2]), Mondrian(["ag"], m.KAnonymity(2)))
-    with pytest.raises(InputError, match="column 'age' holds an infinite number"):
+    with refused(InputError, "'age'", "infinite number"):
         mask(held(age=[1.0, float("inf")]), Mondrian(["age"], m.KAnonymity(2)))
-    with pytest.raises(PlanError, match="needs classes of 3 records, but the table has only 2"):
+    with refused(ImpossibleError, "classes of 3", "only 2"):
         mask(held(age=[1, 2]), Mondrian(["age"], m.KAnonymity(3)))
-    with pytest.raises(NoSolutionError, match="the whole table as one class"):
+    with refused(NoSolutionError, "whole table"):
         mask(held(age=[1, 2, 3], ill=["a", "a", "b"]), Mondrian(["age"], m.AlphaKAnonymity("ill", 0.5, 2)))
-    with pytest.raises(ParameterError, match="`most_combinations` should be at least 1, not 0"):
+    with refused(ParameterError, "`most_combinations`", "least 1", "not 0"):
         mask(held(age=[1, 2]), Mondrian(["age"], m.KAnonymity(2)), most_combinations=0)
 
 
@@ -319,7 +328,7 @@ def test_people_of_an_engine_are_counted_in_memory(in_duckdb: Holder, tmp_path: 
         {"patient_id": patients, "age": [20 + i % 7 for i in range(60)], "note": list(range(60))}
     )
     method = Mondrian(["age"], m.KAnonymity(4))
-    with pytest.raises(PlanError, match="rows seem to be about the same people"):
+    with refused(PlanError, "the same people"):
         mask(in_duckdb(table), method)
     made = mask(in_duckdb(table), method, person="patient_id")
     assert "counting people" in str(made.verification)

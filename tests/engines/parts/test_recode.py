@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from support import refusals
 from support.engines.counting import Rows
 from support.engines.people import HIERARCHIES, people, records
 from support.masking.partition import Case, Column, cases
@@ -191,7 +192,7 @@ def test_what_cannot_be_done_part_by_part_is_refused(connection: Any) -> None:
     for said, asked in refused.items():
         with pytest.raises(PlanError, match=said):
             anonymize(held, asked, parts=True)
-    with pytest.raises(InputError, match="already in memory"):
+    with refusals.refused(InputError, "already in memory"):
         anonymize(people(), plan(), parts=True)
-    with pytest.raises(NoSolutionError, match="a part of .* records has no transformation"):
+    with refusals.refused(NoSolutionError, "a part of", "no transformation"):
         anonymize(held, plan(maximum_levels={"city": 0, "smoker": 0}, suppression_limit=0.0), parts=True)

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.engines import Relation, Settings, relation_of
 from veil.engines.dialects import collect
 from veil.engines.settings import available_memory
@@ -120,7 +121,7 @@ def test_an_engine_sees_a_csv_file_as_memory_does(file: tuple[bytes, str, Csv]) 
             # What memory refuses, an engine may refuse as well, but never reads as something else.
             return
         if len(read(path, format=format).table.column_names) == 1 and "" not in format.missing:
-            with pytest.raises(InputError, match="has only one column: DuckDB skips blank lines"):
+            with refused(InputError, "only one column", "DuckDB"):
                 opened(path, format=format)
         else:
             same_as_in_memory(path, format)
@@ -171,13 +172,13 @@ def test_encodings(tmp_path: Path) -> None:
         ("utf-32", Csv()),
     ]:
         path.write_bytes(text.encode(encoding))
-        with pytest.raises(InputError, match="DuckDB reads UTF-8, Latin-1 and little-endian UTF-16"):
+        with refused(InputError, "DuckDB", "Latin-1", "UTF-16"):
             opened(path, format=format)
     path.write_bytes("\ufeffname\nJosé\n".encode("utf-16-be"))
     with pytest.raises(InputError, match="little-endian UTF-16"):
         opened(path)
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InputError, match="line 2: the bytes .* are not UTF-8"):
+    with refused(InputError, "line 2", "not UTF-8"):
         opened(path)
 
 
@@ -187,7 +188,7 @@ def test_a_long_file_in_utf_16_is_sampled_between_characters(tmp_path: Path) -> 
         path.write_text(f"name{shift}\n" + "日本\n" * 180_000, encoding="utf-16")
         assert set(seen(opened(path))[f"name{shift}"].to_pylist()) == {"日本"}
         path.write_text(f"name{shift}\n" + "\U0001f600\n" * 180_000, encoding="utf-16")
-        with pytest.raises(InputError, match="characters that DuckDB does not read in this encoding"):
+        with refused(InputError, "characters", "this encoding"):
             opened(path)
 
 
@@ -217,28 +218,28 @@ def test_files_at_fault(text: str, message: str, tmp_path: Path) -> None:
 def test_a_fault_far_behind_is_found_while_reading(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n" * 300_000 + "secret,1,2\n")
-    with pytest.raises(InputError, match="line 300002: 3 fields, where 2 are expected") as raised:
+    with refused(InputError, "line 300002", "3 fields", "where 2") as raised:
         opened(path)
     assert "secret" not in str(raised.value)
 
 
 def test_an_escape_character_is_for_memory(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="cannot read CSV with an escape character"):
+    with refused(InputError, "escape character"):
         opened(tmp_path / "table.csv", format=Csv(escape="\\"))
 
 
 def test_a_value_that_is_not_of_the_type_asked_for(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("age\n30\nforty\n")
-    with pytest.raises(InputError, match="table.csv: column 'age': 'forty' is not of type integer"):
+    with refused(InputError, "table.csv", "'age'", "'forty'", "integer"):
         opened(tmp_path / "table.csv", format=Csv(types={"age": "integer"}))
-    with pytest.raises(InputError, match="`types` names a column 'agee' that does not exist"):
+    with refused(InputError, "`types`", "'agee'", "not exist"):
         opened(tmp_path / "table.csv", format=Csv(types={"agee": "integer"}))
 
 
 def test_a_broken_gzip_file(tmp_path: Path) -> None:
     (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:-6])
-    with pytest.raises(InputError, match="is not a complete gzip file"):
+    with refused(InputError, "gzip file"):
         opened(tmp_path / "table.csv.gz")
 
 
@@ -258,7 +259,7 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
         found = collect(relation.backend, relation.table)["age"].to_pylist()
         assert sorted(each for each in found if each is not None) == [0, 1, 2]
         assert found.count(None) == 3
-    with pytest.raises(InputError, match="no file matches"):
+    with refused(InputError, "no file matches"):
         relation_of(str(tmp_path / "*.csv"))
 
 
@@ -353,9 +354,9 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
 
 
 def test_what_only_memory_reads(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Excel files are read into memory only"):
+    with refused(InputError, "Excel", "into memory"):
         opened(tmp_path / "t.xlsx", format=Excel())
-    with pytest.raises(InputError, match="no such file"):
+    with refused(InputError, "no such file"):
         opened(tmp_path / "t.parquet")
 
 
@@ -390,11 +391,11 @@ def test_more_rows_than_memory_are_grouped_on_disk(tmp_path: Path) -> None:
 def test_settings_are_checked(tmp_path: Path) -> None:
     pq.write_table(pa.table({"age": [1]}), tmp_path / "a.parquet")
     for bad in ("2", "GB", "-1GB", "2 XB"):
-        with pytest.raises(ParameterError, match="should be a size such as '2GB'"):
+        with refused(ParameterError, "size", "'2GB'"):
             Settings(memory=bad)
-    with pytest.raises(ParameterError, match="`threads` of Settings should be greater than or equal to 1"):
+    with refused(ParameterError, "`threads`", "Settings", "equal to 1"):
         Settings(threads=0)
-    with pytest.raises(InputError, match="no temporary files can be made there"):
+    with refused(InputError, "no temporary files"):
         opened(tmp_path / "a.parquet", settings=Settings(temporary=tmp_path / "none"))
     assert Settings(memory="1.5GiB").bytes == 3 << 29
     assert 0 < Settings().bytes <= available_memory()

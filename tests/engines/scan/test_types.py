@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from support.engines.values import typed_rows
+from support.refusals import refused
 from veil.base.progress import Progress
 from veil.engines.fetch import fetch_rows
 from veil.engines.relation import relation_of
@@ -158,9 +159,7 @@ def test_types_of_a_parquet_file(tmp_path: Path) -> None:
 )
 def test_types_that_duckdb_would_change_are_refused(tmp_path: Path, cells: pa.Array) -> None:
     pq.write_table(pa.table({"cell": cells}), tmp_path / "table.parquet")
-    with pytest.raises(
-        InputError, match=r"table.parquet: column 'cell' has type .*does not keep as they are"
-    ):
+    with refused(InputError, "table.parquet", "'cell'", "not keep"):
         relation_of(tmp_path / "table.parquet", engine="duckdb")
 
 
@@ -169,11 +168,11 @@ def test_files_of_a_folder_have_one_zone(tmp_path: Path) -> None:
         pq.write_table(
             pa.table({"seen": pa.array([0], pa.timestamp("us", zone))}), tmp_path / f"{number}.parquet"
         )
-    with pytest.raises(InputError, match="column 'seen' has times of UTC, but in .* of Europe/Vienna"):
+    with refused(InputError, "'seen'", "UTC", "Europe/Vienna"):
         relation_of(tmp_path)
 
 
 def test_nanoseconds_with_a_zone_in_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("seen,b\n2020-01-01T00:00:00.000000001Z,1\n")
-    with pytest.raises(InputError, match="column 'seen' holds times with a zone in nanoseconds"):
+    with refused(InputError, "'seen'", "nanoseconds"):
         relation_of(tmp_path / "table.csv", engine="duckdb")

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.refusals import refused
 from veil.base.progress import Reported
 from veil.engines.relation import Relation, relation_of
 from veil.engines.write.locks import take_place
@@ -192,7 +193,7 @@ def test_a_source_that_changes_while_it_is_written(duckdb: Any, tmp_path: Path) 
             relation.backend.raw_sql("UPDATE p SET id = id - 1 WHERE id > 100")
         return table
 
-    with pytest.raises(InputError, match="was changed while it was being written.*Nothing was written"):
+    with refused(InputError, "changed", "being written", "Nothing was written"):
         write(relation, meddle, tmp_path / "release", check=print, token="t", chunk_rows=CHUNK)
     assert not any("release" in each.name for each in tmp_path.iterdir())
 
@@ -296,7 +297,8 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(people: Relation, tmp_path: Path)
         write(people, slow, tmp_path / "release", check=print, token="t", chunk_rows=CHUNK)
     timer.join()
     (note,) = caught.value.__notes__
-    assert "3 of 7 pieces are done and kept in" in note
+    assert "3 of 7" in note
+    assert "kept" in note
     later, written = run(people, tmp_path / "release")
     assert written is not None
     assert (later.pieces, written.continued) == (4, 3)
@@ -312,7 +314,7 @@ def test_an_engine_that_fails_says_what_is_kept(people: Relation, tmp_path: Path
     def failing(table: Any) -> Any:
         return made(table) if made.transformed < 3 else table.cross_join(gone).drop("other")
 
-    with pytest.raises(OutputError, match="gone.*. 2 of 7 pieces are done and kept in"):
+    with refused(OutputError, "gone", "2 of 7", "kept"):
         write(people, failing, tmp_path / "release", check=print, token="t", chunk_rows=CHUNK)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import InputError
@@ -180,7 +181,7 @@ def test_a_certificate_without_promises_is_refused(
     genuine: dict[str, Any], bare: pa.Table, tmp_path: Path
 ) -> None:
     empty = altered(altered(genuine, ("promises", "models"), []), ("found",), [])
-    with pytest.raises(InputError, match="promises nothing, so every table would satisfy it"):
+    with refused(InputError, "promises nothing"):
         check(signed(empty, None), bare, tmp_path)
 
 
@@ -271,7 +272,7 @@ def test_files_that_a_certificate_names_are_not_opened(
 def test_what_is_said_twice_is_refused(genuine: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(genuine).replace('"date"', '"marker": "a", "marker": "b", "date"', 1))
-    with pytest.raises(InputError, match="it says something twice"):
+    with refused(InputError, "twice"):
         check_certificate(path, RAW)
 
 

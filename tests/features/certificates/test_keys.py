@@ -57,10 +57,10 @@ def test_mistakes(folder: Path) -> None:
     veil("keys", "new", "clinic.pem")
     again = veil("keys", "new", "clinic.pem")
     assert again.code == 2
-    assert "keys are never replaced" in again.err
+    assert "never replaced" in again.err
     ran = veil("anonymize", "people.csv", "-o", "release.csv", *OPTIONS.split(), "--sign", "clinic.pem")
     assert ran.code == 2
-    assert "there is nothing to sign: --sign goes with --certificate or --report" in " ".join(ran.err.split())
+    assert all(fact in " ".join(ran.err.split()) for fact in ("nothing to sign", "--certificate or --report"))
     assert not (folder / "release.csv").exists()
     ran = veil("verify", "release.csv", "--recipe", "recipe.yaml", "--signed-by", "clinic.pem.pub")
     assert "--signed-by needs --certificate" in " ".join(ran.err.split())

@@ -31,7 +31,7 @@ def test_assess(folder: Path) -> None:
 def test_assess_leaves_suppressed_records_out(folder: Path) -> None:
     (folder / "t.csv").write_text("age,sex\n1,f\n1,f\n*,*\n")
     ran = veil("assess", "t.csv", "--qi", "age,sex")
-    assert "1 suppressed record is left out" in ran.out
+    assert "1 suppressed" in ran.out
     assert "k = 2" in ran.out
 
 
@@ -86,7 +86,7 @@ def test_a_hierarchy_to_edit(folder: Path) -> None:
     ran = veil("hierarchy", "patients.csv", "zip", "-o", "zip.csv")
     assert (ran.code, "already exists" in ran.err) == (2, True)
     ran = veil("hierarchy", "patients.csv", "zap")
-    assert (ran.code, "Did you mean 'zip'?" in ran.err) == (2, True)
+    assert (ran.code, "mean 'zip'?" in ran.err) == (2, True)
     assert contents(folder) == before
 
 
@@ -108,7 +108,7 @@ def test_models_are_listed_with_range_and_advice() -> None:
     assert "Samarati" not in ran.out
     assert "Samarati" in veil("list", "models", "KAnonymity").out
     ran = veil("list", "models", "k-anonimity")
-    assert (ran.code, "Did you mean 'k-anonymity'?" in ran.err) == (2, True)
+    assert (ran.code, "mean 'k-anonymity'?" in ran.err) == (2, True)
 
 
 def test_every_quality_model_and_hierarchy_is_listed() -> None:
@@ -120,7 +120,7 @@ def test_every_quality_model_and_hierarchy_is_listed() -> None:
     assert all(kebab(kind) in listed for kind in QUALITIES)
     listed = veil("list", "hierarchies").out
     assert all(kebab(kind) in listed for kind in BUILDERS)
-    assert "number, 0 to 1" in veil("list", "quality-models", "loss").out
+    assert "0 to 1" in veil("list", "quality-models", "loss").out
 
 
 def test_schema(folder: Path) -> None:
@@ -214,7 +214,10 @@ def test_the_demo_spares_files_that_are_not_its_own(folder: Path) -> None:
     ran = veil("demo", "patients.csv")
     assert (ran.code, "is a file" in ran.err) == (2, True)
     ran = veil("demo", "patients.csv/demo")
-    assert (ran.code, "patients.csv/demo: cannot be created" in ran.err) == (2, True)
+    assert (ran.code, all(fact in ran.err for fact in ("patients.csv/demo:", "cannot be created"))) == (
+        2,
+        True,
+    )
     assert contents(folder) == before
 
 

@@ -36,7 +36,8 @@ def test_a_report_does_not_replace_a_pipe_either(folder: Path) -> None:
     os.mkfifo("report.html")
     ran = release("--overwrite", "--report", "report.html")
     assert ran.code == 2
-    assert "report.html: is not an ordinary file" in ran.err
+    assert "report.html:" in ran.err
+    assert "not an ordinary" in ran.err
     assert not Path("release.csv").exists()
 
 
@@ -45,7 +46,8 @@ def test_a_device_is_not_replaced(folder: Path, engine: str) -> None:
     Path("release.csv").symlink_to("/dev/null")
     ran = release("--overwrite", engine=engine)
     assert ran.code == 2
-    assert "release.csv: is not an ordinary file" in ran.err
+    assert "release.csv:" in ran.err
+    assert "not an ordinary" in ran.err
     assert not Path("/dev/null").is_file()
 
 
@@ -102,7 +104,9 @@ def test_a_source_that_changes_under_an_engine_is_not_released(
     during_the_run(monkeypatch, lambda: Path("patients.csv").write_text(more))
     ran = release("--report", "report.html", engine="duckdb")
     assert ran.code == 2
-    assert "patients.csv: was changed after its combinations were counted. Nothing was written" in ran.err
+    assert "patients.csv:" in ran.err
+    assert "was changed" in ran.err
+    assert "Nothing was written" in ran.err
     Path("patients.csv").write_text(PATIENTS)
     assert {name for name in contents(folder) if "release" in name or "report" in name} == set()
 

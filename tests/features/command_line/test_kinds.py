@@ -123,4 +123,5 @@ def test_a_zone_that_nobody_knows() -> None:
     written({"x": column([0], pa.timestamp("us", "Mars/Olympus"))})
     ran = veil("identify", "t.feather")
     assert ran.code == 2
-    assert "column 'x' has times in the zone 'Mars/Olympus'" in ran.err
+    assert "'x'" in ran.err
+    assert "'Mars/Olympus'" in ran.err

@@ -14,7 +14,9 @@ def test_the_way_out_works_and_keeps_what_else_is_missing(folder: Path) -> None:
     command = ["anonymize", "people.csv", "--qi", "age=auto", "--qi", "sex=auto", "--model", "k-anonymity:2"]
     ran = veil(*command, "-o", "release.csv")
     assert ran.code == 0
-    assert "note: column 'age' is read as text because 'unknown' is not a number." in ran.err
+    assert "note:" in ran.err
+    assert "'age'" in ran.err
+    assert "'unknown'" in ran.err
     way = shlex.split(ran.err.partition("missing: ")[2])
     assert way == ["--format", "csv:missing=|unknown"]
     ran = veil(*command, "-o", "better.csv", *way)

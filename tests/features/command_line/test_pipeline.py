@@ -39,14 +39,14 @@ def test_nothing_goes_out_that_breaks_a_promise(folder: Path) -> None:
     assert "KAnonymity(k=7)" in err
     code, out, err = piped("", "anonymize", "recipe.yaml", "--input", "-", "-o", "-", cwd=folder)
     assert (code, out) == (2, "")
-    assert "standard input is empty" in err
+    assert "input is empty" in err
     assert contents(folder) == before
 
 
 def test_json_and_a_stream_do_not_share_standard_output(folder: Path) -> None:
     ran = veil("anonymize", "recipe.yaml", "-o", "-", "--json")
     assert ran.code == 2
-    assert "both use standard output" in ran.err
+    assert "both use standard" in ran.err
 
 
 def test_json_tells_what_was_done(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_log_tells_phases_and_the_end_but_no_value_and_no_column(folder: Path)
 def test_a_log_that_cannot_be_written_is_no_run(folder: Path) -> None:
     ran = veil("anonymize", "recipe.yaml", "--log", "nowhere/run.jsonl")
     assert ran.code == 2
-    assert "the log cannot be written there" in ran.err
+    assert "log cannot be" in ran.err
     assert not (folder / "release.csv").exists()
 
 
@@ -136,4 +136,4 @@ def test_what_the_first_page_says_is_an_option(folder: Path) -> None:
     assert "Waiting times" in page
     assert "Art. 9" in page
     ran = veil("anonymize", "recipe.yaml", "--overwrite", "--about", "purpos=x")
-    assert (ran.code, "Did you mean 'purpose'?" in ran.err) == (2, True)
+    assert (ran.code, "mean 'purpose'?" in ran.err) == (2, True)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.dp import (
     Accountant,
@@ -163,11 +164,11 @@ def test_violated_bounds_are_clamped_or_left_out_as_asked_and_never_reported() -
 def test_a_budget_that_is_used_up() -> None:
     budget = Accountant(1, neighbours="one changed")
     private(accountant=budget)
-    with pytest.raises(BudgetError, match="would cost epsilon = 1 and epsilon = 0"):
+    with refused(BudgetError, "cost epsilon = 1", "epsilon = 0"):
         private(accountant=budget)
     asked = session(accountant=Accountant(1))
     asked.count(epsilon=1)
-    with pytest.raises(BudgetError, match="would cost epsilon = 0.5"):
+    with refused(BudgetError, "cost epsilon = 0.5"):
         asked.count(epsilon=0.5)
-    with pytest.raises(BudgetError, match="was refused, so this session refuses"):
+    with refused(BudgetError, "was refused"):
         asked.count(epsilon="1/1000000")

@@ -17,6 +17,7 @@ import pytest
 from support.amount import tables
 from support.dp.tables import read_columns
 from support.realdata import SHARED, hierarchy, needs_data, source
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, IndividualRanking, Laplace, Session, private_table
 from veil.dp.price import Price
@@ -70,7 +71,7 @@ def test_the_frame_is_of_the_kind_that_came_in_and_holds_nothing_of_the_original
     assert all(0 <= age <= 120 for age in ages)
     assert set(out["sport"].to_pylist()) <= set(ConceptTaxonomy(SPORTS).labels)
     assert made.is_private
-    assert "Rows are not records" in str(made)
+    assert "not records" in str(made)
     assert str(made.spent) == "epsilon = 1"
 
 
@@ -306,7 +307,7 @@ def test_occupation_of_adult() -> None:
         )
         far.append(before.sub(after, fill_value=0).abs().sum() / 2)
     assert np.mean(far) == pytest.approx(0.026, abs=0.005)
-    assert "a histogram (veil.dp.Session) tells" in str(made)
+    assert "(veil.dp.Session)" in str(made)
 
 
 @needs_data
@@ -481,7 +482,7 @@ def test_it_is_paid_before_it_is_drawn_and_refused_when_the_budget_is_used_up() 
     assert str(budget.remaining) == "epsilon = 0.5"
     with pytest.raises(BudgetError):
         make(accountant=budget)
-    with pytest.raises(PlanError, match="one more or less"):
+    with refused(PlanError, "one more or less"):
         make(accountant=Accountant(5))
 
 

@@ -154,7 +154,7 @@ def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
     assert all(isinstance(age, int) and 0 <= age <= 120 for age in out["age"].to_pylist())
     assert (out.num_rows == 300) if relation == "one changed" else abs(out.num_rows - 300) < 100
     assert made.is_private
-    assert "Pairs that were counted" in str(made)
+    assert "Pairs that were" in str(made)
 
 
 def test_numbers_without_breaks_are_cut_into_ten_parts_of_equal_width() -> None:

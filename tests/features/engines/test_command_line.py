@@ -127,5 +127,5 @@ def test_what_cannot_be_written(clinic: Postgres) -> None:
 def test_no_server(clinic: Postgres) -> None:
     gone = clinic.url("clinic.patients").replace(f":{clinic.port}/", ":1/")
     ran = checked(veil("assess", gone, "--qi", "age"))
-    assert (ran.code, "the server cannot be reached" in ran.err) == (2, True)
-    assert "others on this machine can see a password" in ran.err
+    assert (ran.code, "cannot be reached" in ran.err) == (2, True)
+    assert "see a password" in ran.err

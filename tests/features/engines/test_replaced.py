@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from support.engines.servers import OWNER
+from support.refusals import refused
 from veil.engines.relation import Relation, relation_of
 from veil.engines.write.tables import TableTarget
 from veil.engines.write.writing import STANDS, write
@@ -66,16 +67,14 @@ def test_who_may_read_a_table_may_read_the_next_one_on_postgres(people: Relation
 def test_a_right_to_a_column_that_is_gone_is_said_on_postgres(people: Relation, postgres: Any) -> None:
     postgres.execute("CREATE TABLE older (id int, town text)", f"ALTER TABLE older OWNER TO {OWNER}")
     postgres.execute("GRANT SELECT (town) ON older TO PUBLIC")
-    with pytest.raises(
-        OutputError, match="somebody may SELECT column 'town', which the new table does not have"
-    ):
+    with refused(OutputError, "SELECT", "'town'"):
         sent(people, postgres.url("older"), resume=False)
     assert staged(postgres, "older") == []
 
 
 def test_row_level_security_is_not_lost_on_postgres(people: Relation, postgres: Any) -> None:
     postgres.execute("CREATE TABLE guarded (id int)", "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
-    with pytest.raises(OutputError, match="has row-level security"):
+    with refused(OutputError, "row-level security"):
         sent(people, postgres.url("guarded"))
 
 
@@ -84,7 +83,7 @@ def test_a_view_is_refused_before_the_work_on_postgres(people: Relation, postgre
         "CREATE VIEW a_view AS SELECT 1 AS id", "CREATE MATERIALIZED VIEW a_copy AS SELECT 1 AS id"
     )
     for name in ("a_view", "a_copy"):
-        with pytest.raises(OutputError, match=f"table {name} of .*is a view"):
+        with refused(OutputError, f"table {name} of", "a view"):
             sent(people, postgres.url(name), check=lambda _: pytest.fail("there was work"))
 
 
@@ -92,7 +91,7 @@ def test_a_locked_table_is_said_within_seconds_on_postgres(people: Relation, pos
     sent(people, postgres.url("locked"))
     with postgres.connect() as connection, connection.transaction():
         connection.execute("LOCK TABLE locked IN ACCESS SHARE MODE")
-        with pytest.raises(OutputError, match="table locked of .*somebody else has locked it"):
+        with refused(OutputError, "table locked of", "else has locked"):
             sent(people, postgres.url("locked"), token="other")
     assert staged(postgres, "locked") == []
 
@@ -104,20 +103,20 @@ def test_a_view_is_refused_before_the_work(
     url = {"duckdb": duckdb, "sqlite": sqlite}[engine](
         "CREATE TABLE t (id int)", "CREATE VIEW seen AS SELECT * FROM t"
     )
-    with pytest.raises(OutputError, match="table seen of .*is a view"):
+    with refused(OutputError, "table seen of", "a view"):
         sent(people, f"{url}#seen", check=lambda _: pytest.fail("there was work"))
 
 
 def test_a_view_and_a_lock_on_mysql(people: Relation, mysql: Any) -> None:
     mysql.execute("CREATE TABLE busy (id int)", "CREATE VIEW seen AS SELECT * FROM busy")
-    with pytest.raises(OutputError, match="table seen of .*is a view"):
+    with refused(OutputError, "table seen of", "a view"):
         sent(people, mysql.url("seen"))
     connection = mysql.connect(database=mysql.database)
     for statement in ("LOCK TABLES busy WRITE", "LOCK TABLES busy READ", "SELECT * FROM busy"):
         connection.cursor().execute("UNLOCK TABLES")
         connection.autocommit(False)
         connection.cursor().execute(statement)
-        with pytest.raises(OutputError, match="table busy of .*somebody else has locked it"):
+        with refused(OutputError, "table busy of", "else has locked"):
             sent(people, mysql.url("busy"), check=lambda _: pytest.fail("there was work"))
     connection.close()
     sent(people, mysql.url("busy"))
@@ -129,7 +128,7 @@ def test_a_locked_file_of_sqlite_is_said(
     url = sqlite("CREATE TABLE t (id int)")
     connection = sqlite3.connect(tmp_path / "clinic.sqlite", isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(OutputError, match="somebody else has locked it|open in another process"):
+    with pytest.raises(OutputError, match="locked|in another"):
         sent(people, f"{url}#t")
     connection.close()
 

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil import tables
 from veil.base.locks import file_lock
 from veil.engines.database import Database
@@ -31,7 +32,7 @@ from veil.engines.relation import Relation, relation_of
 from veil.engines.write import locks as exchange
 from veil.engines.write.tables import backend_of
 from veil.engines.write.writing import write
-from veil.errors import OutputError, VerificationError
+from veil.errors import OutputError, Say, VerificationError
 
 FEW = settings(
     max_examples=25,
@@ -118,7 +119,7 @@ def test_a_release_as_files(people: Relation, tmp_path: Path, name: str) -> None
 def test_an_existing_target_is_replaced_only_when_asked(people: Relation, tmp_path: Path, name: str) -> None:
     sent(people, tmp_path / name)
     before = snapshot(tmp_path / name)
-    with pytest.raises(OutputError, match="already exists. Choose another name, or say overwrite=True"):
+    with refused(OutputError, Say("overwrite", True), "already exists"):
         sent(people, tmp_path / name, token="other")
     assert snapshot(tmp_path / name) == before
     few = opened(people.table.limit(10))
@@ -135,9 +136,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
 def test_a_folder_that_is_no_release_is_never_replaced(people: Relation, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "photos").mkdir(parents=True)
-    with pytest.raises(
-        OutputError, match="holds 'photos', which is not part of a release, and would be removed"
-    ):
+    with refused(OutputError, "'photos'", "be removed"):
         sent(people, home, overwrite=True)
     assert [each.name for each in home.iterdir()] == ["photos"]
     assert remains(tmp_path) == []
@@ -336,7 +335,7 @@ def test_views_on_a_table_that_would_be_replaced(people: Relation, postgres: Any
     source = opened(people.table.select("id"))
     sent(source, postgres.url("based"))
     postgres.execute("CREATE VIEW on_based AS SELECT * FROM based")
-    with pytest.raises(OutputError, match="views or other objects depend on it. Drop them first"):
+    with refused(OutputError, "depend on it"):
         sent(opened(source.table.limit(3)), postgres.url("based"), overwrite=True, token="other")
     found = opened(postgres.url("based"))
     assert rows_of(found) == rows_of(source)
@@ -349,14 +348,14 @@ def test_views_on_a_table_that_would_be_replaced(people: Relation, postgres: Any
 def test_the_source_is_never_the_target(people: Relation, tmp_path: Path, duckdb: Any, postgres: Any) -> None:
     folder = opened(str(tmp_path / "in"))
     for target in (tmp_path / "in", tmp_path / "in" / "people.parquet", tmp_path):
-        with pytest.raises(OutputError, match="is or contains the input"):
+        with refused(OutputError, "contains the input"):
             sent(folder, target, overwrite=True)
-    with pytest.raises(OutputError, match="is inside the input folder"):
+    with refused(OutputError, "inside the input"):
         sent(folder, tmp_path / "in" / "release.parquet")
     url = duckdb("CREATE TABLE t AS SELECT 1 AS id")
-    with pytest.raises(OutputError, match="is the input table. Choose another name"):
+    with refused(OutputError, "the input table"):
         sent(opened(f"{url}#t"), f"{url}#t", overwrite=True)
-    with pytest.raises(OutputError, match="is the input database"):
+    with refused(OutputError, "the input database"):
         sent(opened(f"{url}#t"), tmp_path / "clinic.db", overwrite=True, format=tables.Csv())
     postgres.execute("CREATE TABLE own AS SELECT 1 AS id", "GRANT SELECT ON own TO veil")
     relation = opened(postgres.url("own"))
@@ -365,41 +364,41 @@ def test_the_source_is_never_the_target(people: Relation, tmp_path: Path, duckdb
         postgres.url("public.own"),
         postgres.url("own").replace("127.0.0.1", "localhost"),
     ):
-        with pytest.raises(OutputError, match="is the input"):
+        with refused(OutputError, "is the input"):
             sent(relation, target, overwrite=True)
     relation.backend.disconnect()
     assert people.table.count().to_pyarrow().as_py() == MANY
 
 
 def test_a_folder_that_is_missing(people: Relation, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="nowhere does not exist. Create it, or choose another path"):
+    with refused(OutputError, "nowhere", "not exist"):
         sent(people, tmp_path / "nowhere" / "release.csv")
-    with pytest.raises(OutputError, match="folder does not exist"):
+    with refused(OutputError, "folder", "not exist"):
         sent(people, f"duckdb://{tmp_path}/nowhere/clinic.db#t")
 
 
 def test_formats_that_no_engine_writes(people: Relation, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="an engine writes CSV and Parquet"):
+    with refused(OutputError, "engine", "CSV and Parquet"):
         sent(people, tmp_path / "release.xlsx")
-    with pytest.raises(OutputError, match="the ending '.doc' is unknown"):
+    with refused(OutputError, "'.doc'", "unknown"):
         sent(people, tmp_path / "release.doc")
 
 
 def test_a_file_where_a_folder_is_asked_for(people: Relation, tmp_path: Path) -> None:
     (tmp_path / "release").write_text("mine")
-    with pytest.raises(OutputError, match="is a file, not a folder"):
+    with refused(OutputError, "not a folder"):
         sent(people, tmp_path / "release", overwrite=True)
     assert (tmp_path / "release").read_text() == "mine"
 
 
 def test_a_table_without_a_name(people: Relation, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="no table is named"):
+    with refused(OutputError, "no table", "named"):
         sent(people, f"duckdb://{tmp_path}/clinic.db")
 
 
 def test_two_runs_at_once_on_one_folder(people: Relation, tmp_path: Path) -> None:
     def second(staged: Any) -> None:
-        with pytest.raises(OutputError, match="another run is writing there. Wait until it has finished"):
+        with refused(OutputError, "another run"):
             sent(people, tmp_path / "release", token="other")
 
     sent(people, tmp_path / "release", check=second)
@@ -413,7 +412,7 @@ def test_two_runs_at_once_on_one_table(people: Relation, tmp_path: Path, engine:
     source = opened(people.table.select("id"))
 
     def second(staged: Any) -> None:
-        with pytest.raises(OutputError, match="another run is writing there"):
+        with refused(OutputError, "another run"):
             sent(source, f"{base}#busy", token="other")
 
     sent(source, f"{base}#busy", check=second)
@@ -494,7 +493,7 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path, name: str) -> None:
     noise = [os.urandom(30).hex() for _ in range(20_000)]
     pq.write_table(pa.table({"t": noise}), tmp_path / "in.parquet")
     source = opened(str(tmp_path / "in.parquet"), engine="duckdb")
-    with pytest.raises(OutputError, match="the disk is full. Free some space"):
+    with refused(OutputError, "disk is full"):
         sent(source, small_disk / name, chunk_rows=2_000)
     assert not (small_disk / name).exists()
 
@@ -503,17 +502,14 @@ def test_a_full_disk_says_what_is_kept(small_disk: Path, tmp_path: Path) -> None
     noise = [os.urandom(30).hex() for _ in range(20_000)]
     pq.write_table(pa.table({"t": noise}), tmp_path / "in.parquet")
     source = opened(str(tmp_path / "in.parquet"), engine="duckdb")
-    with pytest.raises(
-        OutputError,
-        match=r"[1-9] of 10 pieces are done and kept in .*; doing the same again goes on from there",
-    ):
+    with refused(OutputError, "of 10 pieces", "kept"):
         sent(source, small_disk / "release", chunk_rows=2_000)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_the_right_to_write(people: Relation, tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(OutputError, match="no permission to write there. Choose another path"):
+    with refused(OutputError, "no permission"):
         sent(people, tmp_path / "closed" / "release")
 
 
@@ -531,7 +527,7 @@ def test_a_role_without_the_right_to_create_tables(people: Relation, postgres: A
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
     )
     target = postgres.url("release", user="visitor", password="permission")
-    with pytest.raises(OutputError, match="ask for the right to create tables") as caught:
+    with refused(OutputError, "to create tables") as caught:
         sent(people, target)
     assert ":permission" not in str(caught.value)
     assert "permission@" not in str(caught.value)
@@ -543,7 +539,7 @@ def test_a_failed_check_leaves_nothing(people: Relation, tmp_path: Path, postgre
 
     source = opened(people.table.select("id"))
     for target in (tmp_path / "release", tmp_path / "release.csv", f"duckdb://{tmp_path}/x.db#release", postgres.url("wrong")):  # fmt: skip
-        with pytest.raises(VerificationError, match="1000 rows, none of them right"):
+        with refused(VerificationError, "1000 rows", "none"):
             sent(source, target, check=broken)
     assert not (tmp_path / "release").exists()
     assert not (tmp_path / "release.csv").exists()
@@ -572,7 +568,7 @@ def test_spark_to_a_folder_a_file_and_a_table(spark: Any, tmp_path: Path) -> Non
     assert [each.name for each in spark.catalog.listTables() if "__veil" in each.name] == []
     spark.sql("DROP TABLE released")
     other = opened(str(tmp_path / "release"))
-    with pytest.raises(OutputError, match="only what Spark holds can be written to its tables"):
+    with refused(OutputError, "only what Spark"):
         sent(other, "spark:#released")
 
 

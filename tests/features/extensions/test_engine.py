@@ -18,6 +18,7 @@ import pytest
 
 import veil
 from support.cli import SOURCES, process
+from support.refusals import refused
 from veil import hierarchies as h
 from veil import models as m
 from veil.engines import Database, relation_of
@@ -177,7 +178,7 @@ def test_nothing_is_loaded_that_is_not_asked_for(installed: Path) -> None:
 
 
 def test_engines_that_nobody_has_are_still_told_from_those_that_are_installed(installed: Path) -> None:
-    with pytest.raises(ParameterError, match=r"duckdb://, .*mydb://, .*shelf://.* Did you mean 'mydb'\?"):
+    with refused(ParameterError, "duckdb://", "mydb://", "shelf://", "mean 'mydb'"):
         Database("mydbb://clinic#people")
     assert type(dialect_of(ibis.polars.connect())) is Dialect
 

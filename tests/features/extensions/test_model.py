@@ -62,7 +62,7 @@ def test_a_recipe_names_it_and_its_schema_describes_it(site: Path) -> None:
         """,
     )
     *refusal, schemas = found.splitlines()
-    assert any("Did you mean 'attribute'?" in line for line in refusal)
+    assert any("mean 'attribute'?" in line for line in refusal)
     described, discriminator = json.loads(schemas)
     assert described["required"] == ["kind", "attribute"]
     assert described["properties"]["attribute"]["description"] == "sensitive column"
@@ -73,8 +73,8 @@ def test_a_recipe_names_it_and_its_schema_describes_it(site: Path) -> None:
 @pytest.mark.slow
 def test_the_command_line_the_report_and_the_certificate_know_it(site: Path) -> None:
     listed = veil(site, "list", "models", "at-most-half")
-    assert "No sensitive value makes up more than half of a class." in listed
-    assert "monotone under generalization: yes" in listed
+    assert "more than half" in listed
+    assert "generalization: yes" in listed
     assert "--model at-most-half:ATTRIBUTE" in listed
     files = ("--output", "release.csv", "--report", "report.html", "--certificate", "certificate.json")
     roles = ("--qi", "age=intervals:10,100", "--sensitive", "diagnosis", "--identifying", "name")
@@ -151,8 +151,12 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     ran = python(tmp_path, "-m", "veil.cli", "list", "models")
     assert ran.returncode == 2
     told = " ".join(ran.stderr.split())
-    assert "entry point 'Broken' in the group 'veil.models' of broken 1.0, 'broken:Broken'" in told
-    assert "cannot be loaded: ImportError: no such thing. Repair or uninstall" in told
+    assert "'Broken'" in told
+    assert "'veil.models'" in told
+    assert "broken 1.0" in told
+    assert "'broken:Broken'" in told
+    assert "cannot be loaded" in told
+    assert "ImportError" in told
     run(
         tmp_path, "import veil; assert veil.KAnonymity(5).k == 5"
     )  # who asks for nothing else is not disturbed
@@ -162,9 +166,7 @@ def test_an_entry_point_that_is_no_model_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "veil.models", "Half", "class Half: pass")
     ran = python(tmp_path, "-m", "veil.cli", "list", "models")
     assert ran.returncode == 2
-    assert "is not a PrivacyModel declared with @declared(kind_of=PrivacyModel)" in " ".join(
-        ran.stderr.split()
-    )
+    assert "not a PrivacyModel" in " ".join(ran.stderr.split())
 
 
 def test_what_cannot_be_registered_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,5 +209,5 @@ def test_every_public_name_of_a_room_is_there(room) -> None:
     assert len(set(room.__all__)) == len(room.__all__)
     for name in room.__all__:
         assert getattr(room, name) is not None
-    with pytest.raises(AttributeError, match=f"module '{room.__name__}' has no attribute 'Nonsense'"):
+    with pytest.raises(AttributeError, match="'Nonsense'"):
         room.Nonsense  # noqa: B018

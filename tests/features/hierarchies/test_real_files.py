@@ -48,9 +48,7 @@ def test_files_cover_the_data(name):
 
 
 def test_the_repeated_row_is_noticed():
-    with pytest.warns(
-        UserWarning, match="value '99' is listed twice with the same labels, in rows 99 and 100"
-    ):
+    with pytest.warns(UserWarning, match="'99'.*rows 99"):
         made = h.read(DATA / "fars" / "fars_int_hierarchy_iage.csv")
     assert made.size == 99
     assert made.domain_size == 100

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.masking import microaggregation as twins
 from support.masking.running import holds_the_same, outcome
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
@@ -103,11 +104,11 @@ def test_a_distance_of_exactly_t_is_close_enough():
 
 def test_bad_confidential_columns():
     table = {"age": [1, 2, 3], "pay": [1, 2, 3]}
-    with pytest.raises(PlanError, match="'age' cannot be both confidential and aggregated"):
+    with refused(PlanError, "'age'", "confidential and aggregated"):
         outcome(TClosenessThroughMicroaggregation("age", 2, "age", 0.5), table)
-    with pytest.raises(PlanError, match="no column 'pays'. Did you mean 'pay'"):
+    with refused(PlanError, "mean 'pay'", "no column 'pays'"):
         outcome(TClosenessThroughMicroaggregation("age", 2, "pays", 0.5), table)
-    with pytest.raises(ParameterError, match="`t` of .* from 0 to 1, not 2"):
+    with refused(ParameterError, "`t` of", "0 to 1", "not 2"):
         TClosenessThroughMicroaggregation("age", 2, "pay", 2)
 
 
@@ -170,9 +171,7 @@ def test_repaired_counts_fit_and_are_close(t, records, times):
 
 
 def test_counts_that_cannot_be_made_to_fit():
-    with pytest.raises(
-        NoSolutionError, match="10 records cannot be put into 6 groups .* Choose a larger `k`"
-    ):
+    with refused(NoSolutionError, "10 records", "6 groups", "`k`"):
         fitting_counts(10, 2, 2)
 
 
@@ -269,7 +268,7 @@ def test_buckets_along_a_hierarchy_keep_the_ratio(values):
 
 def test_nominal_attributes_need_a_hierarchy():
     table = {"age": list(range(36)), "sport": ["soccer", "swimming", "skiing", "sailing"] * 9}
-    with pytest.raises(InputError, match="have no order"):
+    with refused(InputError, "have no order"):
         outcome(BucketizedTCloseness("sport", 2, 9), table)
 
 
@@ -296,9 +295,7 @@ def test_groups_are_similar_if_asked():
         ages[group].add(age)
     assert sorted(map(tuple, ages.values())) == [(0,), (50,), (100,)]
     apart = {"age": [0] * 9 + [50] * 9 + [100] * 9, "pay": [*range(27)]}
-    with pytest.raises(
-        NoSolutionError, match="in 'pay': a group without a bucket, but at most 2 is allowed. Choose"
-    ):
+    with refused(NoSolutionError, "'pay'", "at most 2"):
         outcome(BucketizedTCloseness("pay", 2, 9, ["age"]), apart)
 
 

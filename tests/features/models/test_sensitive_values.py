@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.refusals import refused
 from veil import hierarchies as h
 from veil import models as m
 from veil.errors import InputError, VeilError
@@ -77,9 +78,9 @@ def test_large_numbers_have_hierarchies():
 )
 @pytest.mark.parametrize("model", ASKING, ids=lambda model: type(model).__name__)
 def test_values_that_cannot_be_compared(model, values):
-    with pytest.raises(InputError, match="column 's' holds values of type .*, which cannot be compared"):
+    with refused(InputError, "'s'", "cannot be compared"):
         veil.anonymize(two(values), models=model, **PLAN, order="input")
-    with pytest.raises(InputError, match="column 's' holds values of type .*, which cannot be compared"):
+    with refused(InputError, "'s'", "cannot be compared"):
         veil.assess(two(values), quasi_identifiers="q", sensitive="s")
-    with pytest.raises(InputError, match="column 's' holds values of type .*, which cannot be compared"):
+    with refused(InputError, "'s'", "cannot be compared"):
         veil.assess(two(values), quasi_identifiers=["q", "s"])

@@ -19,6 +19,7 @@ import veil
 from support.engines.answers import Holder, compared, shown
 from support.engines.people import visits as drawn_visits
 from support.longitudinal import anonymized, draw, wrong_rows
+from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity
 from veil import hierarchies as h
 from veil.engines import relation_of
@@ -167,7 +168,7 @@ def test_a_table_with_several_rows_of_a_person_is_refused_without_a_word(holder:
     del options["person"]
     with pytest.raises(PlanError, match=r'person="patient".*person=None'):
         veil.anonymize(holder(visits()), **options, identifying="patient")
-    with pytest.raises(PlanError, match="column 'patient' has 60 different values"):
+    with refused(PlanError, "'patient'", "60 different"):
         veil.anonymize(holder(visits()), **options, others="drop")
 
 
@@ -203,7 +204,7 @@ def test_what_turns_pseudonyms_back_does_not_lie_beside_a_database(in_duckdb: Ho
         Database(f"duckdb://{tmp_path}/public/out.db#visits"),
     ):
         for apart in ("public", "public/mine"):
-            with pytest.raises(OutputError, match="pseudonyms must not be published with it"):
+            with refused(OutputError, "pseudonyms", "not be published"):
                 made.save(place, apart=tmp_path / apart)
         assert list((tmp_path / "public").iterdir()) == [tmp_path / "public" / "mine"]
     made.save(place, apart=tmp_path / "kept")
@@ -231,7 +232,7 @@ def _same_for_all(cell: Any, name: str) -> Any:
 def test_a_person_without_a_number_is_refused(in_duckdb: Holder) -> None:
     table = visits()
     lacking = table.set_column(0, "patient", pa.array([None, *table["patient"].to_pylist()[1:]], pa.string()))
-    with pytest.raises(veil.errors.InputError, match="has no value in 1 row"):
+    with refused(InputError, "in 1 row"):
         veil.anonymize(in_duckdb(lacking), **plan())
 
 
@@ -328,7 +329,7 @@ def test_dates_tell_people_apart_and_nobody_is_left(tmp_path: Path) -> None:
 def test_rows_of_nobody_are_counted_as_the_table_has_them(tmp_path: Path) -> None:
     pq.write_table(pa.table({"patient": ["a"] + [None] * 6, "age": [20] * 7}), tmp_path / "in.parquet")
     asked = {"person": "patient", "quasi_identifiers": {"age": h.intervals(10)}, "models": KAnonymity(2)}
-    with pytest.raises(InputError, match="'patient' .* no value in 6 rows: nobody"):
+    with refused(InputError, "'patient'", "in 6 rows"):
         veil.anonymize(tmp_path / "in.parquet", engine="duckdb", **asked)
 
 

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import veil
 import veil.policy
 import veil.risk
+from support.refusals import refused
 from veil import KAnonymity, Plan
 from veil.cli.app import app
 from veil.errors import InputError, PlanError, VeilError
@@ -99,7 +100,7 @@ ROWS_ONLY: dict[str, Callable[[pa.Table, str | None], Any]] = {
 @pytest.mark.parametrize("table", [SAME_KEY, SPELLED], ids=["same key", "spellings"])
 @pytest.mark.parametrize("verb", [*VERBS, *ROWS_ONLY])
 def test_no_verb_takes_several_rows_of_a_person_without_a_word(verb: str, table: pa.Table) -> None:
-    with pytest.raises(PlanError, match="rows seem to be about the same people.*5 rows share one"):
+    with refused(PlanError, "the same people", "5 rows"):
         (VERBS | ROWS_ONLY)[verb](table, ASK)
 
 
@@ -110,9 +111,7 @@ def test_every_verb_believes_that_rows_are_different_people(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_with_a_column_of_people_spellings_are_a_question_with_two_answers(verb: str) -> None:
-    with pytest.raises(
-        InputError, match=r"'A17', .* differ in blanks, case or Unicode form only.*=folded.*=as written"
-    ):
+    with refused(InputError, "'A17'", "in blanks", "=folded", "=as written"):
         VERBS[verb](SPELLED, "patient")
     VERBS[verb](SPELLED, "patient=as written")
     VERBS[verb](SPELLED, "patient=folded")
@@ -131,7 +130,7 @@ def test_five_spellings_are_one_person_or_five(verb: str) -> None:
 @pytest.mark.parametrize("table", [SAME_KEY, SPELLED], ids=["same key", "spellings"])
 def test_assess_and_identify_tell_the_data_holder(table: pa.Table, tmp_path: Path) -> None:
     found = veil.assess(table, quasi_identifiers="age")
-    assert "up to 5 rows share one" in found.notes[0]
+    assert "5 rows share" in found.notes[0]
     assert ("'A17 '" in found.notes[0]) == (table is SPELLED)
     assert not veil.assess(table, quasi_identifiers="age", person=None).notes
     pa.csv.write_csv(table, tmp_path / "visits.csv")
@@ -169,7 +168,7 @@ def test_the_command_line_asks_and_takes_answers(
 
     asked = run()
     assert asked.exit_code
-    assert "rows seem to be about the same people" in " ".join(asked.output.split())
+    assert "the same people" in " ".join(asked.output.split())
     assert run("--person", "null").exit_code == 0
     again = run("--person", "patient")
     if table is SPELLED:
@@ -241,7 +240,7 @@ def test_several_tables_meet_by_folded_keys() -> None:
         "models": KAnonymity(3),
         "sensitive": ["ill"],
     }
-    with pytest.raises(InputError, match="'A17' and 'a17 '"):
+    with refused(InputError, "'A17'", "'a17 '"):
         veil.anonymize({"people": people, "more": more}, **plan, person="patient")
     release = veil.anonymize({"people": people, "more": more}, **plan, person="patient=folded")
     assert veil.verify(release).holds
@@ -275,7 +274,7 @@ def test_people_are_counted_as_a_slow_count_does(keys: list[str]) -> None:
         for b, j in zip(keys, codes, strict=True)
     )
     if people < different:
-        with pytest.raises(InputError, match="differ in blanks"):
+        with refused(InputError, "differ in blanks"):
             encode_people(column, "id")
     else:
         assert encode_people(column, "id")[1].tolist() == codes.tolist()

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import veil
 from support.policies import attributes, datum, model, policy
-from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError
+from support.refusals import refused
+from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError, Say
 from veil.models import KAnonymity, Profitability
 from veil.policy import apply, check
 from veil.policy.elements import Entity, Policy, PrivacyModel, PseudonymizationMethod
@@ -61,15 +62,13 @@ def test_people_may_be_told_apart_by_another_column() -> None:
     release = apply(table, policies, **ASKED, person="patient")
     assert Counter(release.table["age"].to_pylist()) == {"*": 8}  # c alone has an age in the thirties
     assert release.table.column_names == ["age", "ill"]
-    with pytest.raises(
-        PlanError, match=r"no column 'patiant' that tells people apart\. Did you mean 'patient'"
-    ):
+    with refused(PlanError, "mean 'patient'", "no column 'patiant'", "tells people apart"):
         apply(table, policies, **ASKED, person="patiant")
 
 
 def test_more_people_than_there_are_cannot_be_asked_for() -> None:
     table, policies = two_records_each(5)
-    with pytest.raises(ImpossibleError, match="5 people, but the table has only 4"):
+    with refused(ImpossibleError, "5 people", "only 4"):
         apply(table, policies, **ASKED)
 
 
@@ -148,17 +147,14 @@ def test_beside_a_population_those_who_look_alike_look_alike() -> None:
 
 def test_the_population_has_to_be_told() -> None:
     table, policies = chosen(model("k-Map", k=2))
-    with pytest.raises(PlanError, match="need the population .* `population`"):
+    with refused(PlanError, "the population", Say("population")):
         apply(table, policies, **ASKED)
-    with pytest.raises(
-        InputError,
-        match="row 2 of those to release: the population has no one else with the same values in 'age'",
-    ):
+    with refused(InputError, "row 2", "population", "'age'"):
         apply(table, policies, **ASKED, population=pa.table({"age": [23, 34]}))
-    with pytest.raises(PlanError, match=r"the population has no column 'age'.* Did you mean 'ages'"):
+    with refused(PlanError, "no column 'age'", "mean 'ages'", "population"):
         apply(table, policies, **ASKED, population=pa.table({"ages": [23, 34]}))
     mixed = {**policies, "p2": policy("p2", (datum("ill", "SD"),), (model("k-Map", k=2),))}
-    with pytest.raises(PlanError, match="column 'age' is blanked for people whose policy does not list it"):
+    with refused(PlanError, "'age'", "blanked"):
         apply(table, mixed, **ASKED, population=EVERYBODY)
 
 
@@ -171,9 +167,9 @@ def test_a_size_of_the_population_needs_no_people() -> None:
 def test_beside_a_population_nobody_may_have_several_records() -> None:
     table, policies = chosen(model("k-Map", k=2))
     twice, everybody = pa.concat_tables([table, table]), pa.concat_tables([EVERYBODY, EVERYBODY])
-    with pytest.raises(PlanError, match="column 'policy_id' says that some have several records") as found:
+    with refused(PlanError, "'policy_id'", "several records") as found:
         apply(twice, policies, **ASKED, population=everybody)
-    assert "Keep one record per person" in str(found.value)
+    assert "one record per" in str(found.value)
     assert "person=None" in str(found.value)
     assert apply(twice, policies, **ASKED, population=everybody, person=None).table.num_rows == 6
     named = table.append_column("who", pa.array(["a", "b", "c"]))  # of whom each has one
@@ -215,7 +211,8 @@ def test_a_column_may_be_known_to_some_and_sensitive_to_others() -> None:
     assert release.table.column_names == ["age", "job"]
     assert Counter(release.table["job"].to_pylist()) == {"medical": 2, "craft": 2}
     told = str(release.account)
-    assert "column 'job' is QID for some and SD for others" in told
+    assert "'job'" in told
+    assert "QID for some" in told
     assert "2-diversity" in told
     assert "job before generalization" not in json.dumps(release.table.to_pydict())
 
@@ -225,7 +222,7 @@ def test_what_was_sensitive_is_still_diverse_where_it_is_generalized() -> None:
     release = apply(table, policies, **ASKED)  # all who are medical are nurses
     assert set(release.table["job"].to_pylist()) == {"*"}
     bare = both(["nurse", "nurse", "nurse", "nurse"], level=LEVEL, k=2, l=2)
-    with pytest.raises(ImpossibleError, match="column 'job before generalization'"):
+    with refused(ImpossibleError, "'job before generalization'"):
         apply(*bare, **ASKED)
 
 
@@ -310,14 +307,11 @@ def test_what_is_passed_on_must_not_be_widened() -> None:
     table = pa.table({"age": [25] * 3, "ill": ["a", "b", "c"], "policy_id": list(fine)})
     assert len(apply(table, fine, **ASKED).table) == 3
     weaker = {**fine, "p1": dataclasses.replace(asks("p1", 25, model("k-Anonymity", k=2)), underlying=(old,))}
-    with pytest.raises(
-        PlanError,
-        match=r"policy 'p1', purposeList.purpose\[0\].privacyModelList: the underlying policy asks for",
-    ):
+    with refused(PlanError, "'p1'", "purpose[0].privacyModelList", "underlying policy"):
         apply(table, weaker, **ASKED)
     purpose = dataclasses.replace(fine["p2"].purposes[0], recipients=(Entity("lab"), Entity("friend")))
     wider = {**fine, "p2": dataclasses.replace(fine["p2"], purposes=(purpose,))}
-    with pytest.raises(PlanError, match=r"policy 'p2', .*does not allow the recipient 'friend'"):
+    with refused(PlanError, "'p2'", "recipient 'friend'"):
         apply(table, wider, **ASKED)
 
 

@@ -32,7 +32,9 @@ def visits(folder: Path) -> None:
 def test_anonymize_refuses_and_names_both_ways_out(folder: Path) -> None:
     ran = veil("anonymize", "visits.csv", "-o", "out.csv", *PLAN)
     assert ran.code == 2
-    assert "column 'patient' has 20 different values in 120 rows" in ran.err
+    assert "'patient'" in ran.err
+    assert "20 different" in ran.err
+    assert "120 rows" in ran.err
     assert "--person patient" in ran.err
     assert "--person null" in ran.err
     assert not (folder / "out.csv").exists()
@@ -60,7 +62,7 @@ def test_recipes_say_it_in_their_words(folder: Path) -> None:
 
 def test_identify_says_so_and_proposes_the_column(folder: Path) -> None:
     ran = veil("identify", "visits.csv")
-    assert "Rows seem to be about the same people: column 'patient'" in " ".join(ran.out.split())
+    assert all(fact in " ".join(ran.out.split()) for fact in ("same people", "'patient'"))
     assert "--person patient" in " ".join(ran.out.split())
     found = json.loads(veil("identify", "visits.csv", "--json").out)
     assert found["repeated"] == [{"columns": ["patient"], "people": 20, "rows": 120, "most": 6, "alike": []}]
@@ -68,6 +70,6 @@ def test_identify_says_so_and_proposes_the_column(folder: Path) -> None:
 
 def test_assess_says_so(folder: Path) -> None:
     ran = veil("assess", "visits.csv", "--qi", "age")
-    assert "rows were counted: column 'patient' has 20 different values" in " ".join(ran.out.split())
+    assert all(fact in " ".join(ran.out.split()) for fact in ("'patient'", "20 different"))
     found = json.loads(veil("assess", "visits.csv", "--qi", "age", "--json").out)
     assert found["repeated"][0]["people"] == 20

@@ -12,6 +12,7 @@ import pytest
 
 import veil
 from support.longitudinal import anonymized, draw
+from support.refusals import refused
 from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.errors import VerificationError
@@ -52,7 +53,7 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
     )
     found = broken(dataclasses.replace(outcome, prepared=prepared))
     assert found == ["2-anonymity, counting people: k = 1"]
-    with pytest.raises(VerificationError, match="2-anonymity, counting people"):
+    with refused(VerificationError, "2-anonymity", "counting people"):
         verified(dataclasses.replace(outcome, prepared=prepared))
 
 

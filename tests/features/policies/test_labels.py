@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from support.policies import datum, model, policy
+from support.refusals import refused
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.policy import apply
 from veil.policy.chains import Chains
@@ -48,8 +49,9 @@ def test_a_label_above_a_value_is_no_second_value() -> None:
     release = apply(*asking([*cells, ("30", "gout", 0)], DISTINCT), **ASKED)
     assert Counter(release.table["illness"].to_pylist()) == {"flu": 2, "lungs": 1, "gout": 1}
     told = str(release.account)
-    assert "column 'illness' shows labels above other values" in told
-    assert "whichever value is worst: the stricter form" in told
+    assert "'illness'" in told
+    assert "labels above" in told
+    assert "stricter form" in told
     assert release.table.column_names == ["age", "illness"]
     assert release.verification.holds
 
@@ -63,7 +65,7 @@ def test_labels_that_nothing_is_below_are_values() -> None:
 
 def test_people_with_several_records_are_refused() -> None:
     table, policies = asking([("30", "flu", 0), ("30", "cold", 1), ("30", "gout", 0)], DISTINCT)
-    with pytest.raises(PlanError, match="'illness' shows labels above other values"):
+    with refused(PlanError, "'illness'", "labels"):
         apply(pa.concat_tables([table, table]), policies, **ASKED)
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 from pydantic import TypeAdapter
 
+from support.refusals import refused
 from support.samples import E1, sample_of
 from veil import quality as q
 from veil.errors import ParameterError, PlanError
@@ -49,15 +50,15 @@ def test_short_names(name, model):
 
 
 def test_unknown_name_gets_a_hint():
-    with pytest.raises(ParameterError, match=r"no quality model 'presicion'. Did you mean 'precision'\?"):
+    with refused(ParameterError, "mean 'precision'", "no quality model 'presicion'"):
         by_name("presicion")
-    with pytest.raises(ParameterError, match=r"Choose from: .*'loss'"):
+    with refused(ParameterError, "Choose from", "'loss'"):
         by_name("qqqq")
 
 
 @pytest.mark.parametrize(("name", "parameter"), [("static", "losses"), ("classification", "responses")])
 def test_models_without_defaults_say_what_they_need(name, parameter):
-    with pytest.raises(ParameterError, match=rf"needs parameters: `{parameter}` .* is required; pass"):
+    with refused(ParameterError, f"`{parameter}`", "required"):
         by_name(name)
 
 

@@ -14,6 +14,7 @@ import pypdf
 import pytest
 
 import veil
+from support.refusals import refused
 from support.report import everything_in, texts_of_pdf, words_of_html
 from veil import DistinctLDiversity, KAnonymity, Release, SafePub
 from veil import hierarchies as h
@@ -74,7 +75,7 @@ def test_a_table_that_breaks_its_plan_says_so_first_with_the_reason_for_taking_i
         assert text.index(mark) < text.index(reason) < text.index("SHA-256")
     told = json.loads(broken.report(tmp_path / "report.json", **said).read_text())
     assert told["not_anonymous"] == reason
-    with pytest.raises(ParameterError, match="leave it out"):
+    with refused(ParameterError, "leave it out"):
         release.report(tmp_path / "good.html", not_anonymous=reason)
     assert not (tmp_path / "good.html").exists()
     assert mark not in first_page(release.report(tmp_path / "good.html", about=said["about"]))
@@ -190,7 +191,7 @@ def test_masks_several_tables_and_private_releases_have_one(tmp_path: Path) -> N
 
 
 def test_fields_that_are_not_known_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="`about` has no 'purpos'. Did you mean 'purpose'?"):
+    with refused(ParameterError, "`about`", "'purpos'", "mean 'purpose'"):
         made().report(tmp_path / "report.html", about={"purpos": "x"})
     with pytest.raises(ParameterError, match="sample_rows"):
         made().report(tmp_path / "report.html", about=About(sample_rows=99))
@@ -241,7 +242,7 @@ def test_columns_that_nobody_changed_are_folded(tmp_path: Path) -> None:
     assert page.count('aria-label="q3"') == 1
     assert 'aria-label="q3"' not in opened
     assert "<td>q3</td>" not in opened
-    assert "39 columns published as before" in page
+    assert "39 columns" in page
     assert "q37" in texts_of_pdf(release.report(tmp_path / "report.pdf"))
 
 

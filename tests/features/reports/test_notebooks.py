@@ -8,6 +8,7 @@ import pytest
 from nbclient import NotebookClient
 
 import veil
+from support.refusals import refused
 from veil import KAnonymity, Release
 from veil import hierarchies as h
 from veil.errors import ParameterError, PlanError
@@ -64,8 +65,8 @@ def test_notes_quote_the_input_only_when_they_are_asked_for() -> None:
         jobs, quasi_identifiers={"job": "auto"}, models=KAnonymity(3), suppression_limit=1
     )
     spelling, crude = release.notes
-    assert "'Baker' and 'baker' differ" in spelling
-    assert "without a known structure" in crude
+    assert "'Baker' and 'baker'" in spelling
+    assert "known structure" in crude
     assert "release.notes" in release._repr_html_()
     assert "Baker" not in release._repr_html_() + repr(release)
 
@@ -94,7 +95,7 @@ def test_roles_become_a_plan() -> None:
 
 def test_pictures_say_their_names(release: Release) -> None:
     assert "class_sizes()" in repr(release.plot)
-    with pytest.raises(ParameterError, match=r"say which picture: plot\.risks\(\), plot\.class_sizes\(\)"):
+    with refused(ParameterError, "plot.risks()", "plot.class_sizes()"):
         release.plot()
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.realdata import hierarchies, needs_data, source
+from support.refusals import refused
 from support.report import everything_in, squeezed, texts_of_pdf
 from veil import KAnonymity
 from veil import hierarchies as h
@@ -274,7 +275,7 @@ def test_a_mode_is_exact_and_alone() -> None:
 
 def test_what_stays_of_suppressed_rows_is_told(found: dict[str, Any]) -> None:
     page = html(found)
-    assert "suppressed rows stay, with every cell blanked" in page
+    assert "every cell blanked" in page
     assert "without their values" not in page
 
 
@@ -749,8 +750,8 @@ def test_wide_tables_are_cut_with_a_note() -> None:
     drawn = [each for each in (*blocks, *inside) if isinstance(each, Picture) and each.columns]
     assert sum(len(each.columns) for each in drawn) == MOST_PICTURES
     notes = [each.text for each in blocks if isinstance(each, Paragraph)]
-    assert "16 further columns not drawn; the report as JSON has all of them." in notes
-    assert "24 further columns left out." in notes
+    assert any("16 further columns" in note for note in notes)
+    assert any("24 further columns" in note for note in notes)
 
 
 def test_every_row_of_a_table_fits_its_headings(found: dict[str, Any]) -> None:
@@ -774,7 +775,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
 
 
 def test_other_endings_are_refused(release: Release, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"a report ends in .html, .pdf or .json, not in '.docx'"):
+    with refused(OutputError, ".html", ".json", "'.docx'"):
         release.report(tmp_path / "report.docx")
     assert not list(tmp_path.iterdir())
 

@@ -10,6 +10,7 @@ import pytest
 
 import veil
 import veil.risk
+from support import refusals
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import HierarchyError, InputError, OutputError
@@ -28,9 +29,7 @@ def _release() -> tuple[pa.Table, pa.Table, veil.Release]:
 
 def test_attacks_that_cannot_read_labels_do_not_report_that_nobody_was_found() -> None:
     members, outsiders, release = _release()
-    with pytest.raises(
-        InputError, match=r"column 'age' of the release shows '.*\[', and nothing tells which values"
-    ):
+    with refusals.refused(InputError, "'age'", "nothing tells"):
         veil.risk.try_attacks(members, outsiders, release.arrow, ["age", "zip"])
     outcome = release.outcome
     read = veil.risk.try_attacks(
@@ -51,7 +50,7 @@ def test_a_point_that_may_mark_thousands_is_asked_about(
 ) -> None:
     path = tmp_path / "pay.csv"
     path.write_text("pay;sex\n" + "".join(f"{pay};f\n" for pay in ["1.200", "950", "850", "1.100"] * 2))
-    with pytest.raises(HierarchyError, match="may mean 1[12]00 or 1.[12]00"):
+    with pytest.raises(HierarchyError, match="1[12]00 or 1.[12]00"):
         veil.anonymize(
             path,
             format=Csv(decimal=",", types=types),
@@ -87,7 +86,7 @@ def test_only_whole_groups_of_three_are_in_doubt(text: str, refused: bool) -> No
     for other in ("7", "1e2"):
         values = pa.array([text, other])
         if refused:
-            with pytest.raises(HierarchyError, match="thousands or decimals"):
+            with refusals.refused(HierarchyError, "thousands or decimals"):
                 h.intervals(10).build(values, [1, 1], "pay")
         else:
             h.intervals(10).build(values, [1, 1], "pay")
@@ -100,7 +99,7 @@ def test_a_workbook_cannot_hold_every_character(sign: str, tmp_path: Path) -> No
     release = veil.anonymize(
         table, quasi_identifiers={"age": "suppression"}, models=KAnonymity(2), insensitive=["note"]
     )
-    with pytest.raises(OutputError, match="column 'note' holds .* which Excel refuses"):
+    with refusals.refused(OutputError, "'note'", "Excel"):
         release.save(tmp_path / "release.xlsx")
     assert not list(tmp_path.iterdir())
 

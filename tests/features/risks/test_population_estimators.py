@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from support.oracle import population as twin
+from support.refusals import refused
 from support.whole_sample import often
 from veil.errors import ParameterError
 from veil.population import estimate, zayatz
@@ -136,7 +137,7 @@ def test_nobody_is_unique(estimator, sizes):
 
 
 def test_population_smaller_than_the_sample():
-    with pytest.raises(ParameterError, match=r"`population` should be at least 140, .* not 139"):
+    with refused(ParameterError, "`population`", "least 140", "not 139"):
         estimate("zayatz", *arrays(FIRST), 139)
 
 

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.cli import veil as run_cli
+from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.dp import SafePub
@@ -186,7 +187,7 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
         return dataclasses.replace(made, tables={**made.tables, "visits": visits._replace(table=changed)})
 
     monkeypatch.setattr("veil.verification.outcome.separate_tables", wrong)
-    with pytest.raises(VerificationError, match="all tables together: 3-anonymity"):
+    with refused(VerificationError, "all tables together", "3-anonymity"):
         veil.anonymize(tables(), **plan())
 
 
@@ -209,7 +210,7 @@ def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.Monke
 
 def test_suppressed_people_who_are_shown_in_one_table_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("veil.outcome.linked_tables.blank_cells", lambda column, hidden, marker: column)
-    with pytest.raises(VerificationError, match="table 'visits' shows nothing of suppressed people"):
+    with refused(VerificationError, "'visits'", "suppressed people"):
         veil.anonymize(tables(), **plan())
 
 
@@ -258,10 +259,10 @@ def test_files_are_written_together_and_keep_the_promise(tmp_path: Path) -> None
     (tmp_path / "release" / "old.csv").write_text("old")
     made.save(tmp_path / "release", overwrite=True)
     assert sorted(each.name for each in (tmp_path / "release").iterdir()) == names
-    with pytest.raises(OutputError, match="tables were read from there"):
+    with refused(OutputError, "read from there"):
         made.save(tmp_path, overwrite=True)
     (tmp_path / "release" / "mine").mkdir()
-    with pytest.raises(OutputError, match="must not be published with it"):
+    with refused(OutputError, "not be published"):
         made.save(tmp_path / "release", apart=tmp_path / "release" / "mine", overwrite=True)
 
 
@@ -402,7 +403,7 @@ def test_the_key_of_several_tables_is_a_file_of_its_own(tmp_path: Path) -> None:
     given = tables()
     made = veil.anonymize(given, **plan())
     (tmp_path / "kept").mkdir()
-    with pytest.raises(OutputError, match="must not be published with it"):
+    with refused(OutputError, "not be published"):
         made.save(tmp_path / "release", key=tmp_path / "release" / "key.csv")
     written = made.save(tmp_path / "release", key=tmp_path / "kept" / "key.csv")
     assert written.apart == (tmp_path / "kept" / "key.csv",)
@@ -473,12 +474,12 @@ def test_missing_further_and_anonymous_rows_are_broken(tmp_path: Path) -> None:
         (planted(made, "visits", "patient_id", "*"), "rows without a pseudonym show nothing"),
     ):
         assert promise in {each.promise for each in veil.verify(wrong, certificate=certificate).broken}
-    with pytest.raises(InputError, match="for several tables"):
+    with refused(InputError, "for several tables"):
         veil.verify(made.tables["drugs"], certificate=certificate)
     alone = veil.anonymize(tables()["drugs"], person=None, quasi_identifiers={"drug": h.suppression()},
                            identifying="patient_id", models=KAnonymity(2))  # fmt: skip
     one = alone.certificate(tmp_path / "one.json")
-    with pytest.raises(PlanError, match="for a single table"):
+    with refused(PlanError, "single table"):
         veil.verify(made.tables, certificate=one)
 
 
@@ -526,7 +527,7 @@ def test_a_certificate_that_calls_a_column_the_name_of_tables_is_damaged(tmp_pat
     data = json.loads(made.certificate(tmp_path / "certificate.json").read_text())
     data["promises"]["label"] = "age"
     (tmp_path / "forged.json").write_text(json.dumps(data))
-    with pytest.raises(InputError, match="the certificate is damaged"):
+    with refused(InputError, "certificate is damaged"):
         veil.verify(made.tables, certificate=tmp_path / "forged.json")
 
 
@@ -535,27 +536,25 @@ def test_a_certificate_that_calls_a_column_the_name_of_tables_is_damaged(tmp_pat
 
 def test_what_several_tables_cannot_have_is_refused() -> None:
     split = tables()
-    with pytest.raises(PlanError, match="need a column that tells people apart"):
+    with refused(PlanError, "tells people apart"):
         veil.anonymize(split, **plan(person=None))
-    with pytest.raises(PlanError, match="table 'drugs' has no column 'patient_id'"):
+    with refused(PlanError, "'drugs'", "no column 'patient_id'"):
         veil.anonymize({**split, "drugs": split["drugs"].drop_columns(["patient_id"])}, **plan())
-    with pytest.raises(
-        PlanError, match="compares with all rows, but table 'patients' has no column 'diagnosis'"
-    ):
+    with refused(PlanError, "all rows", "'patients'", "no column 'diagnosis'"):
         veil.anonymize(split, **plan(models=TCloseness("diagnosis", 0.3)))
-    with pytest.raises(PlanError, match="cannot count people"):
+    with refused(PlanError, "cannot count people"):
         veil.anonymize(
             split,
             **plan(models=SafePub(1, 1e-4), knows="one row", identifying={"patient_id": "remove"}),
         )
-    with pytest.raises(PlanError, match="several tables are anonymized in memory"):
+    with refused(PlanError, "several tables", "in memory"):
         veil.anonymize(split, **plan(), parts=True)
-    with pytest.raises(PlanError, match="give `format` for each table by name"):
+    with refused(PlanError, "`format`", "each table"):
         veil.anonymize(split, **plan(), format=veil.tables.Csv())
     other = split["drugs"].append_column("age", pa.array(["x"] * split["drugs"].num_rows))
-    with pytest.raises(PlanError, match="holds values of different types"):
+    with refused(PlanError, "different types"):
         veil.anonymize({**split, "drugs": other}, **plan())
-    with pytest.raises(PlanError, match="the table has no column 'ward'"):
+    with refused(PlanError, "no column 'ward'"):
         veil.anonymize(
             {name: split[name] for name in ("patients", "drugs")}, **plan(sensitive=[], insensitive=[])
         )
@@ -605,9 +604,9 @@ def test_a_recipe_has_a_list_of_tables(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     veil.run(tmp_path / "recipe.yaml", key=tmp_path / "kept" / "key.csv", overwrite=True)
     assert set(pd.read_csv(tmp_path / "kept" / "key.csv")["table"]) == set(made.tables)
-    with pytest.raises(PlanError, match="is only for a single table, and the recipe has several"):
+    with refused(PlanError, "single table", "several"):
         veil.run(tmp_path / "recipe.yaml", format=veil.tables.Csv())
-    with pytest.raises(OutputError, match="would be in the folder of the release"):
+    with refused(OutputError, "folder of", "the release"):
         veil.run(tmp_path / "recipe.yaml", report=tmp_path / "release" / "report.html", overwrite=True)
 
 
@@ -637,7 +636,7 @@ def test_people_whose_numbers_are_written_otherwise_are_not_taken_for_others(spe
         "visits": spelled([spell(i) for i in ids], "ward", ["a"] * 20),
     }
     known = {"age": h.intervals(10), "ward": h.suppression()}
-    with pytest.raises(PlanError, match=r"'patients' shares nobody with the other tables.*in the same way"):
+    with refused(PlanError, "'patients'", "nobody", "same way"):
         veil.anonymize(given, person="patient_id", quasi_identifiers=known, models=KAnonymity(2))
 
 
@@ -647,7 +646,7 @@ def test_numbers_of_people_that_differ_in_blanks_are_asked_about() -> None:
         "visits": spelled([f"{i} " for i in range(20)], "ward", ["a"] * 20),
     }
     plan = {"quasi_identifiers": {"age": h.intervals(10), "ward": h.suppression()}, "models": KAnonymity(2)}
-    with pytest.raises(InputError, match="'0' and '0 ' differ in blanks, case or Unicode form only"):
+    with refused(InputError, "'0' and '0 '", "in blanks"):
         veil.anonymize(given, person="patient_id", **plan)
     assert veil.anonymize(given, person="patient_id=folded", **plan).verification.holds
 
@@ -692,9 +691,9 @@ def test_names_and_sizes_of_tables_are_checked() -> None:
     given = tables()
     with pytest.raises(InputError, match="no tables"):
         veil.anonymize({}, **plan())
-    with pytest.raises(InputError, match="1 is not a valid table name"):
+    with refused(InputError, "1 is", "table name"):
         veil.anonymize({1: given["patients"], "1": given["visits"], "drugs": given["drugs"]}, **plan())
-    with pytest.raises(InputError, match="table 'drugs': the table has no rows"):
+    with refused(InputError, "'drugs'", "no rows"):
         veil.anonymize(given | {"drugs": given["drugs"].slice(0, 0)}, **plan())
     for name in ("table", "table_", "table__", "table___", "veil_table"):
         given["patients"] = given["patients"].append_column(name, given["patients"]["sex"])
@@ -703,15 +702,13 @@ def test_names_and_sizes_of_tables_are_checked() -> None:
 
 def test_what_turns_pseudonyms_back_is_not_lost_nor_asked_for_in_vain(tmp_path: Path) -> None:
     release = veil.anonymize(tables(), **plan())
-    with pytest.raises(OutputError, match="is not a folder"):
+    with refused(OutputError, "not a folder"):
         release.save(tmp_path / "out", apart=tmp_path / "out")
     without = veil.anonymize(tables(), **plan(identifying={"name": "remove", "patient_id": "remove"}))
-    with pytest.raises(OutputError, match="no pseudonyms to reverse"):
+    with refused(OutputError, "no pseudonyms"):
         without.save(tmp_path / "out", apart=tmp_path)
     for target in (None, Path("postgresql://ann:secret@host/base")):
-        with pytest.raises(
-            OutputError, match="several tables are written to a folder or a database"
-        ) as caught:
+        with refused(OutputError, "several tables", "folder", "database") as caught:
             release.save(target)
         assert "secret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.tables import Csv, Excel, Feather, Format, Parquet, read
 
@@ -29,31 +30,31 @@ def csv_refusal(folder: Path, content: str | bytes, format: Csv | None = None) -
 
 def test_missing_file(tmp_path: Path) -> None:
     (tmp_path / "patients.csv").write_text("a\n1\n")
-    assert refusal(tmp_path / "patient.csv") == ": no such file. Did you mean 'patients.csv'?"
-    assert refusal(tmp_path / "zzz.parquet") == ": no such file. Check the path"
-    assert "There is no directory" in refusal(tmp_path / "nowhere" / "patients.csv")
+    assert all(fact in refusal(tmp_path / "patient.csv") for fact in ("no such file", "mean 'patients.csv'?"))
+    assert "no such file" in refusal(tmp_path / "zzz.parquet")
+    assert "no directory" in refusal(tmp_path / "nowhere" / "patients.csv")
 
 
 @pytest.mark.parametrize("name", ["d.csv", "d.parquet", "d.feather", "d.xlsx"])
 def test_directory(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    assert ": is a directory, not a file" in refusal(tmp_path / name)
+    assert "is a directory" in refusal(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.parquet", "e.feather", "e.xlsx"])
 def test_empty_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
-    assert ": the file is empty" in refusal(tmp_path / name)
+    assert "is empty" in refusal(tmp_path / name)
 
 
 @pytest.mark.parametrize("content", ["\n", "\r\n\r\n", "\ufeff", "\ufeff\n"])
 def test_a_file_of_nothing(tmp_path: Path, content: str) -> None:
-    assert ": the file is empty" in csv_refusal(tmp_path, content)
+    assert "is empty" in csv_refusal(tmp_path, content)
 
 
 @pytest.mark.parametrize("content", ["age,zip", "age,zip\n", "age,zip\r\n\r\n", "age\n", "  \n"])
 def test_header_only(tmp_path: Path, content: str) -> None:
-    assert ": a header but no rows" in csv_refusal(tmp_path, content)
+    assert "no rows" in csv_refusal(tmp_path, content)
 
 
 def test_one_row_is_fine(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_ragged_rows_without_header(tmp_path: Path) -> None:
 
 def test_duplicate_column_names(tmp_path: Path) -> None:
     message = csv_refusal(tmp_path, "zip,age,age,zip,sex\n1,2,3,4,5\n")
-    assert "more than one column is named 'age', 'zip'" in message
+    assert "'age', 'zip'" in message
     assert "Csv(header=False)" in message
 
 
@@ -124,12 +125,14 @@ def test_nul_bytes(tmp_path: Path, content: bytes, place: str) -> None:
 def test_wrong_encoding(tmp_path: Path, content: bytes, place: str) -> None:
     message = csv_refusal(tmp_path, content)
     assert message.startswith(place)
-    assert 'for example format=Csv(encoding="cp1252"), and check' in message
+    assert 'format=Csv(encoding="cp1252")' in message
 
 
 def test_wrong_encoding_that_was_said(tmp_path: Path) -> None:
     message = csv_refusal(tmp_path, "a,b\né,1\n".encode(), Csv(encoding="ascii"))
-    assert ", line 2: the bytes at offset 4 (c3 a9 2c 31) are not ASCII" in message
+    assert "line 2" in message
+    assert "offset 4" in message
+    assert "not ASCII" in message
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_no_permission(ordinary_user: Path) -> None:
         path = ordinary_user / name
         path.write_bytes(b"a\n1\n")
         path.chmod(0)
-        assert ": no permission to read it" in refusal(path)
+        assert "no permission" in refusal(path)
 
 
 @pytest.mark.parametrize("name", ["t.xls", "t", "t.json", "t.parquet.gz"])
@@ -171,7 +174,7 @@ def test_a_broken_gzip_file(tmp_path: Path) -> None:
     path = tmp_path / "t.csv.gz"
     for content in (b"a\n1\n", gzip.compress(b"a\n1\n" * 1000)[:-10]):
         path.write_bytes(content)
-        assert ": is not a complete gzip file" in refusal(path)
+        assert "gzip file" in refusal(path)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("t.parquet", "Parquet"), ("t.feather", "Arrow or Feather")])
@@ -186,7 +189,7 @@ def test_a_parquet_file_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": range(1000)}), path)
     path.write_bytes(path.read_bytes()[:-200])
-    assert ": not a readable Parquet file" in refusal(path)
+    assert "Parquet file" in refusal(path)
 
 
 def test_a_parquet_file_without_rows_or_with_duplicate_names(tmp_path: Path) -> None:
@@ -194,19 +197,19 @@ def test_a_parquet_file_without_rows_or_with_duplicate_names(tmp_path: Path) -> 
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
     assert " has no rows" in refusal(path)
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), path)
-    assert ": more than one column is named 'a'" in refusal(path)
+    assert "named 'a'" in refusal(path)
 
 
 def test_a_csv_file_called_something_else(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")
     for format in (Parquet(), Feather(), Excel()):
-        assert ": not a readable" in refusal(path, format)
+        assert "not a readable" in refusal(path, format)
 
 
 def test_feather_of_version_1_is_refused_before_arrow_reads_it(tmp_path: Path) -> None:
     """Arrow's reader of it ends the process at one changed byte in ten."""
     file = tmp_path / "old.feather"
     file.write_bytes(b"FEA1" + bytes(256) + b"FEA1")
-    with pytest.raises(InputError, match="Feather file of version 1"):
+    with refused(InputError, "Feather", "version 1"):
         read(file)

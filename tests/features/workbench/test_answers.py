@@ -437,7 +437,7 @@ def test_the_first_page_of_the_report_says_what_was_filled_in(client, release, t
     assert "Zweck" not in client.get(f"/api/v1/releases/{release}/report.html?language=en").text
     wrong = client.patch("/api/v1/plan", json={"words": "test", "set": {"about": {"purpos": "x"}}})
     assert wrong.status_code == 422
-    assert "Did you mean 'purpose'?" in wrong.json()["detail"]
+    assert "mean 'purpose'?" in wrong.json()["detail"]
 
 
 def test_hierarchies_are_handed_over_as_files_that_can_be_used_again(client, release, csv_file):
@@ -516,7 +516,7 @@ def test_a_plan_that_changed_meanwhile_is_not_written_over(client, table):
 def test_what_the_plan_refuses_is_told_in_its_words(client, table):
     roles = dict.fromkeys(read_columns(client, table), "drop") | {"age": "quasi-identifying"}
     told = client.change(roles=roles, hierarchies={"age": "auto"}, models=[{"kind": "KAnonymity", "k": 0}])
-    assert told["problem"] == "`models[0].k` should be greater than or equal to 1, not 0"
+    assert all(fact in told["problem"] for fact in ("`models[0].k`", "not 0"))
     answer = client.post("/api/v1/releases", json={})
     assert (answer.status_code, answer.json()["type"]) == (422, "ParameterError")
 

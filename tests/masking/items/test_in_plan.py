@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import veil
 from support import items as twin
 from support.cli import veil as run_cli
+from support.refusals import refused
 from veil import KAnonymity, SafePub
 from veil import hierarchies as h
 from veil.errors import PlanError, VerificationError
@@ -175,7 +176,7 @@ def test_items_of_suppressed_people_in_long_format_never_leave(tmp_path: Path) -
 
 def test_what_was_not_generalized_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("veil.api.anonymize.with_items", lambda outcome: outcome)
-    with pytest.raises(VerificationError, match="3\\^2-anonymity of 'drugs'"):
+    with refused(VerificationError, "3^2-anonymity", "'drugs'"):
         veil.anonymize(patients(60), **plan())
 
 
@@ -254,14 +255,14 @@ def test_people_with_items_keep_pseudonyms_and_have_no_key() -> None:
     made = veil.anonymize(in_rows(patients(60)), **asked)
     shown = [row["patient"] for row in made.table.to_pylist() if row["patient"] != "*"]
     assert len(set(shown)) == len(shown) > 50
-    with pytest.raises(PlanError, match="have been merged into one"):
+    with refused(PlanError, "merged"):
         _ = made.key
 
 
 def test_several_tables_have_no_items() -> None:
     long = in_rows(patients(60))
     tables = {"people": long.select(["patient", "age"]), "drugs": long.select(["patient", "sex", "drugs"])}
-    with pytest.raises(PlanError, match="give one table with all items of a person"):
+    with refused(PlanError, "one table", "all items"):
         veil.anonymize(tables, **plan(person="patient"))
 
 

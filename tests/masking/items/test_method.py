@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import veil
 from support import items as twin
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.cli.steps import read_step
@@ -100,7 +101,7 @@ def test_optimum_equals_brute_force(
     for strategy in ("optimal", "apriori", "auto"):
         step = ItemGeneralization("items", k, m, h.table(tree), left_out=left_out, strategy=strategy)
         if best is None:
-            with pytest.raises(NoSolutionError, match="top level of the hierarchy"):
+            with refused(NoSolutionError, "top level"):
                 veil.mask(lists(sets), step)
             continue
         release = veil.mask(lists(sets), step, order="input")
@@ -142,7 +143,7 @@ def test_the_promise_holds_among_those_who_look_alike(
     step = ItemGeneralization("items", k, m, TREE, within="zip", recoding=recoding)
     small = any(0 < sum(zip_ == each for each, _ in sets) < k for zip_ in "xy")
     if small:
-        with pytest.raises(NoSolutionError, match="agree in 'zip'"):
+        with refused(NoSolutionError, "agree in 'zip'"):
             veil.mask(table, step)
         return
     made = veil.mask(table, step).table.to_pydict()

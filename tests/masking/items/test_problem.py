@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import items as twin
+from support.refusals import refused
 from veil.errors import ParameterError
 from veil.hierarchies import Hierarchy
 from veil.masking.items import problem as module
@@ -129,7 +130,7 @@ def test_more_combinations_than_can_be_numbered_are_refused() -> None:
     problem = ItemProblem(
         flat, np.array([0, items]), np.arange(items), np.ones(1, np.int64), np.zeros(1, np.int64), 1, 6
     )
-    with pytest.raises(ParameterError, match="`m` of ItemGeneralization should be less than 6"):
+    with refused(ParameterError, "`m`", "ItemGeneralization", "less than 6"):
         problem.rare(np.arange(items), 6)
 
 

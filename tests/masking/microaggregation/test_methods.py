@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, InputError, ParameterError, PlanError
 from veil.masking.microaggregation.methods import (
@@ -206,35 +207,27 @@ def test_nothing_but_constant_columns():
 @pytest.mark.parametrize("method", [*TOGETHER, UnivariateMicroaggregation])
 def test_bad_input_is_refused_with_a_way_out(method):
     ages = {"age": [30, 41, 52]}
-    with pytest.raises(
-        PlanError, match=r"the table has 3 records, too few for a group of 4\. Choose a `k` of at most 3"
-    ):
+    with refused(PlanError, "3 records", "of 4", "`k`", "at most 3"):
         outcome(method("age", 4), ages)
-    with pytest.raises(
-        ParameterError, match=f"`k` of {method.__name__} should be greater than or equal to 1, not 0"
-    ):
+    with refused(ParameterError, "`k`", method.__name__, "not 0"):
         method("age", 0)
     with pytest.raises(ParameterError, match="columns"):
         method([], 2)
     with pytest.raises(ParameterError, match="named twice"):
         method(["age", "age"], 2)
-    with pytest.raises(PlanError, match=r"no column 'agee'. Did you mean 'age'\?"):
+    with refused(PlanError, "mean 'age'", "no column 'agee'"):
         outcome(method("agee", 2), ages)
-    with pytest.raises(InputError, match="'age' has no value in row 2"):
+    with refused(InputError, "'age'", "no value", "row 2"):
         outcome(method("age", 2), {"age": [30, None, 52]})
-    with pytest.raises(InputError, match="'age' has no value in row 3"):
+    with refused(InputError, "'age'", "no value", "row 3"):
         outcome(method("age", 2), {"age": [30.0, 1.0, float("nan")]})
-    with pytest.raises(InputError, match="'age' holds inf in row 1"):
+    with refused(InputError, "'age'", "inf", "row 1"):
         outcome(method("age", 2), {"age": [float("inf"), 1.0, 2.0]})
-    with pytest.raises(
-        InputError, match="'age' holds 1e.200 in row 2, too large a number for squared distances"
-    ):
+    with refused(InputError, "'age'", "row 2", "too large"):
         outcome(method("age", 2), {"age": [3.0, 1e200, 2.0]})
-    with pytest.raises(ParameterError, match="`aggregate` should be one of 'centroid', .*, not 'average'"):
+    with refused(ParameterError, "`aggregate`", "'centroid'", "'average'"):
         method("age", 2, aggregate="average")
-    with pytest.raises(
-        PlanError, match="`aggregate` names 'ages', which is not one of its columns. Did you mean 'age'"
-    ):
+    with refused(PlanError, "`aggregate`", "'ages'", "mean 'age'"):
         outcome(method("age", 2, aggregate={"ages": "mean"}), ages)
     with pytest.raises(PlanError, match="too few"):
         outcome(method("age", 1), pa.table({"age": pa.array([], pa.int64())}))
@@ -243,40 +236,32 @@ def test_bad_input_is_refused_with_a_way_out(method):
 @pytest.mark.parametrize("method", TOGETHER)
 def test_bad_distances(method):
     ages = {"age": [30, 41, 52], "sex": ["f", "m", "f"]}
-    with pytest.raises(ParameterError, match="`bounds` should be two finite numbers, the lower first"):
+    with refused(ParameterError, "`bounds`", "two finite numbers"):
         method("age", 2, bounds={"age": (5, 5)})
-    with pytest.raises(ParameterError, match="`bounds` of .* should be left out with distance 'raw'"):
+    with refused(ParameterError, "`bounds`", "left out", "'raw'"):
         method("age", 2, bounds={"age": (0, 99)}, distance="raw")
-    with pytest.raises(
-        InputError, match="'age' holds 52 in row 3, outside its `bounds` from 0 to 50. Widen them"
-    ):
+    with refused(InputError, "'age'", "52", "row 3", "`bounds`", "0 to 50"):
         outcome(method("age", 2, bounds={"age": (0, 50)}), ages)
-    with pytest.raises(
-        PlanError, match="`bounds` are for numbers and dates, and column 'sex' holds .* string"
-    ):
+    with refused(PlanError, "`bounds`", "numbers and dates", "'sex'", "string"):
         outcome(method("sex", 2, bounds={"sex": (0, 50)}), ages)
-    with pytest.raises(
-        PlanError, match="`hierarchies` names 'sexx', which is not one of its columns. Did you mean 'sex'"
-    ):
+    with refused(PlanError, "`hierarchies`", "'sexx'", "mean 'sex'"):
         outcome(method("sex", 2, hierarchies={"sexx": h.suppression()}), ages)
     with pytest.raises(HierarchyError, match="sex"):
         outcome(method("sex", 2, hierarchies={"sex": h.table([["f", "*"]])}), ages)
 
 
 def test_bad_parameters_of_single_methods():
-    with pytest.raises(
-        ParameterError, match='`axis` of UnivariateMicroaggregation goes with order "single axis"'
-    ):
+    with refused(ParameterError, "`axis`", "UnivariateMicroaggregation", '"single axis"'):
         UnivariateMicroaggregation("age", 2, order="single axis")
     with pytest.raises(ParameterError, match="`axis`"):
         UnivariateMicroaggregation("age", 2, axis="age")
-    with pytest.raises(PlanError, match="`axis` names 'b', which is not one of its columns"):
+    with refused(PlanError, "`axis`", "'b'"):
         outcome(UnivariateMicroaggregation("a", 2, order="single axis", axis="b"), {"a": [1, 2], "b": [1, 2]})
-    with pytest.raises(InputError, match="'a' holds values of type string, and numbers are needed"):
+    with refused(InputError, "'a'", "string", "numbers are needed"):
         outcome(UnivariateMicroaggregation("a", 2), {"a": ["x", "y"]})
-    with pytest.raises(ParameterError, match="`gamma` .* greater than or equal to 0, not -1"):
+    with refused(ParameterError, "`gamma`", "not -1"):
         VMDAV("age", 2, gamma=-1)
-    with pytest.raises(ParameterError, match="`generations` .* greater than or equal to 1, not 0"):
+    with refused(ParameterError, "`generations`", "not 0"):
         GeneticMicroaggregation("age", 2, generations=0)
 
 

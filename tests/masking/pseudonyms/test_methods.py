@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import refusals
 from support.masking.running import masked, outcome
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import (
@@ -100,10 +101,10 @@ def test_keys_that_are_none(method, tmp_path, monkeypatch):
 
 
 def test_pseudonyms_that_collide_are_refused():
-    with pytest.raises(ParameterError, match="`length` of KeyedPseudonyms should be from 8 to 64"):
+    with refusals.refused(ParameterError, "`length`", "KeyedPseudonyms", "8 to 64"):
         KeyedPseudonyms("x", key=KEY, length=4)
     many = {"x": list(range(200_000))}
-    with pytest.raises(PlanError, match="two values would get the same pseudonym. Raise `length`"):
+    with refusals.refused(PlanError, "`length`", "same pseudonym"):
         outcome(KeyedPseudonyms("x", key=KEY, length=8), many)
 
 
@@ -130,9 +131,7 @@ def test_random_pseudonyms_are_different_even_when_nearly_all_are_taken():
     assert len(set(made["x"] + made["y"])) == 30_100
     assert made["x"][100:] == made["y"][:-100]
     assert made["x"] != sorted(made["x"])
-    with pytest.raises(
-        PlanError, match="40000 distinct values need longer pseudonyms. Raise `length` above 4"
-    ):
+    with refusals.refused(PlanError, "40000 distinct", "`length`", "above 4"):
         outcome(RandomPseudonyms("x", 4), {"x": list(range(40_000))})
 
 
@@ -216,9 +215,9 @@ def test_forms_with_too_few_members_are_refused_without_showing_the_value():
         )
         assert "Use RandomPseudonyms" in message
         assert value == form or value not in message
-    with pytest.raises(InputError, match="row 1: the value has a letter or digit other than a to z"):
+    with refusals.refused(InputError, "row 1", "letter or digit"):
         outcome(FormatPreservingPseudonyms("x", key=KEY), {"x": ["Zoë Müller"]})
-    with pytest.raises(InputError, match="holds values of type double, and text or integers are needed"):
+    with refusals.refused(InputError, "double", "text or integers"):
         outcome(FormatPreservingPseudonyms("x", key=KEY), {"x": [1.5]})
     assert outcome(FormatPreservingPseudonyms("x", key=KEY), {"x": ["0123456"]}).facts == {
         "forms": 1,
@@ -230,11 +229,11 @@ def test_forms_with_too_few_members_are_refused_without_showing_the_value():
 
 
 def test_an_unkeyed_hash_warns():
-    with pytest.raises(ParameterError, match="can be reversed by hashing guesses: use KeyedPseudonyms"):
+    with refusals.refused(ParameterError, "guesses", "KeyedPseudonyms"):
         UnkeyedHash("name", although_values_can_be_guessed=False)
-    with pytest.raises(ParameterError, match="`although_values_can_be_guessed` of UnkeyedHash is required"):
+    with refusals.refused(ParameterError, "`although_values_can_be_guessed`", "UnkeyedHash", "required"):
         UnkeyedHash("name")
-    with pytest.warns(GuessableWarning, match="an unkeyed hash does not protect name"):
+    with pytest.warns(GuessableWarning, match="protect name"):
         made = outcome(UnkeyedHash("name", although_values_can_be_guessed=True), NAMES)
     assert "does not protect" in made.facts["warning"]
     assert made.table["name"][1].as_py() == hashlib.sha256(b"Bob").hexdigest()

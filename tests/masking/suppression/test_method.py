@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import LocalSuppression
 from veil.masking.suppression import cells as suppressed_cells
@@ -123,7 +124,7 @@ def test_the_promise_holds_and_only_cells_were_left_out(rows, k, missing):
     names = ["c0", "c1", "c2"]
     table = pa.table({name: pa.array(column, pa.int64()) for name, column in table_of(rows).items()})
     if k > len(rows):
-        with pytest.raises(PlanError, match=f"the table has only {len(rows)} records"):
+        with refused(PlanError, f"only {len(rows)} records"):
             outcome(LocalSuppression(names, k, missing=missing), table)
         return
     made = outcome(LocalSuppression(names, k, missing=missing), table)
@@ -247,25 +248,17 @@ def test_types_stay():
 
 
 def test_bad_input():
-    with pytest.raises(
-        ParameterError, match="`k` of LocalSuppression should be greater than or equal to 2, not 1"
-    ):
+    with refused(ParameterError, "`k`", "LocalSuppression", "not 1"):
         LocalSuppression("a", 1)
-    with pytest.raises(
-        ParameterError, match="`importance` of LocalSuppression names 'b', which is not in `columns`"
-    ):
+    with refused(ParameterError, "`importance`", "LocalSuppression", "'b'", "`columns`"):
         LocalSuppression("a", 2, {"b": 1})
-    with pytest.raises(
-        ParameterError, match="`importance.a` of LocalSuppression should be greater than 0, not 0"
-    ):
+    with refused(ParameterError, "`importance.a`", "LocalSuppression", "not 0"):
         LocalSuppression("a", 2, {"a": 0})
-    with pytest.raises(PlanError, match="the table has only 2 records. Choose a `k` of at most that"):
+    with refused(PlanError, "only 2 records", "`k`"):
         outcome(LocalSuppression("a", 3), {"a": [1, 2]})
-    with pytest.raises(PlanError, match="has no column 'b'"):
+    with refused(PlanError, "no column 'b'"):
         outcome(LocalSuppression("b", 2), {"a": [1, 2]})
-    with pytest.raises(
-        InputError, match="column 'a' holds values of type struct<x: int64>, which cannot be compared"
-    ):
+    with refused(InputError, "'a'", "struct<x: int64>", "be compared"):
         outcome(LocalSuppression("a", 2), pa.table({"a": pa.array([{"x": 1}, {"x": 2}])}))
 
 
@@ -279,11 +272,7 @@ def test_linked_columns_lose_their_cell_where_another_one_does():
         "note": ["x", "y", "z"],
     }
     assert method.known_columns == ("zip",)
-    with pytest.raises(
-        ParameterError, match="`linked` of LocalSuppression links 'region' to 'zap', which is not in"
-    ):
+    with refused(ParameterError, "`linked`", "LocalSuppression", "'region'", "'zap'"):
         LocalSuppression("zip", 2, linked={"region": "zap"})
-    with pytest.raises(
-        ParameterError, match="`linked` of LocalSuppression names 'zip', which is also in `columns`"
-    ):
+    with refused(ParameterError, "`linked`", "LocalSuppression", "'zip'", "`columns`"):
         LocalSuppression(["zip", "region"], 2, linked={"zip": "region"})

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.refusals import refused
 from veil.errors import InputError, NoSolutionError, OutputError, PlanError
 from veil.masking import MInvariance
 from veil.risk import intersection
@@ -86,7 +87,7 @@ def test_the_history_holds_no_names_and_stays_away_from_the_release(tmp_path: Pa
     assert "Bob" not in text
     assert json.loads(text)["releases"] == 1
     assert (tmp_path / "history.json").stat().st_mode & 0o077 == 0
-    with pytest.raises(OutputError, match="must not be published with the release"):
+    with refused(OutputError, "not be published"):
         made.save(tmp_path / "release.csv")
     (tmp_path / "out").mkdir()
     made.save(tmp_path / "out" / "release.csv", apart=tmp_path / "out")
@@ -96,18 +97,18 @@ def test_the_history_holds_no_names_and_stays_away_from_the_release(tmp_path: Pa
 
 
 def test_what_cannot_be_done_is_refused_and_not_remembered(tmp_path: Path) -> None:
-    with pytest.raises(NoSolutionError, match="2 of 3 new records have the value 'flu', more than 1/2"):
+    with refused(NoSolutionError, "2 of 3", "'flu'", "1/2"):
         release(tmp_path, A, C, B)
     assert not (tmp_path / "history.json").exists()
     release(tmp_path, A, B)
-    with pytest.raises(InputError, match="so the change would be visible"):
+    with refused(InputError, "change", "visible"):
         release(tmp_path, ("A", 21, "cold"), B)
-    with pytest.raises(PlanError, match="with m = 2, not of 'ill' with m = 3"):
+    with refused(PlanError, "m = 2", "'ill'", "m = 3"):
         release(tmp_path, A, B, D, m=3)
-    with pytest.raises(InputError, match="'A' appears twice"):
+    with refused(InputError, "'A' appears twice"):
         release(tmp_path, A, A)
     (tmp_path / "history.json").write_text("{}")
-    with pytest.raises(InputError, match="is not a history"):
+    with refused(InputError, "not a history"):
         release(tmp_path, A, B)
 
 
@@ -140,10 +141,10 @@ def test_a_damaged_history_is_refused_and_left_as_it_is(
     content = {**json.loads(file.read_text()), **change}
     damaged = json.dumps({name: each for name, each in content.items() if each is not ...})
     file.write_text(damaged)
-    with pytest.raises(InputError, match=r"history\.json: is damaged as a history of releases: ") as found:
+    with refused(InputError, "history.json", "damaged") as found:
         release(tmp_path, A, B)
     assert told in str(found.value)
-    assert "Restore it from a backup" in str(found.value)
+    assert "a backup" in str(found.value)
     assert "flu" not in str(found.value)
     assert file.read_text() == damaged
 

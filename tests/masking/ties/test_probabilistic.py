@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.masking.running import holds_the_same, masked, outcome
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking.microaggregation.univariate import from_both_ends
@@ -105,32 +106,28 @@ def test_a_value_from_elsewhere_is_found_out():
 @pytest.mark.parametrize("method", BOTH)
 def test_bad_input_is_refused_with_a_way_out(method):
     table = {"age": [30, 41, 52], "x": [1, 2, 3]}
-    with pytest.raises(PlanError, match="the table has 3 records, too few for a group of 4"):
+    with refused(PlanError, "3 records", "of 4"):
         outcome(method("x", 4), table)
-    with pytest.raises(
-        ParameterError, match="`k` should be a whole number from 1 on, or one by column, not 0"
-    ):
+    with refused(ParameterError, "`k`", "whole number", "not 0"):
         method("x", 0)
-    with pytest.raises(ParameterError, match="`k` should be a whole number from 1 on"):
+    with refused(ParameterError, "`k`", "whole number"):
         method("x", {"x": 2.5})
-    with pytest.raises(PlanError, match=r"`k` names 'y', which is not one of its columns"):
+    with refused(PlanError, "`k`", "'y'"):
         outcome(method("x", {"y": 2}), table)
-    with pytest.raises(PlanError, match="`k` has no entry for column 'age'. Add one"):
+    with refused(PlanError, "`k`", "'age'", "no entry"):
         outcome(method(["x", "age"], {"x": 2}), table)
-    with pytest.raises(PlanError, match="no column 'z'"):
+    with refused(PlanError, "no column 'z'"):
         outcome(method("z", 2), table)
 
 
 def test_bad_input_of_single_methods():
-    with pytest.raises(InputError, match="'x' has no value in row 2"):
+    with refused(InputError, "'x'", "no value", "row 2"):
         outcome(IndividualRankingSwapping("x", 2), {"x": [1, None, 2]})
-    with pytest.raises(InputError, match="'x' holds values of type string, and numbers are needed"):
+    with refused(InputError, "'x'", "string", "numbers are needed"):
         outcome(IndividualRankingSwapping("x", 2), {"x": ["a", "b"]})
-    with pytest.raises(
-        PlanError, match="no other column than 'x' to compare records by. Use IndividualRanking"
-    ):
+    with refused(PlanError, "'x'", "other column", "IndividualRanking"):
         outcome(MDAVSwapping("x", 2), {"x": [1, 2, 3]})
-    with pytest.raises(InputError, match="'age' has no value in row 1"):
+    with refused(InputError, "'age'", "no value", "row 1"):
         outcome(MDAVSwapping("x", 2), {"age": [None, 1.0], "x": [1, 2]})
 
 
@@ -159,7 +156,7 @@ def test_the_audit_goes_through_all_assignments(data):
     likelihoods = data.draw(st.lists(rows, min_size=people, max_size=people))
     expected = by_all_assignments(likelihoods)
     if expected is None:
-        with pytest.raises(ParameterError, match="at least one assignment"):
+        with refused(ParameterError, "one assignment"):
             linkage_probabilities(likelihoods)
     else:
         assert linkage_probabilities(likelihoods) == expected

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import BottomCoding, TopCoding
 
@@ -71,7 +72,7 @@ def test_bottom_coding_mirrors_top_coding(values, quantile):
     different = sorted(set(present))
     for method, most, place in ((TopCoding, present[-1], -2), (BottomCoding, present[0], 1)):
         if len(different) == 1:
-            with pytest.raises(InputError, match="the same value in every row"):
+            with refused(InputError, "the same value", "every row"):
                 outcome(method("x", quantile=quantile), {"x": values})
             continue
         limit = outcome(method("x", quantile=quantile), {"x": values}).facts["threshold"]
@@ -138,7 +139,7 @@ def test_ordered_categories_have_their_order():
         "mid",
         None,
     ]
-    with pytest.raises(PlanError, match="column 'x' has no category 'hi'. Did you mean 'high'?"):
+    with refused(PlanError, "mean 'high'", "no category 'hi'", "'x'"):
         outcome(TopCoding("x", "hi"), pa.table({"x": grades}))
 
 
@@ -165,17 +166,17 @@ def test_parameters_that_contradict_each_other(make, message):
 
 
 def test_bad_tables():
-    with pytest.raises(PlanError, match="whose order is not known. List its values"):
+    with refused(PlanError, "order", "not known"):
         outcome(TopCoding("x", "b"), {"x": ["a", "b"]})
-    with pytest.raises(PlanError, match="column 'x' holds 'c', which is not in `order`"):
+    with refused(PlanError, "`order`", "'x'", "'c'"):
         outcome(TopCoding("x", "b", order=["a", "b"]), {"x": ["a", "c"]})
-    with pytest.raises(PlanError, match="holds numbers, and 'b' is not a number"):
+    with refused(PlanError, "'b'", "not a number"):
         outcome(TopCoding("x", "b"), {"x": [1, 2]})
-    with pytest.raises(PlanError, match="holds values of type date32.*and 'soon' is not one"):
+    with refused(PlanError, "date32", "'soon'"):
         outcome(TopCoding("x", "soon"), {"x": [date(2000, 1, 1)]})
-    with pytest.raises(PlanError, match="have no mean"):
+    with refused(PlanError, "have no mean"):
         outcome(TopCoding("x", "b", order=["a", "b"], replacement="mean"), {"x": ["a", "b"]})
-    with pytest.raises(InputError, match="infinite numbers, which have no mean"):
+    with refused(InputError, "infinite numbers"):
         outcome(TopCoding("x", 1, replacement="mean"), {"x": [1.0, float("inf")]})
-    with pytest.raises(InputError, match="column 'x' has no values, so it has no quantiles"):
+    with refused(InputError, "'x'", "no quantiles"):
         outcome(TopCoding("x", quantile=0.5), pa.table({"x": pa.array([None, None], pa.int64())}))

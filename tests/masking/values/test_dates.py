@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import veil
 from support import awkward_dates
 from support.masking.running import outcome
+from support.refusals import refused
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.errors import InputError, ParameterError, PlanError
@@ -125,7 +126,7 @@ def test_possible_shifts_are_those_that_trying_all_of_them_leaves(
 
 def test_whoever_fills_the_period_is_refused() -> None:
     visits = [*_spread(), (99, 0), (99, 1000)]
-    with pytest.raises(PlanError, match=r"the dates of 1 person span so much"):
+    with refused(PlanError, "1 person", "span"):
         outcome(DateShifting("visit", "patient", 90), _table(visits))
     assert (
         outcome(DateShifting("visit", "patient", 90, least=1), _table(visits)).facts["fewest possible"] == 1
@@ -134,13 +135,13 @@ def test_whoever_fills_the_period_is_refused() -> None:
 
 def test_a_date_that_most_people_share_is_refused() -> None:
     visits = [(p, 7) for p in range(20)] + [(p, 100 + 31 * p) for p in range(20)]
-    with pytest.raises(PlanError, match=r"20 of 20 people have the same date in column 'visit'"):
+    with refused(PlanError, "20 of 20", "'visit'"):
         outcome(DateShifting("visit", "patient", 90), _table(visits))
 
 
 def test_a_column_in_the_order_of_dates_is_refused() -> None:
     visits = sorted(_spread(), key=lambda each: each[1])
-    with pytest.raises(PlanError, match=r"column 'number' is in the order of 'visit'"):
+    with refused(PlanError, "'number'", "order of 'visit'"):
         outcome(DateShifting("visit", "patient", 90), _table(visits, number=list(range(len(visits)))))
     rng = np.random.default_rng(0)
     noise = rng.permutation(len(visits)).tolist()
@@ -219,13 +220,13 @@ def test_days_since_the_first_visit_are_a_quasi_identifier() -> None:
 def test_bad_parameters_say_what_is_wrong() -> None:
     with pytest.raises(ParameterError, match="Raise `days`"):
         DateShifting("visit", "patient", 5, keep="weekday")
-    with pytest.raises(ParameterError, match="more than one key"):
+    with refused(ParameterError, "one key"):
         DateShifting("visit", "patient", 90, key="9f2c71e05ad84b36c1f7a40d2e8b9563", key_file="x")
-    with pytest.raises(ParameterError, match="cannot be counted in that column itself"):
+    with refused(ParameterError, "that column itself"):
         DaysSinceFirst("visit", "patient", since="visit")
-    with pytest.raises(InputError, match="column 'visit' holds values of type string, not dates"):
+    with refused(InputError, "'visit'", "string", "not dates"):
         outcome(DateShifting("visit", "patient", 90), pa.table({"patient": [1], "visit": ["2024"]}))
-    with pytest.raises(InputError, match="has no value in 1 row"):
+    with refused(InputError, "in 1 row"):
         outcome(DaysSinceFirst("visit", "patient"), pa.table({"patient": [None], "visit": [_DAY]}))
 
 
@@ -242,7 +243,7 @@ def test_recipes_and_the_command_line_know_them(tmp_path: Path) -> None:
 
 def test_dates_do_not_tell_people_apart() -> None:
     for make in (lambda: DateShifting("d", person="d", days=30), lambda: DaysSinceFirst("d", person="d")):
-        with pytest.raises(ParameterError, match="should be another column than the dates: 'd' is both"):
+        with refused(ParameterError, "'d' is both"):
             make()
 
 
@@ -375,5 +376,5 @@ def test_days_since_the_first_are_those_of_the_calendar_on_the_wall(
 def test_dates_too_far_away_to_be_moved_are_refused() -> None:
     far = pa.table({"patient": [1, 2], "visit": pa.array([2**63 - 2**40, 0], pa.timestamp("ns"))})
     method = DateShifting("visit", "patient", 9_000, least=1, key="9f2c71e05ad84b36c1f7a40d2e8b9563")
-    with pytest.raises(InputError, match="lie beyond what its type timestamp"):
+    with refused(InputError, "beyond", "timestamp"):
         outcome(method, far)

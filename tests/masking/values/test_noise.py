@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.errors import InputError, ParameterError
 from veil.masking import CorrelatedNoise, UncorrelatedNoise
@@ -102,11 +103,9 @@ def test_other_columns_stay():
 
 @pytest.mark.parametrize("method", [UncorrelatedNoise, CorrelatedNoise])
 def test_bad_input(method):
-    with pytest.raises(ParameterError, match=f"`alpha` of {method.__name__} should be greater than 0, not 0"):
+    with refused(ParameterError, "`alpha`", method.__name__, "not 0"):
         method("x", 0)
-    with pytest.raises(
-        ParameterError, match=f"`alpha` of {method.__name__} should be a finite number, not nan"
-    ):
+    with refused(ParameterError, "`alpha`", method.__name__, "not nan"):
         method("x", math.nan)
     for values, message in (
         ([1.0, None], "column 'x' has no value in row 2. Drop such rows, or fill them in first"),

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import PRAM
 
@@ -128,21 +129,19 @@ def test_tenths_are_tenths():
 
 
 def test_bad_input():
-    with pytest.raises(ParameterError, match="needs `retention` or `matrix`, one of the two"):
+    with refused(ParameterError, "`retention`", "`matrix`", "needs"):
         PRAM("x")
-    with pytest.raises(ParameterError, match="`retention` of PRAM should be from 0 to 1"):
+    with refused(ParameterError, "`retention`", "PRAM", "0 to 1"):
         PRAM("x", 1.1)
-    with pytest.raises(InputError, match="column 'x' has the same value in every row"):
+    with refused(InputError, "'x'", "the same value"):
         outcome(PRAM("x", 0.5), {"x": ["a", "a"]})
-    with pytest.raises(
-        InputError, match="column 'x' has 1001 distinct values, and at most 1000 are supported"
-    ):
+    with refused(InputError, "'x'", "1001 distinct", "at most 1000"):
         outcome(PRAM("x", 0.5), {"x": list(range(1001))})
-    with pytest.raises(PlanError, match="`matrix` has no entry for the value 'b' of column 'x'"):
+    with refused(PlanError, "`matrix`", "'b'", "'x'", "no entry"):
         outcome(PRAM("x", matrix={"a": {"a": 1}}), {"x": ["a", "b"]})
-    with pytest.raises(PlanError, match="`matrix` names 'z', which is not a value of type int64"):
+    with refused(PlanError, "`matrix`", "'z'", "int64"):
         outcome(PRAM("x", matrix={"1": {"z": 1}}), {"x": [1]})
     fine = {"a": {"a": "1/4611686018427387847", "b": "4611686018427387846/4611686018427387847"}}
     uneven = PRAM("x", matrix={**fine, "b": {"a": "1/3", "b": "2/3"}}, invariant=True)
-    with pytest.raises(PlanError, match="no common denominator below 2"):
+    with refused(PlanError, "below 2", "no common denominator"):
         outcome(uneven, {"x": ["a", "b"]})

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import veil
+from support import refusals
 from support.cli import veil as command
 from support.dp.stochastic import find_violation
 from support.masking.running import masked, outcome
@@ -126,7 +127,7 @@ def test_estimates_come_close():
     found = method.estimate(outcome(method, {"x": truth}, seed=8).table)
     assert found["yes"] == pytest.approx(0.15, abs=0.04)
     assert sum(found.values()) == pytest.approx(1)
-    with pytest.raises(ParameterError, match="shares cannot be estimated"):
+    with refusals.refused(ParameterError, "cannot be estimated"):
         RandomizedResponse("x", YES_NO, matrix=[[0.5, 0.5], [0.5, 0.5]]).estimate(pa.table({"x": ["yes"]}))
 
 
@@ -169,13 +170,9 @@ def test_parameters_that_do_not_fit(make, message):
 
 def test_values_that_were_not_declared_are_refused():
     method = RandomizedResponse("x", YES_NO, 1)
-    with pytest.raises(
-        PlanError, match=r"holds 'yess', which is not one of the `categories`. Did you mean 'yes'"
-    ):
+    with refusals.refused(PlanError, "mean 'yes'", "`categories`", "'yess'"):
         outcome(method, {"x": ["yes", "yess"]})
-    with pytest.raises(
-        InputError, match="has missing values, and a missing answer would itself be revealing"
-    ):
+    with refusals.refused(InputError, "missing values", "revealing"):
         outcome(method, {"x": ["yes", None]})
 
 
@@ -192,11 +189,11 @@ def test_an_account_is_charged_with_the_sum():
     assert account.remaining.epsilon == Symbolic.read(0)
     said = release.verification.open_questions
     assert not any("ε" in finding.promise for finding in release.verification.findings)
-    assert any("a local ε of ln(3)" in each for each in said)
-    assert any("together have a local ε of at most ln(6)" in each for each in said)
-    with pytest.raises(BudgetError, match="'randomized response of smokes' would cost"):
+    assert any("ε of ln(3)" in each for each in said)
+    assert any("at most ln(6)" in each for each in said)
+    with refusals.refused(BudgetError, "'randomized response of smokes'", "cost"):
         veil.mask(PEOPLE, STEPS[0], accountant=account)
-    with pytest.raises(PlanError, match="`accountant` is only for RandomizedResponse"):
+    with refusals.refused(PlanError, "`accountant`", "RandomizedResponse"):
         veil.mask(PEOPLE, veil.masking.RandomSampling(size=3), accountant=account)
 
 
@@ -211,7 +208,7 @@ def test_the_account_is_that_of_the_table(tmp_path):
     account = Accountant.create(
         tmp_path / "b.json", 2, fingerprint=fingerprint(PEOPLE), neighbours="one changed"
     )
-    with pytest.raises(PlanError, match="the budget is for the data set"):
+    with refusals.refused(PlanError, "budget", "the data set"):
         veil.mask(PEOPLE.slice(1), STEPS, accountant=account)
     assert not account.ledger
     veil.mask(PEOPLE, STEPS, accountant=account)
@@ -233,10 +230,10 @@ def test_recipes_and_the_command_line_know_it(tmp_path):
     masked_table, report = tmp_path / "out.csv", tmp_path / "out.json"
     shown = command(*given, "-o", masked_table, "--report", report)
     assert shown.code == 0, shown.err
-    assert "local ε of ln(3)" in " ".join(shown.out.split())
+    assert "ε of ln(3)" in " ".join(shown.out.split())
     assert set(masked_table.read_text().split()[1:]) <= {"yes", "no"}
     found = json.loads(report.read_text())["verification"]
-    assert any("local ε of ln(3)" in each["promise"] for each in found)
+    assert any("ε of ln(3)" in each["promise"] for each in found)
     refused = command(*given, "-o", tmp_path / "again.csv")
     assert refused.code != 0
-    assert "is left of epsilon = ln(3)" in " ".join(refused.err.split())
+    assert "epsilon = ln(3)" in " ".join(refused.err.split())

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil import hierarchies as h
 from veil.errors import HierarchyError, InputError, ParameterError, PlanError
 from veil.masking import GlobalRecoding
@@ -110,15 +111,13 @@ def test_parameters_that_contradict_each_other(make, message):
 
 
 def test_bad_tables():
-    with pytest.raises(PlanError, match="level 9 does not exist.*levels 0 to 5"):
+    with refused(PlanError, "level 9", "0 to 5"):
         outcome(GlobalRecoding("zip", h.redaction(), 9), PATIENTS)
-    with pytest.raises(
-        PlanError, match="none of the values of `mapping` occurs in column 'sex', which holds 'M', 'F'"
-    ):
+    with refused(PlanError, "`mapping`", "'sex'", "'M', 'F'"):
         outcome(GlobalRecoding("sex", mapping={"m": "*"}), PATIENTS)
-    with pytest.raises(InputError, match="column 'sex' holds values of type string, and numbers are needed"):
+    with refused(InputError, "'sex'", "string", "numbers are needed"):
         outcome(GlobalRecoding("sex", breaks=[1]), PATIENTS)
-    with pytest.raises(InputError, match="column 'x' holds inf in row 2"):
+    with refused(InputError, "'x'", "row 2", "inf"):
         outcome(GlobalRecoding("x", breaks=[1]), {"x": [1.0, float("inf")]})
     with pytest.raises(HierarchyError):
         outcome(GlobalRecoding("age", h.table([["25", "*"]])), PATIENTS)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.errors import InputError, ParameterError
 from veil.masking import Rounding
 
@@ -67,17 +68,17 @@ def test_types_and_missing_values():
 
 
 def test_bad_input():
-    with pytest.raises(ParameterError, match="`base` of Rounding should be greater than 0, not 0"):
+    with refused(ParameterError, "`base`", "Rounding", "not 0"):
         Rounding("x", 0)
-    with pytest.raises(ParameterError, match="`base` of Rounding should be a finite number, not inf"):
+    with refused(ParameterError, "`base`", "Rounding", "not inf"):
         Rounding("x", math.inf)
-    with pytest.raises(InputError, match="column 'x' holds inf in row 1"):
+    with refused(InputError, "'x'", "row 1", "inf"):
         outcome(Rounding("x", 0.5), {"x": [math.inf]})
-    with pytest.raises(InputError, match="numbers are needed"):
+    with refused(InputError, "numbers are needed"):
         outcome(Rounding("x", 1), {"x": ["a"]})
-    with pytest.raises(InputError, match="column 'x' do not fit into its type uint8"):
+    with refused(InputError, "'x'", "not fit", "uint8"):
         outcome(Rounding("x", 100), pa.table({"x": pa.array([255], pa.uint8())}))
-    with pytest.raises(InputError, match="do not fit"):
+    with refused(InputError, "do not fit"):
         outcome(Rounding("x", 1000), {"x": [2**63 - 1]})
-    with pytest.raises(InputError, match="do not fit"):
+    with refused(InputError, "do not fit"):
         outcome(Rounding("x", 10), pa.table({"x": pa.array([2**64 - 1], pa.uint64())}))

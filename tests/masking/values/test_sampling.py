@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking import BernoulliSampling, RandomSampling, StratifiedSampling
@@ -113,11 +114,11 @@ def test_parameters_out_of_range(make, message):
 
 
 def test_more_records_than_there_are():
-    with pytest.raises(PlanError, match="the table has only 2 records. Choose at most that many"):
+    with refused(PlanError, "only 2 records"):
         outcome(RandomSampling(size=3), {"x": [1, 2]})
-    with pytest.raises(PlanError, match="the stratum s = 'b', t = None has only 1 records"):
+    with refused(PlanError, "s = 'b'", "t = None", "only 1"):
         outcome(StratifiedSampling(["s", "t"], size=2), {"s": ["a", "a", "b"], "t": [1, 1, None]})
-    with pytest.raises(PlanError, match="has no column 'sx'. Did you mean 's'?"):
+    with refused(PlanError, "mean 's'", "no column 'sx'"):
         outcome(StratifiedSampling("sx", size=2), {"s": ["a", "a", "b"]})
-    with pytest.raises(PlanError, match="kept none of the 1 records"):
+    with refused(PlanError, "none of", "1 records"):
         outcome(BernoulliSampling(1e-9), {"x": [1]})

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import holds_the_same, masked, outcome
+from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
 from veil.masking import ColumnShuffling, Shuffling
@@ -105,10 +106,10 @@ def test_bad_input():
     ):
         with pytest.raises(InputError, match=message):
             outcome(Shuffling("x"), {"x": values})
-    with pytest.raises(InputError, match="column 'x' has the same value in every row"):
+    with refused(InputError, "'x'", "the same value"):
         outcome(ColumnShuffling("x"), {"x": [1, 1]})
     for method in (Shuffling("x", given="x"), ColumnShuffling("x", within="x")):
-        with pytest.raises(PlanError, match="column 'x' cannot be both shuffled and kept in place"):
+        with refused(PlanError, "'x'", "shuffled and kept"):
             outcome(method, {"x": [1, 2, 3]})
-    with pytest.raises(PlanError, match="has no column 'y'"):
+    with refused(PlanError, "no column 'y'"):
         outcome(Shuffling("x", given="y"), {"x": [1, 2, 3]})

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import holds_the_same, masked, outcome
+from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import DataSwapping, RankSwapping
 from veil.masking.values.swapping import _pair
@@ -80,7 +81,7 @@ def test_rank_swapping_keeps_values_and_moves_them_little(rows, p, keep_extremes
     window = int(p * len(rows) / 100 + 1e-9)
     method = RankSwapping("a", p, keep_extremes=keep_extremes)
     if window == 0:
-        with pytest.raises(PlanError, match="less than one rank"):
+        with refused(PlanError, "one rank"):
             outcome(method, table)
         return
     made = masked(method, table)
@@ -166,13 +167,13 @@ def test_parameters_out_of_range(make, message):
 
 
 def test_bad_tables():
-    with pytest.raises(PlanError, match="10 percent of 5 records is less than one rank.*`p` of at least 20"):
+    with refused(PlanError, "10 percent", "5 records", "`p`", "least 20"):
         outcome(RankSwapping("a", 10), {"a": [1, 2, 3, 4, 5]})
-    with pytest.raises(InputError, match="column 'a' has the same value in every row"):
+    with refused(InputError, "'a'", "the same value"):
         outcome(RankSwapping("a", 50), {"a": [1, 1, 1]})
-    with pytest.raises(InputError, match="column 'a' has the same value in every row"):
+    with refused(InputError, "'a'", "the same value"):
         outcome(DataSwapping("a", 0.5), {"a": [1, 1, 1]})
-    with pytest.raises(PlanError, match="'a' cannot be both swapped and in `within`"):
+    with refused(PlanError, "'a'", "swapped", "`within`"):
         outcome(DataSwapping("a", 0.5, within="a"), {"a": [1, 2]})
-    with pytest.raises(PlanError, match="has no column 'b'"):
+    with refused(PlanError, "no column 'b'"):
         outcome(RankSwapping("a", 50, by="b"), {"a": [1, 2, 3]})

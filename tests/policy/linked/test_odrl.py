@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.policy import apply, check, parse, unmapped
 from veil.policy.elements import Attribute, Policy, PrivacyModel, Purpose
@@ -192,9 +193,7 @@ def test_what_limits_a_permission_and_cannot_be_carried_out_is_refused(said: str
 def test_elapsed_time_from_an_unknown_day() -> None:
     text = f"""ex:policy a odrl:Agreement ; odrl:permission [ odrl:action odrl:use ; odrl:target pd:Age ; odrl:assignee ex:lab ;
         {constraint("odrl:elapsedTime", "lteq", '"P30D"^^xsd:duration')} ] ."""
-    assert any(
-        "P30D counts from a day that is not said" in each for each in narrowing(parse(PREFIXES + text))
-    )
+    assert any("P30D" in each for each in narrowing(parse(PREFIXES + text)))
 
 
 def test_policies_that_would_have_to_be_fetched_are_refused() -> None:
@@ -332,7 +331,7 @@ def test_keys_that_no_context_knows_are_not_dropped() -> None:
 
 def test_two_policies_in_one_document() -> None:
     text = " ".join(f"ex:p{at} a odrl:Set ; odrl:permission [ odrl:action odrl:use ] ." for at in range(2))
-    with pytest.raises(InputError, match="holds 2 ODRL policies"):
+    with refused(InputError, "2 ODRL policies"):
         parse(PREFIXES + text)
 
 
@@ -407,4 +406,4 @@ def test_a_title_of_the_action_says_how_far_to_anonymize() -> None:
     said = 'odrl:duty [ odrl:action [ rdf:value odrl:anonymize ; dct:title "k-Anonymity (k = 4)" ] ]'
     assert only(odrl(said)).models == (PrivacyModel("k-Anonymity", (Attribute("k", "4"),)),)
     vague = odrl('odrl:duty [ odrl:action [ rdf:value odrl:anonymize ; dct:title "well" ] ]')
-    assert any("does not say which guarantee is meant" in each for each in narrowing(vague))
+    assert any("which guarantee" in each for each in narrowing(vague))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.policy.special import complies, parse
 from veil.policy.special.compliance import counterexamples
@@ -235,5 +236,5 @@ def test_what_is_no_usage_policy_is_refused(text: str) -> None:
 
 def test_too_many_cases_are_refused() -> None:
     union = Or(tuple(NamedClass(f"N{at}") for at in range(10)))
-    with pytest.raises(InputError, match="make 1000000 cases"):
+    with refused(InputError, "1000000 cases"):
         complies(And((union,) * 6), NamedClass("A"))

@@ -16,6 +16,7 @@ import veil
 from support import realdata
 from support.cli import veil as command
 from support.realdata import needs_data
+from support.refusals import refused
 from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
@@ -98,7 +99,7 @@ def test_what_chance_has_left_out_is_no_reason_to_spend_a_budget_again() -> None
     )
     assert not made.concerns
     assert not made.acknowledge("emptied: sex").outcome.acknowledged
-    with pytest.raises(ParameterError, match="There is none"):
+    with refused(ParameterError, "There is none"):
         made.acknowledge("empty: sex")
 
 
@@ -142,7 +143,7 @@ def test_the_certificate_names_what_was_acknowledged_and_still_holds(tmp_path: P
 def test_a_notebook_shows_it() -> None:
     page = released()._repr_html_()
     assert "Before you sign" in page
-    assert "that no other record has" in page
+    assert "no other record" in page
 
 
 def test_every_kind_is_said_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +194,7 @@ def test_the_command_line_acknowledges_and_writes_it_down(folder: Path) -> None:
 def test_an_unknown_acknowledgement_writes_nothing(folder: Path) -> None:
     done = command("anonymize", "people.csv", "-o", "release.csv", *OPTIONS, "--acknowledge", "nothing")
     assert done.code != 0
-    assert "--acknowledge should name concerns" in done.err.replace("\n", " ")
+    assert "--acknowledge" in done.err.replace("\n", " ")
     assert WEIGHT in done.err.replace("\n", " ")
     assert not Path("release.csv").exists()
 

@@ -105,7 +105,9 @@ def test_a_town_tells_its_zip_code() -> None:
     found = concern(of_towns("town", "bed"), "reveals another column")
     assert found is not None
     assert found.key == "reveals another column: town, zip"
-    assert found.statement == ("'town' is published unchanged and reveals what is hidden in 'zip' (100 %).")
+    assert "'town'" in found.statement
+    assert "'zip'" in found.statement
+    assert "(100 %)" in found.statement
 
 
 def test_a_birth_date_tells_the_age_although_hardly_two_agree_in_it() -> None:
@@ -221,7 +223,7 @@ def test_an_order_that_tells_nothing_is_said_as_well() -> None:
     found = concern(veil.anonymize(table, order="input", **plan), "row order")
     assert found is not None
     assert found.key == "row order"
-    assert "can match the two row by row" in found.statement
+    assert "row by row" in found.statement
 
 
 def test_suppressed_labels_are_read_off_the_neighbours() -> None:

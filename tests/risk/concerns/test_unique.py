@@ -71,7 +71,8 @@ def test_a_survey_weight_does_not_go_out_under_a_highest_risk_of_a_third() -> No
     (found,) = (each for each in release.concerns if each.kind == "nearly unique")
     assert found.key == "nearly unique: weight"
     assert found.statement.startswith("99 % of the records have a value of 'weight' that no other record has")
-    assert found.step == "Remove 'weight', or make it a quasi-identifier."
+    assert "'weight'" in found.step
+    assert "quasi-identifier" in found.step
 
 
 def test_categories_are_no_concern() -> None:
@@ -103,7 +104,7 @@ def test_what_singles_out_beside_the_quasi_identifiers_is_found() -> None:
     release = release_of(table, 10)
     (found,) = (each for each in release.concerns if each.kind == "unique with quasi-identifiers")
     assert found.columns == ("room",)
-    assert "can single out up to 100 % of the records" in found.statement
+    assert "100 %" in found.statement
     # Somebody sensitive to it says so, and nobody else is supposed to know it.
     again = release_of(table, 10, sensitive="room")
     assert "unique with quasi-identifiers" not in kinds(again)

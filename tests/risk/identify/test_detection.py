@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.refusals import refused
 from support.risk.tables import sometimes
 from veil.errors import ParameterError
 from veil.risk import detect_identifiers, propose_roles
@@ -225,7 +226,7 @@ def test_each_pattern_belongs_to_a_category():
 
 
 def test_the_threshold_is_checked():
-    with pytest.raises(ParameterError, match="`threshold` should be at least 0 and below 1, not 1"):
+    with refused(ParameterError, "`threshold`", "below 1", "not 1"):
         detect_identifiers(pa.table({"a": [1]}), threshold=1)
 
 
@@ -281,7 +282,7 @@ def test_measurements_and_amounts_are_no_keys(number):
     numbers = [number(each) for each in range(1000, 1100)]
     (proposal,) = propose_roles(pa.table({"c": numbers}))
     assert proposal.role == "quasi-identifying"
-    assert "sensitive if nobody else can know them" in proposal.reasons[0]
+    assert "sensitive if nobody" in proposal.reasons[0]
     assert role_of("height", numbers) == "quasi-identifying"
     assert role_of("phone", numbers) == "identifying"
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.refusals import refused
 from veil.errors import InputError
 from veil.tables import Csv
 from veil.tables.csv.lenient import read_leniently
@@ -44,9 +45,11 @@ def test_numbers_of_other_columns_are_not_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"a,b\n1,2\n3,4,5\n", b'a,b\n1,"2\n', b""], ids=["ragged", "quote", "empty"]
+    ("content", "fact"),
+    [(b"a,b\n1,2\n3,4,5\n", "line 3"), (b'a,b\n1,"2\n', "never closed"), (b"", "is empty")],
+    ids=["ragged", "quote", "empty"],
 )
-def test_a_damaged_file_is_refused_as_ever(content: bytes, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_as_ever(content: bytes, fact: str, tmp_path: Path) -> None:
     (path := tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"line 3|never closed|is empty"):
+    with refused(InputError, fact):
         read_leniently(path)

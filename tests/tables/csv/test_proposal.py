@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veil.tables
+from support.refusals import refused
 from veil.errors import InputError, ParameterError
 from veil.tables import Csv, read
 from veil.tables.csv.proposal import decoded, propose_format
@@ -57,7 +58,7 @@ def test_a_character_cut_in_two_by_the_end_of_the_look_is_no_reason_for_another_
 def test_a_marked_file_that_is_cut_in_a_character(tmp_path: Path, encoding: str, lost: int) -> None:
     file = tmp_path / "cut.csv"
     file.write_bytes("name,age\nJörg,34\nAda,7ß".encode(encoding)[:-lost])
-    with pytest.raises(InputError, match="cut off or damaged"):
+    with refused(InputError, "cut off"):
         read(file)
     assert propose_format(file.read_bytes()).encoding is None
 

@@ -140,7 +140,7 @@ def test_all_kinds_of_declarations_are_looked_at() -> None:
         "Plan.suppression_limit",
         "Plan.minimum_levels[dict]",
         "Population.sampling_fraction",
-        "Rows.rows[list]",
+        "RowNumbers.rows[list]",
         "GlobalRecoding.breaks[list]",
     }
 

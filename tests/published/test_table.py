@@ -68,6 +68,8 @@ def test_classes_and_histograms_are_what_counting_finds(table: pa.Table, untouch
     published = Published(Rows.of(table), names, suppressed="none" if untouched else "by cells")
     records, whole = rows_of(table, names), rows_of(table, table.column_names)
     texts = [pa.types.is_dictionary(t) or "string" in str(t)[:12] for t in table.schema.types]
+    # A further column without any value may have become one of text in a file.
+    texts[-1] &= table["s"].null_count < table.num_rows
     blank = tuple("*" if text else None for text in texts)
     kept = [row for row in range(table.num_rows) if untouched or whole[row] != blank]
     assert published.suppressed_records == table.num_rows - len(kept)

@@ -186,7 +186,9 @@ def anonymize(
     with following(progress) as tracker:
         tracker.phase("reading the tables" if several else "reading the table")
         if parts is not None and parts is not False:
-            outcome = _in_parts(source, plan, local, parts, _one_format(format), engine, threads, tracker)
+            outcome = _anonymize_in_parts(
+                source, plan, local, parts, _one_format(format), engine, threads, tracker
+            )
         else:
             if local is not None:
                 plan = local.first(plan)
@@ -319,7 +321,7 @@ def _privately(
     return publish(source, plan, accountant=accountant, randomness=randomness, cancel=cancel)
 
 
-def _in_parts(
+def _anonymize_in_parts(
     source: Any,
     plan: Plan,
     local: Mode | None,
@@ -329,7 +331,7 @@ def _in_parts(
     threads: int | None,
     progress: Progress,
 ) -> Outcome:
-    """Return the outcome of a table in an engine, part by part."""
+    """Anonymize a table in an engine part by part; `parts` is how many combinations one may have at most."""
     if local is not None:
         raise PlanError("each of the `parts` already has its own transformation: leave `local` out")
     if plan.items:

@@ -55,7 +55,7 @@ def key_of(outcome: Outcome) -> Any:
     """Return the input row of each row of the release, as a frame of the input's kind."""
     if outcome.is_condensed:
         refuse_key()
-    key = _key(outcome)
+    key = _rows_of_input(outcome)
     frame = outcome.source.frame
     return key if frame is None else frame.from_arrow(key, frozenset())
 
@@ -111,10 +111,11 @@ def check_key(key: Path, target: Path) -> None:
 def write_key(outcome: Outcome, path: Path) -> None:
     """Write the input row of each row of the release."""
     with path.open("wb") as file:
-        write_csv(_key(outcome), file, Csv())
+        write_csv(_rows_of_input(outcome), file, Csv())
 
 
-def _key(outcome: Outcome) -> pa.Table:
+def _rows_of_input(outcome: Outcome) -> pa.Table:
+    """Return the input row of each row of the release; refuse where that is secret, or rows were merged."""
     if outcome.statement is not None:
         raise PlanError(
             "a differentially private release has no key: the promise relies on nobody knowing who was "
@@ -167,7 +168,7 @@ def save(
     if key is not None:
         check_key(Path(key), path)
         places.append(Path(key))
-        tables["key"] = _key(outcome)
+        tables["key"] = _rows_of_input(outcome)
     inputs = files_of(outcome.source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite

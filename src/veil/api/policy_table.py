@@ -116,7 +116,7 @@ def _check_no_value(table: pa.Table, name: str) -> None:
 
 
 def _joint_values(table: pa.Table, columns: list[str]) -> list[str | None]:
-    """Return one text for the values of several columns, unique to these values."""
+    """Return for each row one text that encodes its values in several columns unambiguously."""
     texts = [canonical_text(table[name], column=name) for name in columns]
     if len(columns) == 1:
         return texts[0]

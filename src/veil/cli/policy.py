@@ -56,7 +56,7 @@ def _print(lines: Sequence[str]) -> None:
 def check_and_show(
     policies: Path, under: Path | None, on: str | None, allow_secrets: bool, as_json: bool
 ) -> None:
-    """Show the problems of policies."""
+    """Check policies and show their problems."""
     below = None if under is None else read(under)
     by_policy = {
         name: [

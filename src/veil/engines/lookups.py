@@ -132,7 +132,7 @@ class Packing:
         ]
 
     def words(self, table: ibis.Table) -> dict[str, Any]:
-        """Return the integers of each row of a table that the look-ups are joined to."""
+        """Return expressions for the packed integers by name; the table is joined to the look-ups already."""
         import ibis
 
         integers = {name: ibis.literal(0, type="int64") for name in self.names}

@@ -152,10 +152,10 @@ class BranchAndBound:
         low, high = self.low, self.high
         self.search.expect(1)
         top, room = self._evaluate_high(high, self.tables.bottom)
-        self._remember(top, True)
+        self._record_tightest(top, True)
         if low != high and low not in self.space.evaluated:
             self.search.expect(1)
-            self._remember(self.evaluator.evaluate(low, self.tables.bottom)[0], True)
+            self._record_tightest(self.evaluator.evaluate(low, self.tables.bottom)[0], True)
         self._open(low, high, top.least, top.possible, room, None)
         self.has_begun = True
 
@@ -208,7 +208,7 @@ class BranchAndBound:
         return _BoxResult(evaluation, room, fresh, table)
 
     def _process(self, box: _Box, result: _BoxResult) -> None:
-        corner = self._remember(result.evaluation, result.fresh)
+        corner = self._record_tightest(result.evaluation, result.fresh)
         room = min(result.room, box.room)
         if result.table is not None:
             self.tables.add(result.table)
@@ -241,8 +241,8 @@ class BranchAndBound:
     def _corner(self, levels: Levels) -> Evaluation | None:
         return self.corners.get(levels) or self.space.evaluated.get(levels)
 
-    def _remember(self, evaluation: Evaluation, fresh: bool) -> Evaluation:
-        """Record an evaluated corner, and return its evaluation with the best bound."""
+    def _record_tightest(self, evaluation: Evaluation, fresh: bool) -> Evaluation:
+        """Record the evaluation of a corner; return it, or an earlier one whose bound is at least as tight."""
         earlier = self.corners.get(evaluation.levels)
         if fresh:
             self.search.remember(evaluation)

@@ -248,7 +248,7 @@ class Published:
     # --- owners -----------------------------------------------------------------------------------
 
     def with_view(self, view: View) -> Published:
-        """Return the table with another view: which values count of owners who have several."""
+        """Return the table with another view of owners who have several values in a class."""
         result = copy.copy(self)
         result.view = view
         return result

@@ -223,7 +223,7 @@ def spell_field(way: Say) -> str:
 
 
 def with_file(database: Database, move: Callable[[str], str]) -> Database:
-    """Return a database with another path of its file, if it is one."""
+    """Return a database with the path of its file changed by `move`; unchanged if it has no file."""
     if database.file is None:
         return database
     scheme = database.url.partition(":")[0]

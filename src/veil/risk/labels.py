@@ -69,7 +69,7 @@ class NumberRange(NamedTuple):
 
 
 def read_interval(label: str) -> NumberRange | None:
-    """Parse a label of numbers.
+    """Parse a numeric label; None if it is none.
 
     >>> read_interval("<30"), read_interval("3*"), read_interval("[20, 30[")
     (NumberRange(low=-inf, high=30.0, with_low=False, with_high=False), NumberRange(low=30.0, high=40.0, with_low=True,

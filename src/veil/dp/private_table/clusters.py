@@ -102,6 +102,7 @@ _SAMPLE = 4096
 def _distances(
     columns: Sequence[Numbers], corner: Corner, points: NDArray[np.int64], left_mask: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
+    """Return the squared distance of each point from a corner, scaled by reaches; infinite if not left."""
     edges = [
         each.bounds.highest if is_high else each.bounds.lowest
         for each, is_high in zip(columns, corner, strict=True)

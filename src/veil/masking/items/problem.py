@@ -71,7 +71,7 @@ class ItemProblem:
         return int(self.occurrences @ self.costs(recoding))
 
     def share(self, loss: int) -> float:
-        """Return the normalized certainty penalty (NCP): 1 if every item is a group of the whole domain."""
+        """Return the normalized certainty penalty (NCP): 1 if every item is generalized to the whole domain."""
         everything = int(self.occurrences.sum()) * self.taxonomy.unit
         return loss / everything if everything else 0.0
 

@@ -101,14 +101,18 @@ class _Distances:
         """Return the distance of some rows if it is too large, else a number below 0."""
         values = self.values[rows]
         values = values[values >= 0]
-        work = _work(values, self.totals, self.records, self.ordered)
+        work = _scaled_earth_movers_distance(values, self.totals, self.records, self.ordered)
         most = self.limit * self.scale * values.size
         return work / (self.scale * values.size) if work > most else -1.0
 
 
 @kernel
-def _work(values: Integers, totals: Integers, records: int, ordered: bool) -> int:
-    """Return the sum of |records * count - size * total| over values: of running sums, or of excesses."""
+def _scaled_earth_movers_distance(values: Integers, totals: Integers, records: int, ordered: bool) -> int:
+    """Return the earth mover's distance of a group's values from the table's, times `records` and its size.
+
+    `totals` are the counts of the values in the table. Ordered values: the sum of absolute cumulative
+    differences (not divided by their number); others: the sum of positive differences.
+    """
     extra = -values.size * totals
     for value in values:
         extra[value] += records

@@ -44,7 +44,7 @@ def k_ward(records: Coordinates, k: int) -> Groups:
 
 @kernel
 def joining_cost(size: int, mean: Floats, other_size: int, other_mean: Floats) -> float:
-    """Return the increase of the sum of squares within groups if two groups are joined.
+    """Return the increase in the within-group sum of squares if two groups are joined.
 
     >>> float(joining_cost(1, np.array([2.0]), 2, np.array([14.0])))
     96.0

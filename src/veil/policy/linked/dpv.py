@@ -20,9 +20,9 @@ from veil.policy.linked.terms import (
     CONSENT_MISSING,
     PERSONAL_DATA,
     PURPOSES,
-    ancestors,
     broader_in,
     category_of_purpose,
+    with_broader,
 )
 from veil.policy.unmapped_parts import with_unmapped
 
@@ -213,7 +213,7 @@ class _Document:
         allowed = {str(each.name): each for each in all_data}
         for prohibited in conditions.prohibited:
             which = names_below(all_data, prohibited[0])
-            if prohibited[0] in ancestors(kinds, broader_in(PURPOSES)) or prohibited[0] in _RELEASING:
+            if prohibited[0] in with_broader(kinds, broader_in(PURPOSES)) or prohibited[0] in _RELEASING:
                 accepted = False
             elif prohibited[0] in PERSONAL_DATA or which:
                 allowed = {name: each for name, each in allowed.items() if name not in which}

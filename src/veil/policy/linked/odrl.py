@@ -20,10 +20,10 @@ from veil.policy.linked.terms import (
     DEIDENTIFICATION,
     PERSONAL_DATA,
     PURPOSES,
-    ancestors,
     broader_in,
     category_of_purpose,
     short,
+    with_broader,
 )
 from veil.policy.names import needed_parameters, title_of
 from veil.policy.unmapped_parts import with_unmapped
@@ -353,7 +353,7 @@ class _Document:
             speaks = "use" in actions or any(name in each.actions for name in actions)
             about = not which or any(
                 name in which
-                for name in ancestors([*each.kinds, str(each.purpose.name)], broader_in(PURPOSES))
+                for name in with_broader([*each.kinds, str(each.purpose.name)], broader_in(PURPOSES))
             )
             if speaks and about:
                 each = dataclasses.replace(each, purpose=self._without(each.purpose, forbidden, limits, path))

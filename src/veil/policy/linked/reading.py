@@ -22,10 +22,10 @@ from veil.policy.linked.terms import (
     LEGAL_BASES,
     OTHER_PSEUDONYMS,
     PERSONAL_DATA,
-    ancestors,
     broader_in,
     group_of_category,
     local,
+    with_broader,
 )
 from veil.policy.names import title_of
 from veil.policy.retention import day, duration
@@ -86,7 +86,7 @@ class Reading:
             nodes.update({each.text: each for each in broader if not each.is_text})
             return [each.text for each in broader]
 
-        broader = [local(name) for name in ancestors([node.text], above)]
+        broader = [local(name) for name in with_broader([node.text], above)]
         return broader if node.kind != "blank" else broader[1:] or [""]
 
     def name(self, node: Term) -> str:
@@ -280,7 +280,7 @@ def names_below(data: Iterable[Data], category: str) -> set[str]:
     return {
         str(each.name)
         for each in data
-        if category in ancestors([str(each.name), *each.categories], broader_in(PERSONAL_DATA))
+        if category in with_broader([str(each.name), *each.categories], broader_in(PERSONAL_DATA))
     }
 
 

@@ -257,8 +257,8 @@ CONSENT_MISSING = (
 )
 
 
-def ancestors(start: Iterable[str], above: Callable[[str], Iterable[str]]) -> Iterator[str]:
-    """Return terms and all broader ones, the nearest first, each once."""
+def with_broader(start: Iterable[str], above: Callable[[str], Iterable[str]]) -> Iterator[str]:
+    """Yield terms and then all broader ones, the nearest first, each once."""
     queue = list(dict.fromkeys(start))
     names = set(queue)
     while queue:
@@ -282,7 +282,7 @@ def group_of_category(names: Iterable[str]) -> str | None:
     ['EI', 'QID', 'SD']
     >>> group_of_category(["FavouriteIceCream"])
     """
-    for name in ancestors(names, broader_in(PERSONAL_DATA)):
+    for name in with_broader(names, broader_in(PERSONAL_DATA)):
         if name in _GROUP_OF:
             return _GROUP_OF[name]
     return None
@@ -297,7 +297,7 @@ def category_of_purpose(names: Iterable[str]) -> str:
     >>> category_of_purpose(["AcademicResearch"]), category_of_purpose(["ImproveHealthcare"])
     ('researchAndDevelopment', 'other')
     """
-    for name in ancestors(names, broader_in(PURPOSES)):
+    for name in with_broader(names, broader_in(PURPOSES)):
         if plain(name) in _CATEGORIES:
             return _CATEGORIES[plain(name)]
     return "other"

@@ -56,7 +56,7 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
-        """A short, unique name of the key."""
+        """A short, unique name for the key: its SHA-256."""
         digest = base64.b64encode(hashlib.sha256(self.raw).digest()).decode().rstrip("=")
         return f"SHA256:{digest}"
 

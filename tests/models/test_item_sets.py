@@ -25,7 +25,7 @@ from veil.classes.sample import Sample, SampleAttribute
 from veil.models import item_sets
 from veil.models.item_sets import KMAnonymity
 from veil.published.table import Published
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 
 BASKETS = {"bread,milk": 2, "bread,milk,wine": 1, "bread,wine": 1, "milk": 1, "": 1}
 """Of six records four hold bread, four milk, two wine; three bread and milk, one milk and wine."""
@@ -251,3 +251,12 @@ def test_too_many_combinations_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
         "`m` of KMAnonymity should be at most 2 for column 'S', .* 56 combinations of 3 items, not 4"
     ):
         KMAnonymity("S", 2, 4).bind(sample)
+
+
+@pytest.mark.parametrize("names", [["items"], ["ward", "items"], ["ward"]])
+def test_the_verifier_counts_people_whether_or_not_the_items_are_known(names: list[str]) -> None:
+    table = pa.table({"ward": ["x"] * 4, "items": ["a", "a", "b", "b"]})
+    owners = Owners.coded(np.array([0, 0, 1, 2], np.int32))  # both rows with item a are one person's
+    for rows, k in ((Rows.of(table), 2), (Rows.of(table, owners=owners), 1)):
+        found = KMAnonymity("items", 2, 1).verify(Published(rows, names, suppressed="none"))
+        assert (found.holds, found.measured) == (k == 2, f"k = {k}")

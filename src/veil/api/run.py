@@ -27,7 +27,7 @@ from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.recipe import Recipe
 from veil.recipe.base import Located
-from veil.recipe.document import document_text
+from veil.recipe.document import file_text
 from veil.recipe.masking import MaskingRecipe, read_recipe
 from veil.recipe.policy import PolicyRecipe
 from veil.tables import Format, Source, read
@@ -265,7 +265,8 @@ def _write(release: Release, job: Run, relation: Relation | None, progress: Prog
         if job.save_recipe is not None:
             with files.making(job.save_recipe) as path:
                 path.write_text(
-                    document_text(_recipe_of(job).spell(job.save_recipe.parent)), encoding="utf-8"
+                    file_text(_recipe_of(job).spell(job.save_recipe.parent), job.save_recipe),
+                    encoding="utf-8",
                 )
         if isinstance(job.input, Mapping):
             delivery = release.save(

@@ -284,9 +284,8 @@ class Outcome:
     def before(self) -> Rows:
         """The input with its weights and owners."""
         weights = self.source.weights if self.prepared is None else self.prepared.weights
-        person, knows = self.person_column, "one row" if self.plan is None else self.plan.knows
-        person = person if person in self.original.column_names else None
-        return Rows.of(self.original, weights, Owners.of(self.original, person, knows))
+        person = self.roles.person if self.roles.person in self.original.column_names else None
+        return Rows.of(self.original, weights, Owners.of(self.original, person, self.roles.knows))
 
     @functools.cached_property
     def after(self) -> Rows:

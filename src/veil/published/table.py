@@ -112,10 +112,10 @@ class Published:
         )
         self._histograms: dict[tuple[str, View], Histograms] = {}
         self._compared: dict[tuple[str, bool], Encoded] = {}
-        if isinstance(suppressed, str) and (suppressed == "none" or not self.names):
+        if not self.names or (isinstance(suppressed, str) and suppressed == "none"):
             self.suppressed = np.zeros(self.table.num_rows, np.bool_)
             return
-        self.suppressed = self._blank_rows() if self.names else np.zeros(self.table.num_rows, np.bool_)
+        self.suppressed = self._blank_rows()
         # A row that shows a value belongs to a class, even if it is marked as suppressed.
         if not isinstance(suppressed, str):
             self.suppressed &= suppressed

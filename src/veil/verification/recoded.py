@@ -25,17 +25,17 @@ from veil.verification.release import (
 
 def verify_models_by_part(outcome: Outcome) -> list[Finding]:
     """Check each privacy model on the whole output, or part by part where it reads levels."""
-    published = _with_input(outcome)
+    before = _rows_before(outcome)
+    published = _with_input(outcome, before)
     findings = []
     for model in outcome.models:
-        parts = (_part_of(outcome, part) for part in outcome.parts if part.rows.size)
+        parts = (_part_of(outcome, part, before) for part in outcome.parts if part.rows.size)
         findings.append(verify_model(published, model, parts))
     return findings
 
 
-def _with_input(outcome: Outcome) -> Published:
+def _with_input(outcome: Outcome, before: Rows) -> Published:
     """Return the published output, with the original values that models compare it with."""
-    before = _rows_before(outcome)
     return Published(
         before.showing(outcome.table, outcome.origins),
         outcome.quasi_identifiers,
@@ -51,11 +51,11 @@ def _rows_before(outcome: Outcome) -> Rows:
     return rows_of(outcome.original, outcome.prepared.weights, outcome.prepared.plan)
 
 
-def _part_of(outcome: Outcome, part: RecodedPart) -> Published:
+def _part_of(outcome: Outcome, part: RecodedPart, before: Rows) -> Published:
     assert outcome.prepared is not None
     names = outcome.prepared.encoding.names
     return Published(
-        _rows_before(outcome).showing(outcome.pick(part.rows), part.rows),
+        before.showing(outcome.pick(part.rows), part.rows),
         names,
         marker=outcome.marker,
         hierarchies=outcome.hierarchies,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
-from veil.api.owners import Who
+from veil.api.owners import check_repeats, rows_to_mask
 from veil.api.release import Release
 from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
@@ -28,13 +28,11 @@ from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
+from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
 from veil.verification.steps.step import verify_step
-
-Origins = NDArray[np.int64] | None
-"""The input row of each row; None if all, in order."""
 
 
 @own_keywords
@@ -103,7 +101,8 @@ def mask(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
     _check_order(methods)
-    who = Who(read_person(person), tuple(methods), order)
+    person = read_person(person)
+    person_column = None if person == ASK else person
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -121,18 +120,18 @@ def mask(
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
             source = source if isinstance(source, Source) else read(source, format=format)
-            several = who.have_several_rows(source.table)
+            rows = rows_to_mask(source.table, person, methods, order)
             if accountant is not None:
                 _charge(accountant, source, methods)
-            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
-        whole_rows = who.person is not None or any(method.takes_rows_of_engines for method in methods)
+            return Release(verified(_mask(source, rows, methods, person_column, order, randomness, tracker)))
+        whole_rows = person_column is not None or any(method.takes_rows_of_engines for method in methods)
         if whole_rows and accountant is None:
             from veil.engines.fetch import fetch_rows  # people are counted in memory
 
             source = fetch_rows(relation, tracker)
-            several = who.have_several_rows(source.table)
-            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
-        who.check_people(relation)
+            rows = rows_to_mask(source.table, person, methods, order)
+            return Release(verified(_mask(source, rows, methods, person_column, order, randomness, tracker)))
+        check_repeats(relation, person, methods)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # needs Ibis
@@ -194,35 +193,40 @@ def _combine(steps: list[StepSummary]) -> Verification:
 
 
 def _mask(
-    source: Source, methods: list[Method], who: Who, several: bool, randomness: Randomness, progress: Progress
+    source: Source,
+    rows: Rows,
+    methods: list[Method],
+    person: str | None,
+    order: str,
+    randomness: Randomness,
+    progress: Progress,
 ) -> Outcome:
-    """Apply one method after the other, each to the output of the one before."""
+    """Apply one method after the other, each to the output of the one before; `person` goes with the last."""
     source.check_index()
-    table = source.table
-    rows: Origins = None
+    removed = None if any(person in method.column_names for method in methods) else person
+    declared_owners = None if rows.owners.are_records else person
+    origins = np.arange(rows.table.num_rows)
     steps: list[StepSummary] = []
     apart: dict[str, pa.Table] = {}
     secret: set[str] = set()
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
-        method.check_columns(table)
-        if several and who.person is not None:
-            outcome = method.mask_people(table, who.person, randomness)
-        else:
-            outcome = method.mask(table, randomness)
+        outcome = method.mask(rows, randomness)
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
-        summary = summarize(table, outcome.table, method.column_names, outcome.rows)
-        after, origins = outcome.table, outcome.rows
+        summary = summarize(rows.table, outcome.table, method.column_names, outcome.rows)
+        after = rows.showing(outcome.table, outcome.rows)
+        step_origins = outcome.origins
         if number == len(methods):
-            after, origins = _finish(after, origins, who, randomness)
+            after, permutation = _finish(after, removed, order, randomness)
+            step_origins = step_origins[permutation]
         verification = verify_step(
             method,
-            table,
-            after,
-            origins=origins,
+            rows.table,
+            after.table,
+            origins=step_origins,
             apart=outcome.apart,
-            person=who.person if several else None,
-            removed=who.person,
+            person=declared_owners,
+            removed=person,
         )
         for finding in verification.broken:
             raise VerificationError(
@@ -234,30 +238,31 @@ def _mask(
             apart[unique] = further
             if name in outcome.secret:
                 secret.add(unique)
-        if origins is not None:
-            rows = origins if rows is None else rows[origins]
-        table = after
+        rows, origins = after, origins[step_origins]
     return Outcome(
         source,
         tuple(methods),
-        table,
-        rows=rows,
+        rows.table,
+        rows=origins,
         apart=apart,
         secret=frozenset(secret),
         verification=_combine(steps),
         facts=dict(steps[0].facts) if len(steps) == 1 else {},
         story=tuple(steps),
         is_private=randomness.is_private,
-        person=who.person if several else None,
+        person=declared_owners,
     )
 
 
-def _finish(table: pa.Table, rows: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
-    """Return the output of the last step as it is released, and the input row of each of its rows."""
-    if who.person is not None and not who.changed and who.person in table.column_names:
-        table = table.drop_columns(who.person)
-    if who.order == "random":
-        permutation = randomness.permutation(table.num_rows)
-        rows = permutation if rows is None else rows[permutation]
-        table = table.take(pa.array(permutation))
-    return in_new_memory(normalize(table)), rows  # rounding makes -0.0, which would reveal a sign
+def _finish(
+    rows: Rows, removed: str | None, order: str, randomness: Randomness
+) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the output of the last step as it is released, and the place of each of its rows before."""
+    permutation = np.arange(rows.table.num_rows)
+    if order == "random":
+        permutation = randomness.permutation(rows.table.num_rows)
+        rows = rows.take(permutation)
+    if removed in rows.table.column_names:
+        rows = rows.showing(rows.table.drop_columns(removed))
+    table = normalize(rows.table)  # rounding makes -0.0, which would reveal a sign
+    return rows.showing(in_new_memory(table)), permutation

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from support.oracle.people import worst_view as filled_up
 from veil.classes.owner_sample import count_values, worst_view
-from veil.classes.owners import ClassMembers, OwnersByClass, OwnersBySignature, Persons, are_rows
+from veil.classes.owners import ClassMembers, OwnersByClass, OwnersBySignature, Persons
 from veil.classes.table import Histogram
+from veil.tables.rows import Owners, Weights
 
 quickly = settings(max_examples=150, deadline=None)
 
@@ -48,7 +49,7 @@ def test_people_of_merged_classes_are_counted_once(
 ) -> None:
     people, classes, values, _ = drawn
     number = max(classes) + 1
-    persons = Persons(array(people), [(array(values), 4)])
+    persons = Persons(Owners.coded(array(people)), Weights(len(people)), [(array(values), 4)])
     made = OwnersByClass.of_rows(persons, array(classes), number)
     assert made.counts.tolist() == [
         len({p for p, c in zip(people, classes, strict=True) if c == g}) for g in range(number)
@@ -94,8 +95,13 @@ def test_signatures_are_bags_of_rows(
 ) -> None:
     people, shown, values, weights = drawn
     weights = weights if weighted else [1] * len(people)
-    persons = Persons(array(people), [(array(values), 4)], np.array(weights), all_rows=True)
-    made, where = OwnersBySignature.of_rows(persons, array(shown), np.array(weights) if weighted else None)
+    persons = Persons(
+        Owners.coded(array(people), "all rows"),
+        Weights(len(people), np.array(weights)),
+        [(array(values), 4)],
+    )
+    times = Weights(len(people), np.array(weights) if weighted else None)
+    made, where = OwnersBySignature.of_rows(persons, array(shown), times)
     counts = np.bincount(where, weights=np.array(weights)).astype(np.int64)
     row_class = where
     for _ in range(3):
@@ -108,7 +114,7 @@ def test_signatures_are_bags_of_rows(
         groups = np.zeros(made.signatures.size, np.int32)
         groups[row_class] = [to[s] for s in shown]
         shown = [to[s] for s in shown]
-        made, moved = made.merge(groups, counts)
+        made, moved = made.split(groups, counts)
         merged = np.zeros(made.signatures.size, np.int64)
         np.add.at(merged, moved, counts)
         counts, row_class = merged, moved[row_class]
@@ -147,9 +153,9 @@ def test_no_view_is_less_even_than_the_worst_one(shows: list[set[int]]) -> None:
 
 
 def test_people_are_rows_unless_somebody_has_two() -> None:
-    assert are_rows(array([0, 1, 2]), None)
-    assert not are_rows(array([0, 1, 0]), None)
-    assert not are_rows(array([0, 1]), np.array([1, 2]))
+    assert Owners.coded(array([0, 1, 2])).have_one_record(Weights(3))
+    assert not Owners.coded(array([0, 1, 0])).have_one_record(Weights(3))
+    assert not Owners.coded(array([0, 1])).have_one_record(Weights(2, np.array([1, 2])))
 
 
 def test_entries_are_counted_once_in_a_class() -> None:

@@ -103,9 +103,8 @@ def test_a_column_that_is_called_as_the_question_is_refused() -> None:
 
 def test_people_are_numbered() -> None:
     prepared = prepare(VISITS, plan(person="patient", others="keep"))
-    assert prepared.people is not None
-    assert prepared.people.tolist() == [0, 0, 1]
-    assert prepare(VISITS, plan(person=None, others="keep")).people is None
+    assert prepared.rows.owners.array.tolist() == [0, 0, 1]
+    assert prepare(VISITS, plan(person=None, others="keep")).rows.owners.are_records
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ class _Trial:
             cancelled=lambda: search.best is not None or self.cancel(),
         )
         search = Search(evaluator, minimum, maximum, limits=limits, threads=self.threads, tables=self.tables)
-        if sample.persons is None:
+        if sample.persons.are_records:
             self.tables = search.tables  # the same for all plans, as minimum levels do not differ
         best_node = search.run(_TopFirst())
         self.gave_up = best_node.best is None and not best_node.proven

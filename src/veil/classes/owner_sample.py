@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.views import View
 from veil.base.wording import plural
-from veil.classes.owners import ClassMembers, OwnersBySignature, Persons
+from veil.classes.owners import ClassMembers, OwnersByClass, OwnersBySignature, Persons, RecordPersons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
 
@@ -38,7 +38,7 @@ class OwnerSample(Sample):
     """A sample whose records are owners. It reads the tables of `count_owners`."""
 
     def __init__(self, sample: Sample, persons: Persons, view: View = "one value") -> None:
-        self.sample, self.persons, self.view = sample, None, view
+        self.sample, self.persons, self.view = sample, RecordPersons(), view
         self.owners = persons
         self.encoding = sample.encoding
         self.attributes = sample.attributes
@@ -85,7 +85,7 @@ class OwnerSample(Sample):
 
 def by_owner(sample: Sample, view: View = "one value") -> Sample:
     """Return the sample counted in owners: itself, if every record has an owner of its own."""
-    return sample if sample.persons is None else OwnerSample(sample, sample.persons, view)
+    return OwnerSample(sample, sample.persons, view) if isinstance(sample.persons, Persons) else sample
 
 
 def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) -> ClassTable:
@@ -94,7 +94,6 @@ def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) 
     Signatures have no labels. With `ordered`, the key of each follows from the labels of its rows.
     """
     people = table.people
-    assert people is not None
     if isinstance(people, OwnersBySignature):
         nothing = np.zeros(people.people.size, np.uint64)
         keys = (
@@ -104,6 +103,7 @@ def count_owners(table: ClassTable, persons: Persons, *, ordered: bool = False) 
         return ClassTable(
             table.levels, keys, (people.people,), OwnerHistograms(people.pairs, people.people, persons)
         )
+    assert isinstance(people, OwnersByClass)
     return ClassTable(
         table.levels, table.keys, (people.counts,), OwnerHistograms(people.pairs, people.counts, persons)
     )
@@ -266,14 +266,10 @@ def describe_several_values(sample: Sample, names: Iterable[str]) -> str:
     """Describe how many owners show several values, which makes models hard to fulfil; "" if none does."""
     message = ""
     for name in dict.fromkeys(names):
-        if sample.persons is None:
-            break
-        place = sample.attributes.index(sample.attribute(name))
-        owner_codes = np.unique(np.stack([sample.persons.codes, sample.persons.pairs[place]]), axis=1)[0]
-        several = int(np.count_nonzero(np.bincount(owner_codes) > 1))
+        several = sample.persons.several_values(sample.attributes.index(sample.attribute(name)))
         if several:
             message += (
-                f". {several} of {plural(sample.persons.number, 'person', 'people')} show several values of {name!r}, and a "
+                f". {several} of {plural(by_owner(sample).records, 'person', 'people')} show several values of {name!r}, and a "
                 "class has to be safe whichever of them counts: coarser values or one row of each person would help"
             )
     return message

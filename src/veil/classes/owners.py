@@ -11,11 +11,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.tables.rows import Owners, Weights
 
 NO_LIMIT = np.iinfo(np.int64).max
 """A number above the size of any class."""
@@ -61,18 +63,24 @@ class ClassMembers:
         return int(self.things.nbytes + self.classes.nbytes)
 
 
-def records_of(codes: Numbers, weights: Counts | None) -> Counts:
-    """Count the records of each owner."""
-    if weights is None:
-        return np.bincount(codes).astype(np.int64)
-    counts = np.zeros(int(codes.max()) + 1, np.int64)
-    np.add.at(counts, codes, weights)
-    return counts
+class RecordPersons:
+    """The owners of rows, each of which has one record."""
 
+    are_records = True
+    all_rows = False
+    """Whether an attacker may know all rows of an owner, and owners have several."""
 
-def are_rows(codes: Numbers, weights: Counts | None) -> bool:
-    """Whether no owner has two records, so that records can be counted instead of owners."""
-    return bool(records_of(codes, weights).max() <= 1)
+    def most_records(self, number: int) -> int:
+        """Return the largest number of records that so many owners have."""
+        return number
+
+    def several_values(self, attribute: int) -> int:
+        """Count the owners with several values of a further attribute."""
+        return 0
+
+    def by_class(self, row_class: Numbers, classes: int) -> People:
+        """Return the owners of classes, given the class of each row."""
+        return BY_RECORD
 
 
 class Persons:
@@ -82,17 +90,14 @@ class Persons:
     numbered by value. `attributes` are codes and domain sizes of these, `weights` the records of each row.
     """
 
+    are_records = False
+
     def __init__(
-        self,
-        codes: Numbers,
-        attributes: Sequence[tuple[Numbers, int]] = (),
-        weights: Counts | None = None,
-        *,
-        all_rows: bool = False,
+        self, owners: Owners, weights: Weights, attributes: Sequence[tuple[Numbers, int]] = ()
     ) -> None:
-        self.codes = codes
-        self.all_rows = all_rows
-        record_counts = records_of(codes, weights)
+        self.codes = codes = owners.array
+        self.all_rows = owners.know_all_rows
+        record_counts = weights.count_by(codes)
         self.number = int(np.count_nonzero(record_counts))
         self.most = np.sort(record_counts)[::-1]
         """Records of each owner, in descending order."""
@@ -113,6 +118,41 @@ class Persons:
             self.pair_values.append((pairs // record_counts.size).astype(np.int32))
             self.pair_owners.append((pairs % record_counts.size).astype(np.int32))
 
+    def most_records(self, number: int) -> int:
+        """Return the largest number of records that so many owners have."""
+        return int(self.most[:number].sum())
+
+    def several_values(self, attribute: int) -> int:
+        """Count the owners with several values of a further attribute."""
+        return int(np.count_nonzero(np.bincount(self.pair_owners[attribute]) > 1))
+
+    def by_class(self, row_class: Numbers, classes: int) -> People:
+        """Return the owners of classes, given the class of each row."""
+        return OwnersByClass.of_rows(self, row_class, classes)
+
+
+class OwnersByRecord:
+    """The owners of classes in which every record has an owner of its own: the records are counted already."""
+
+    visits = nbytes = 0
+    reads_groups = False
+    """Whether a roll-up has to know the new class of each class."""
+
+    def room(self) -> Scratch:
+        """Return no memory."""
+        return Scratch(0, 0)
+
+    def copy(self) -> OwnersByRecord:
+        """Return this: there is nothing to copy."""
+        return self
+
+    def merge(self, groups: Numbers, number: int, work: Scratch) -> OwnersByRecord:
+        """Return this: so it is in any classes."""
+        return self
+
+
+BY_RECORD = OwnersByRecord()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnersByClass:
@@ -127,6 +167,7 @@ class OwnersByClass:
     pairs: tuple[ClassMembers, ...]
     """For each further attribute, the classes of its pairs."""
     enough: int = NO_LIMIT
+    reads_groups: ClassVar[bool] = True
 
     @staticmethod
     def of_rows(persons: Persons, row_class: Numbers, classes: int) -> OwnersByClass:
@@ -207,18 +248,16 @@ class OwnersBySignature:
     pairs: tuple[ClassMembers, ...]
     """For each further attribute, the signatures of its pairs."""
     salts: tuple[int, int]
+    reads_groups: ClassVar[bool] = True
 
     @staticmethod
-    def of_rows(
-        persons: Persons, row_class: Numbers, weights: Counts | None
-    ) -> tuple[OwnersBySignature, Numbers]:
+    def of_rows(persons: Persons, row_class: Numbers, weights: Weights) -> tuple[OwnersBySignature, Numbers]:
         """Return the signatures, and the class of each row: classes of equal labels, split by signature."""
         codes = persons.codes
         salts = (secrets.randbits(63), secrets.randbits(63))
         number = int(codes.max()) + 1
-        times = np.ones(codes.size, np.int64) if weights is None else weights
         sums = np.zeros((2, number), np.uint64)
-        add_up(row_class, codes, times, np.ones(number, np.int64), salts[0], salts[1], sums)
+        add_up(row_class, codes, weights.array, np.ones(number, np.int64), salts[0], salts[1], sums)
         of_person = np.empty(number, np.int32)
         types = number_pairs(sums[0], sums[1], of_person)
         there = np.bincount(codes, minlength=number) > 0  # a part of a table lacks some owners
@@ -242,11 +281,15 @@ class OwnersBySignature:
         own = sum(each.classes.nbytes for each in self.pairs)
         return int(self.signatures.nbytes + self.people.nbytes + own)
 
+    def room(self) -> Scratch:
+        """Return no memory: `split` takes its own."""
+        return Scratch(0, 0)
+
     def copy(self) -> OwnersBySignature:
         """Return this: nothing of it is in scratch memory."""
         return self
 
-    def merge(self, groups: Numbers, counts: Counts) -> tuple[OwnersBySignature, Numbers]:
+    def split(self, groups: Numbers, counts: Counts) -> tuple[OwnersBySignature, Numbers]:
         """Return the signatures after classes of `counts` rows were merged into groups of equal labels.
 
         Also return the new class of each class: its group, split by signature.
@@ -275,7 +318,7 @@ class OwnersBySignature:
         return int(self.people[rejected != 0].sum())
 
 
-People = OwnersByClass | OwnersBySignature
+People = OwnersByRecord | OwnersByClass | OwnersBySignature
 
 
 @kernel

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.owners import Persons, are_rows
+from veil.classes.owners import Persons, RecordPersons
 from veil.classes.table import ClassTable, Histogram, Workspace, collapse, roll_up
 from veil.errors import PlanError, did_you_mean
+from veil.tables.rows import Owners, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +46,11 @@ class Sample:
         The further columns that are quasi-identifiers: their values form no classes, and one value is
         published for each class.
     weights
-        Number of records of each row; None if one.
+        Number of records of each row; by default one.
     squares
         Whether to sum squared multiplicities of original rows (the Kullback-Leibler model needs them).
-    people
-        Code of the owner of each row; None if every record has an owner of its own.
-    all_rows
-        Whether an attacker may know all rows of an owner, not only one.
+    owners
+        Owner of each row; by default every record has an owner of its own.
     baseline
         The sample that this one is a part of: models compare classes with the values of all of it.
     """
@@ -64,10 +63,9 @@ class Sample:
         subset: NDArray[np.bool_] | None = None,
         *,
         microaggregated: tuple[str, ...] = (),
-        weights: NDArray[np.int64] | None = None,
+        weights: Weights | None = None,
         squares: bool = False,
-        people: NDArray[np.int32] | None = None,
-        all_rows: bool = False,
+        owners: Owners | None = None,
         baseline: Sample | None = None,
     ) -> None:
         self.baseline = baseline
@@ -76,11 +74,12 @@ class Sample:
         self.microaggregated = microaggregated
         self.has_subset = subset is not None
         further = [(attribute.codes, len(attribute.values)) for attribute in attributes]
-        if people is not None:
-            plain = are_rows(people, weights) if baseline is None else baseline.persons is None
-            people = None if plain else people
-        self.persons: Persons | None = (
-            None if people is None else Persons(people, further, weights, all_rows=all_rows)
+        rows = codes[0].size
+        weights, owners = weights or Weights(rows), owners or Owners(rows)
+        # A part is counted like the whole.
+        one_each = owners.have_one_record(weights) if baseline is None else baseline.persons.are_records
+        self.persons: Persons | RecordPersons = (
+            RecordPersons() if one_each else Persons(owners, weights, further)
         )
         self.table, self.row_class = collapse(
             encoding, codes, further, subset, weights=weights, squares=squares, persons=self.persons

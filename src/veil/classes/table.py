@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.encoding import Encoding, Levels
-from veil.classes.owners import OwnersByClass, OwnersBySignature, People, Persons
+from veil.classes.owners import BY_RECORD, OwnersBySignature, People, Persons, RecordPersons
+from veil.tables.rows import Weights
 
 _NOTHING = np.empty(0, np.int32)
 
@@ -67,8 +68,8 @@ class ClassTable:
     keys: kernels.Words
     measures: kernels.Measures
     histograms: Sequence[Histogram]
-    people: People | None = None
-    """The owners in the classes; None if every record has an owner of its own."""
+    people: People = BY_RECORD
+    """The owners in the classes."""
 
     def __len__(self) -> int:
         return int(self.keys[0].size)
@@ -91,15 +92,17 @@ class ClassTable:
     @property
     def visits(self) -> int:
         """Classes and entries of histograms to visit in a roll-up."""
-        people = 0 if self.people is None else self.people.visits
-        return len(self) + people + sum(histogram.classes.size for histogram in self.histograms)
+        return len(self) + self.people.visits + sum(each.classes.size for each in self.histograms)
 
     @property
     def nbytes(self) -> int:
         """Memory that the table holds."""
         plain = sum(array.nbytes for array in (*self.keys, *self.measures))
-        plain += 0 if self.people is None else self.people.nbytes
-        return plain + sum(h.starts.nbytes + h.classes.nbytes + h.counts.nbytes for h in self.histograms)
+        return (
+            plain
+            + self.people.nbytes
+            + sum(h.starts.nbytes + h.classes.nbytes + h.counts.nbytes for h in self.histograms)
+        )
 
 
 class Workspace(threading.local):
@@ -112,7 +115,7 @@ class Workspace(threading.local):
         measures: int,
         values: int,
         histograms: Sequence[Histogram] = (),
-        people: People | None = None,
+        people: People = BY_RECORD,
     ) -> None:
         slots = 2
         while slots < 2 * rows:
@@ -121,7 +124,7 @@ class Workspace(threading.local):
         self.keys = tuple(np.empty(rows + 1, np.uint64) for _ in range(words))
         self.measures = tuple(np.empty(rows, np.int64) for _ in range(measures))
         self.histograms = tuple(Histogram.room_for(histogram) for histogram in histograms)
-        self.people = people.room() if isinstance(people, OwnersByClass) else None
+        self.people = people.room()
         self.groups = np.empty(rows, np.int32)
         self.rejected = np.empty(rows, np.uint8)
         self.value_counts = np.empty(values, np.int64)
@@ -137,21 +140,21 @@ def collapse(
     further: list[tuple[NDArray[np.int32], int]],
     subset: NDArray[np.bool_] | None,
     *,
-    weights: NDArray[np.int64] | None = None,
+    weights: Weights,
     squares: bool,
-    persons: Persons | None = None,
+    persons: Persons | RecordPersons,
 ) -> tuple[ClassTable, NDArray[np.int32]]:
     """Turn rows into the class table of the bottom node. Also return the class of every row.
 
     `further` are the codes and domain sizes of attributes that need histograms, `weights` the number of
-    records of each row, if not one, and `persons` its owner, if owners may have several rows.
+    records of each row, and `persons` its owner.
     """
     rows = codes[0].size
     words = tuple(np.zeros(rows, np.uint64) for _ in range(encoding.words))
     for j, column in enumerate(codes):
         word, shift, _ = encoding.layout[j]
         kernels.pack(column, int(shift), words[word])
-    records = np.ones(rows, np.int64) if weights is None else weights
+    records = weights.array
     relevant = records if subset is None else records * subset
     added = (relevant,) if subset is None else (relevant, records)
     work = Workspace(rows, encoding.words, len(added), 0)
@@ -163,16 +166,16 @@ def collapse(
     counts, *population = (measure[:count].copy() for measure in work.measures)
     keys = tuple(word[:count].copy() for word in work.keys)
     row_class = work.groups
-    people: People | None = None
-    if persons is not None and persons.all_rows:
+    people: People
+    if isinstance(persons, Persons) and persons.all_rows:
         people, where = OwnersBySignature.of_rows(persons, row_class, weights)
         member = np.empty(people.signatures.size, np.int32)  # any row of each class
         member[where] = np.arange(rows, dtype=np.int32)
         keys, row_class = tuple(word[row_class[member]] for word in keys), where
         counts = np.zeros(member.size, np.int64)
         np.add.at(counts, row_class, records)
-    elif persons is not None:
-        people = OwnersByClass.of_rows(persons, row_class, count)
+    else:
+        people = persons.by_class(row_class, count)
     measures: tuple[NDArray[np.int64], ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)
@@ -204,23 +207,19 @@ def roll_up(
     With `groups`, `work.groups` is the new class of each class. Histograms omit classes of fewer than
     `smallest` records.
     """
-    where = work.groups if groups or table.histograms or table.people is not None else _NOTHING
+    where = work.groups if groups or table.histograms or table.people.reads_groups else _NOTHING
     count = kernels.group(
         table.keys, table.measures, np.array(table.levels), np.array(levels), encoding.layout, encoding.offsets,
         encoding.changes, encoding.cardinalities, work.slots, work.keys, work.measures, where,
     )  # fmt: skip
-    people = table.people
-    if isinstance(people, OwnersBySignature):
-        return _split_by_signature(table, people, levels, work)
-    if people is not None:
-        assert work.people is not None
-        people = people.merge(work.groups[: len(table)], count, work.people)
+    if isinstance(table.people, OwnersBySignature):
+        return _split_by_signature(table, table.people, levels, work)
     return ClassTable(
         levels,
         tuple(word[:count] for word in work.keys),
         tuple(measure[:count] for measure in work.measures),
         _LazyHistograms(table.histograms, count, work, smallest) if table.histograms else (),
-        people,
+        table.people.merge(work.groups[: len(table)], count, work.people),
     )
 
 
@@ -229,7 +228,7 @@ def _split_by_signature(
 ) -> ClassTable:
     """Split the groups of equal labels by the signatures of the owners."""
     groups = work.groups[: len(table)]
-    signatures, where = people.merge(groups, table.count)
+    signatures, where = people.split(groups, table.count)
     count = signatures.signatures.size
     keys = tuple(np.empty(count, np.uint64) for _ in work.keys)
     for word, group_word in zip(keys, work.keys, strict=True):
@@ -265,5 +264,5 @@ def keep(table: ClassTable) -> ClassTable:
     """Copy a table out of scratch memory."""
     keys = tuple(word.copy() for word in table.keys)
     histograms = tuple(histogram.copy() for histogram in table.histograms)
-    people = None if table.people is None else table.people.copy()
-    return ClassTable(table.levels, keys, tuple(m.copy() for m in table.measures), histograms, people)
+    measures = tuple(measure.copy() for measure in table.measures)
+    return ClassTable(table.levels, keys, measures, histograms, table.people.copy())

@@ -33,6 +33,7 @@ from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.tables import Source
 from veil.tables.cells import Cells
+from veil.tables.rows import Rows
 
 
 class Drawable(Protocol):
@@ -218,17 +219,17 @@ def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
     attributes = tuple(replace(each, codes=each.codes[rows]) for each in whole.sample.attributes)
     squares = whole.plan.quality.needs_squares
     sample = Sample(whole.encoding, list(codes), attributes, squares=squares)
-    table = whole.table.take(pa.array(rows))
-    return replace(whole, table=table, sample=sample, codes=codes)
+    return replace(whole, rows=whole.rows.take(rows), sample=sample, codes=codes)
 
 
 def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
     """Return the condensed rows that an engine has drawn as a separate table."""
     pairs = zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
-    codes = [encode(source.table[name], hierarchy, name, source.weights)[1] for name, hierarchy in pairs]
+    rows = Rows.of(source.table, source.weights)
+    codes = [encode(rows.table[name], hierarchy, name, rows.weights)[1] for name, hierarchy in pairs]
     squares = whole.plan.quality.needs_squares
-    sample = Sample(whole.encoding, codes, weights=source.weights, squares=squares)
-    return replace(whole, table=source.table, sample=sample, codes=tuple(codes), weights=source.weights)
+    sample = Sample(whole.encoding, codes, weights=rows.weights, squares=squares)
+    return replace(whole, rows=rows, sample=sample, codes=tuple(codes))
 
 
 class Mechanism:

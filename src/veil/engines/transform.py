@@ -84,7 +84,7 @@ class Transform:
         ]
         # If attackers know all rows of an owner, rows are suppressed owner by owner.
         whose = None
-        if needed and prepared.people is not None and prepared.plan.knows == "all rows":
+        if needed and prepared.rows.owners.know_all_rows:
             assert prepared.plan.person_column is not None
             whose = _Person(f"{tag}_who", prepared.plan.person_column, source)
         self.whose = whose

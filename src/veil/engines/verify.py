@@ -188,7 +188,7 @@ def _verify_models(outcome: Outcome, output: Rows, flag: str | None) -> list[Fin
     assert prepared is not None
     blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
-        rows_of(prepared.table, prepared.weights, prepared.plan),
+        rows_of(prepared.table, prepared.rows.weights, prepared.plan),
         output,
         prepared.plan,
         outcome.levels,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from veil.base.exact import largest_count
 from veil.classes import kernels
 from veil.classes.encoding import Levels
 from veil.classes.owner_sample import count_owners, one_value_each
-from veil.classes.owners import OwnersByClass, People, Persons
+from veil.classes.owners import OwnersByClass, OwnersByRecord, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
 from veil.models.base import (
@@ -50,6 +50,10 @@ class Verdict(NamedTuple):
 class Evaluator:
     """Models, quality and suppression limit bound to a sample, for evaluating nodes."""
 
+    def __new__(cls, sample: Sample, *options: Any) -> Evaluator:
+        """Choose once how people are counted: by records, if each has one."""
+        return object.__new__(Evaluator if sample.persons.are_records else _OwnerEvaluator)
+
     def __init__(
         self, sample: Sample, models: Sequence[PrivacyModel], quality: QualityModel, limit: float
     ) -> None:
@@ -76,18 +80,7 @@ class Evaluator:
             self.smallest = max(self.smallest, _smallest(model, criterion, view_sample))
             if criterion is None:
                 continue
-            if sample.persons is not None:
-                self._judge_by_people(model, criterion, view_sample)
-            elif isinstance(criterion, HasLargestRemainder):
-                self.settling.append(criterion)
-            elif isinstance(criterion, SampleCriterion):
-                self.on_sample.append(criterion)
-            elif model.monotone_suppression and not isinstance(criterion, OfVisible):
-                self.steady.append(criterion)
-            elif model.monotone_generalization:
-                self.monotone.append(criterion)
-            else:
-                self.others.append(criterion)
+            self._add(model, criterion, view_sample)
         by_class = [*self.steady, *self.monotone, *self.others]
         # Each with whether an impossible node proves that every more specific one is impossible, too.
         self.forbidding = [
@@ -97,37 +90,24 @@ class Evaluator:
         ]
         self.keeping = [criterion for criterion in by_class if isinstance(criterion, BoundsKeptRecords)]
         self.table = sample.table
-        if sample.persons is not None:
-            self._count_people(sample.persons, limit)
 
-    def _judge_by_people(
-        self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, sample: Sample
-    ) -> None:
-        """Add a criterion for people who may have several rows.
-
-        Only the minimal size is used as a bound. The people of a union of classes are not the sum of those of
-        its parts, and a union may break a model that its parts fulfil: with {p: flu, q: HIV} in one class and
-        {p: HIV, q: flu} in another, each has two values, and a view of the union flu alone.
-        """
-        if isinstance(criterion, SampleCriterion):
+    def _add(self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, sample: Sample) -> None:
+        """Add a criterion to those that are used as it may be."""
+        if isinstance(criterion, HasLargestRemainder):
+            self.settling.append(criterion)
+        elif isinstance(criterion, SampleCriterion):
             self.on_sample.append(criterion)
-            return
-        self.others += [*one_value_each(sample, model.attribute_names), criterion]
-
-    def _count_people(self, persons: Persons, limit: float) -> None:
-        """Count the limit in people, and bound their rows."""
-        # Nodes that are impossible for one criterion may be possible at more specific ones.
-        self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
-        self.allow(largest_count(limit, persons.number))
-        if isinstance(self.table.people, OwnersByClass) and not (self.others or self.on_sample):
-            enough = self.table.people.sufficient(self.smallest)
-            self.table = replace(self.table, people=enough)
+        elif model.monotone_suppression and not isinstance(criterion, OfVisible):
+            self.steady.append(criterion)
+        elif model.monotone_generalization:
+            self.monotone.append(criterion)
+        else:
+            self.others.append(criterion)
 
     def allow(self, number: int) -> None:
         """Allow so many suppressed records, or people who lose a row, whose rows then limit the records."""
-        persons = self.sample.persons
         self.allowed_people = number
-        self.allowed = number if persons is None else int(persons.most[:number].sum())
+        self.allowed = self.sample.persons.most_records(number)
 
     def evaluate(
         self, levels: Levels, source: ClassTable, *, score: bool = False, high: bool = False
@@ -155,8 +135,6 @@ class Evaluator:
         smallest = self.smallest if high and not self.scores_histograms else 0
         table = roll_up(self.encoding, source, levels, work, groups=groups, smallest=smallest)
         rejected = work.rejected[: len(table)]
-        if table.people is not None:
-            return self._judge_people(levels, table, table.people)
         kernels.below(table.count, self.smallest, rejected, work.tally)
         tally = ClassSums(*work.tally.tolist())
         if self.steady or self.settling:
@@ -194,31 +172,6 @@ class Evaluator:
             tally = self._reject([], table, rejected)
         return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible)
 
-    def _judge_people(self, levels: Levels, table: ClassTable, people: People) -> Verdict:
-        """Apply the privacy models to a node whose records are people: each counts once in a class."""
-        persons, work = self.sample.persons, self.work
-        assert persons is not None
-        by_owner = count_owners(table, persons, ordered=bool(self.on_sample))
-        unsafe = (by_owner.count < self.smallest).astype(np.uint8)
-        rejected = work.rejected[: len(table)]
-        rejected[:] = people.spread(unsafe)
-        # Parts of a class with too few people have too few: who loses a row here also does at finer nodes.
-        tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
-        least, possible, satisfied = tally.suppressed, affected <= self.allowed_people, True
-        if self.others or self.on_sample:
-            for criterion in self.others:
-                criterion.reject(by_owner, unsafe)
-            satisfied = not any(forbidding.forbids(by_owner) for forbidding, _ in self.forbidding)
-            if self.on_sample:
-                # With all rows known, classes of people are not classes of rows, which have these losses.
-                losses = self.measure.class_losses(table) if isinstance(people, OwnersByClass) else None
-                for each in self.on_sample:
-                    each.suppress(by_owner, unsafe, losses)
-                satisfied &= all(each.fulfilled(by_owner, unsafe) for each in self.on_sample)
-            rejected[:] = people.spread(unsafe)
-            tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
-        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, affected)
-
     def _settle(self, table: ClassTable, rejected: NDArray[np.uint8]) -> ClassSums:
         """Apply the settling criteria in turn until none rejects anything."""
         before = -1
@@ -239,6 +192,63 @@ class Evaluator:
         work = self.work
         groups = work.groups[: len(source)]
         return int(kernels.room(source.count, groups, classes, self.smallest, work.sums, work.parts))
+
+
+class _OwnerEvaluator(Evaluator):
+    """An evaluator for people who may have several rows.
+
+    Only the minimal size is used as a bound. The people of a union of classes are not the sum of those of
+    its parts, and a union may break a model that its parts fulfil: with {p: flu, q: HIV} in one class and
+    {p: HIV, q: flu} in another, each has two values, and a view of the union flu alone.
+    """
+
+    def __init__(
+        self, sample: Sample, models: Sequence[PrivacyModel], quality: QualityModel, limit: float
+    ) -> None:
+        super().__init__(sample, models, quality, limit)
+        assert isinstance(sample.persons, Persons)
+        self.persons = sample.persons
+        # Nodes that are impossible for one criterion may be possible at more specific ones.
+        self.keeping, self.forbidding = [], [(criterion, False) for criterion, _ in self.forbidding]
+        self.allow(largest_count(limit, self.persons.number))
+        if isinstance(self.table.people, OwnersByClass) and not (self.others or self.on_sample):
+            enough = self.table.people.sufficient(self.smallest)
+            self.table = replace(self.table, people=enough)
+
+    def _add(self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, sample: Sample) -> None:
+        if isinstance(criterion, SampleCriterion):
+            self.on_sample.append(criterion)
+        else:
+            self.others += [*one_value_each(sample, model.attribute_names), criterion]
+
+    def judge(self, levels: Levels, source: ClassTable, *, high: bool = False) -> Verdict:
+        """Group a node and apply the privacy models to its people: each counts once in a class."""
+        work = self.work
+        smallest = self.smallest if high and not self.scores_histograms else 0
+        groups = self.measure.counts_classes
+        table = roll_up(self.encoding, source, levels, work, groups=groups, smallest=smallest)
+        people = table.people
+        assert not isinstance(people, OwnersByRecord)
+        by_owner = count_owners(table, self.persons, ordered=bool(self.on_sample))
+        unsafe = (by_owner.count < self.smallest).astype(np.uint8)
+        rejected = work.rejected[: len(table)]
+        rejected[:] = people.spread(unsafe)
+        # Parts of a class with too few people have too few: who loses a row here also does at finer nodes.
+        tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
+        least, possible, satisfied = tally.suppressed, affected <= self.allowed_people, True
+        if self.others or self.on_sample:
+            for criterion in self.others:
+                criterion.reject(by_owner, unsafe)
+            satisfied = not any(forbidding.forbids(by_owner) for forbidding, _ in self.forbidding)
+            if self.on_sample:
+                # With all rows known, classes of people are not classes of rows, which have these losses.
+                losses = self.measure.class_losses(table) if isinstance(people, OwnersByClass) else None
+                for each in self.on_sample:
+                    each.suppress(by_owner, unsafe, losses)
+                satisfied &= all(each.fulfilled(by_owner, unsafe) for each in self.on_sample)
+            rejected[:] = people.spread(unsafe)
+            tally, affected = self._reject([], table, rejected), people.rejected_owners(unsafe)
+        return Verdict(Node(levels, table, rejected, tally, work), satisfied, least, possible, affected)
 
 
 def _smallest(model: PrivacyModel, criterion: object, sample: Sample) -> int:

@@ -128,7 +128,7 @@ def recode(
                 recoding.prepared,
                 recoding.parts,
                 recoding.hidden,
-                shuffle=outcome.plan.order == "random" and recoding.prepared.weights is None,
+                shuffle=outcome.plan.order == "random" and recoding.prepared.rows.weights.are_one,
             ),
             passes=tuple(recoding.passes),
             facts={"ending": ending},
@@ -171,7 +171,7 @@ class _Recoding:
             model.minimal_class_size(each) for model, each in zip(models, owner_samples, strict=True)
         )
         self.survives = all(model.survives_union for model in models)
-        if prepared.sample.persons is not None:
+        if not prepared.sample.persons.are_records:
             self.survives = all(
                 model.bind(each) is None for model, each in zip(models, owner_samples, strict=True)
             )
@@ -189,8 +189,7 @@ class _Recoding:
     @property
     def people_left(self) -> int:
         """Number of owners with a suppressed record."""
-        people = self.prepared.people
-        return self.left if people is None else int(np.unique(people[self.hidden]).size)
+        return self.prepared.rows.people_in(self.hidden)
 
     def obstacle(self) -> str | None:
         """Describe why no further pass is possible; None if one is."""
@@ -198,7 +197,7 @@ class _Recoding:
         if left == 0:
             return "nothing is suppressed" + (" any more" if self.passes else "")
         if left < self.smallest:
-            what = "records are suppressed" if self.prepared.people is None else "people lose a row"
+            what = "records are suppressed" if self.prepared.rows.owners.are_records else "people lose a row"
             return f"only {left} {what}, and a class needs {self.smallest}"
         return None
 
@@ -219,9 +218,9 @@ class _Recoding:
             plan.strategy
         )
         if result.best is None:
-            persons = some.sample.persons
-            allowed = evaluator.allowed if persons is None else evaluator.allowed_people
-            whose = "" if persons is None else f" of {self.people_left} people"
+            records_only = some.sample.persons.are_records
+            allowed = evaluator.allowed if records_only else evaluator.allowed_people
+            whose = "" if records_only else f" of {self.people_left} people"
             self.failure = (
                 f"no transformation was found for the {self.left} suppressed records{whose} that leaves at most "
                 f"{allowed} of them suppressed"

@@ -43,11 +43,11 @@ def apply_levels(
     quasi_identifiers = {*prepared.encoding.names, *plan.microaggregated}
     blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
     columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
-    if prepared.weights is None:
+    if prepared.rows.weights.are_one:
         columns |= {name: decode_column(columns[name]) for name in quasi_identifiers & columns.keys()}
     result = pa.table(columns)
     # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
-    return result.combine_chunks() if prepared.weights is not None else in_new_memory(result), rows, flag
+    return in_new_memory(result) if prepared.rows.weights.are_one else result.combine_chunks(), rows, flag
 
 
 def generalize_columns(
@@ -103,7 +103,7 @@ def blank_rows(
     if plan.suppressed_rows != "blank":
         return columns, None
     blank_count, released_count = _count_blank(columns, suppressed_mask, plan.marker)
-    if not blank_count or (blank_count == released_count and prepared.weights is None):
+    if not blank_count or (blank_count == released_count and prepared.rows.weights.are_one):
         return columns, None
     flag = free_flag(prepared.table.column_names)
     return {**columns, flag: pa.array(suppressed_mask)}, flag

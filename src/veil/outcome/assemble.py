@@ -33,7 +33,7 @@ def assemble(
     return Outcome(
         source,
         prepared.plan,
-        table if prepared.weights is not None else in_new_memory(table),
+        in_new_memory(table) if prepared.rows.weights.are_one else table,
         weights=prepared.weights_of(rows),
         rows=rows,
         hidden=suppressed_mask,

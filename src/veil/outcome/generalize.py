@@ -99,10 +99,9 @@ def _without_sensitive(prepared: Prepared) -> Sample:
         list(prepared.codes),
         tuple(each for each in sample.attributes if each.name in plan.aggregated),
         microaggregated=plan.aggregated,
-        weights=prepared.weights,
+        weights=prepared.rows.weights,
         squares=plan.quality.needs_squares,
-        people=prepared.people,
-        all_rows=plan.knows == "all rows",
+        owners=prepared.rows.owners,
     )
 
 
@@ -139,7 +138,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     parts = (RecodedPart(levels, np.flatnonzero(released_mask)),)
     prepared = prepared.named_by(parts)
     if shuffle is None:
-        shuffle = prepared.plan.order == "random" and prepared.weights is None
+        shuffle = prepared.plan.order == "random" and prepared.rows.weights.are_one
     table, rows, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
     table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
     score = evaluator.measure.score(node)

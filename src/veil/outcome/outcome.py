@@ -283,7 +283,7 @@ class Outcome:
     @functools.cached_property
     def before(self) -> Rows:
         """The input with its weights and owners."""
-        weights = self.source.weights if self.prepared is None else self.prepared.weights
+        weights = self.source.weights if self.prepared is None else self.prepared.rows.weights.counts
         person = self.roles.person if self.roles.person in self.original.column_names else None
         return Rows.of(self.original, weights, Owners.of(self.original, person, self.roles.knows))
 
@@ -358,7 +358,9 @@ def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
         outcome,
         source=dataclasses.replace(outcome.source, table=outcome.source.table.drop_columns(list(names))),
         asked=plan,
-        prepared=dataclasses.replace(prepared, plan=plan, table=prepared.table.drop_columns(list(names))),
+        prepared=dataclasses.replace(
+            prepared, plan=plan, rows=prepared.rows.showing(prepared.table.drop_columns(list(names)))
+        ),
         table=outcome.table.drop_columns(list(names)),
     )
 
@@ -366,25 +368,21 @@ def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:
     """Return some rows as a table of its own; models still compare its classes with the whole table."""
     sample, codes = prepared.sample, tuple(column[rows] for column in prepared.codes)
-    weights = None if prepared.weights is None else prepared.weights[rows]
-    owner_codes = None if prepared.people is None else prepared.people[rows]
+    part = prepared.rows.take(rows)
     part_sample = Sample(
         sample.encoding,
         list(codes),
         tuple(dataclasses.replace(each, codes=each.codes[rows]) for each in sample.attributes),
         microaggregated=sample.microaggregated,
-        weights=weights,
+        weights=part.weights,
         squares=prepared.plan.quality.needs_squares,
-        people=owner_codes,
-        all_rows=prepared.plan.knows == "all rows",
+        owners=part.owners,
         baseline=sample,
     )
     return dataclasses.replace(
         prepared,
-        table=prepared.table.take(pa.array(rows)),
+        rows=part,
         codes=codes,
         sample=part_sample,
         subset=None,
-        weights=weights,
-        people=owner_codes,
     )

@@ -32,9 +32,9 @@ def with_pseudonyms(
     `rows` are the input rows of the table (None: all, in order), `suppressed_mask` is about input rows.
     People without any released row get no pseudonym: the key, too, contains released people only.
     """
-    plan, owner_codes = prepared.plan, prepared.people
+    plan, owner_codes = prepared.plan, prepared.rows.owners.array
     name = plan.person_column
-    if owner_codes is None or name is None or plan.identifying.get(name) != "pseudonym":
+    if name is None or plan.identifying.get(name) != "pseudonym":
         return table, {}
     origins = np.arange(owner_codes.size) if rows is None else rows
     row_owners, blank_mask = owner_codes[origins], suppressed_mask[origins]
@@ -56,7 +56,7 @@ def with_pseudonyms(
     result = pa.table({each: cells if each == name else table[each] for each in columns})
     key = pa.table({"value": pa.array(texts, pa.string()), "pseudonym": pseudonyms})
     # A table in an engine is written by the engine, not from this memory.
-    return result if prepared.weights is not None else in_new_memory(result), {KEY: key}
+    return in_new_memory(result) if prepared.rows.weights.are_one else result, {KEY: key}
 
 
 def _keyed_pseudonyms(reference: str, texts: Sequence[str]) -> list[str]:

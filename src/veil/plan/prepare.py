@@ -21,7 +21,7 @@ from veil.plan.plan import Plan
 from veil.published.blank import shows_no_value
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
-from veil.tables.rows import Rows
+from veil.tables.rows import Rows, Selection, Weights
 from veil.tables.text import canonical_text, python_values, sorted_places
 
 
@@ -29,29 +29,32 @@ from veil.tables.text import canonical_text, python_values, sorted_places
 class Prepared:
     """The collapsed sample, with its table and plan."""
 
-    table: pa.Table
+    rows: Rows
     plan: Plan
     sample: Sample
     codes: tuple[NDArray[np.int32], ...]
     minimum: Levels
     maximum: Levels
     subset: NDArray[np.bool_] | None
-    weights: NDArray[np.int64] | None = None
-    people: NDArray[np.int32] | None = None
-    """Owner of each row as a code; None if every row is a person of its own."""
+
+    @property
+    def table(self) -> pa.Table:
+        """The cells of the rows."""
+        return self.rows.table
 
     @property
     def encoding(self) -> Encoding:
         """How the quasi-identifiers are coded."""
         return self.sample.encoding
 
-    def records(self, rows: NDArray[np.bool_] | NDArray[np.int64] | None = None) -> int:
-        """Return the number of records of some rows, given as a mask or by number; of all rows by default."""
-        if self.weights is not None:
-            return int(self.weights.sum() if rows is None else self.weights[rows].sum())
-        if rows is None:
-            return int(self.table.num_rows)
-        return int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+    def records(self, selection: Selection | None = None) -> int:
+        """Return the number of records of some rows; of all by default."""
+        return self.rows.records if selection is None else self.rows.weights.sum_of(selection)
+
+    def weights_of(self, selection: Selection | None) -> NDArray[np.int64] | None:
+        """Return the weights of some rows (None: of all rows); None if all are 1."""
+        weights = self.rows.weights
+        return (weights if selection is None else weights.take(selection)).counts
 
     def named_by(self, parts: Iterable[tuple[Levels, NDArray[np.int64]]]) -> Prepared:
         """Return a copy whose labels derive from published values only: those of some rows, on their levels.
@@ -72,10 +75,6 @@ class Prepared:
         encoding.hierarchies = tuple(hierarchies)
         sample.encoding = encoding
         return replace(self, sample=sample)
-
-    def weights_of(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """Return the weights of some rows (None: of all rows); None if all are 1."""
-        return self.weights if self.weights is None or rows is None else self.weights[rows]
 
 
 def columns_read(plan: Plan, columns: Iterable[str]) -> list[str]:
@@ -117,9 +116,9 @@ def prepare_rows(
     may_be_empty: bool = False,
 ) -> Prepared:
     """Prepare rows whose owners are known, whether or not the plan has their column."""
-    table, weights, people = rows.table, rows.weights.counts, rows.owners.codes
+    table = rows.table
     plan.check_items()
-    if people is not None:
+    if not rows.owners.are_records:
         check_models_of_people(plan.models, rows.owners.knows)
     for model in plan.models:
         model.check_table(table)
@@ -129,11 +128,13 @@ def prepare_rows(
     hierarchies, codes = [], []
     for name in names:
         of_all = None if hierarchies_of_all is None else hierarchies_of_all[name]
-        hierarchy, column_codes = encode(table[name], plan.quasi_identifiers[name], name, weights, of_all)
+        hierarchy, column_codes = encode(
+            table[name], plan.quasi_identifiers[name], name, rows.weights, of_all
+        )
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
-    if plan.items and people is not None and int(people.max()) + 1 < people.size:
+    if plan.items and not rows.reduced().owners.are_records:
         raise PlanError(
             "items can only be counted if everybody has one row in one table: give one table with all "
             "items of a person, or leave ",
@@ -153,21 +154,19 @@ def prepare_rows(
         attributes,
         subset,
         microaggregated=plan.aggregated,
-        weights=weights,
+        weights=rows.weights,
         squares=plan.quality.needs_squares,
-        people=people,
-        all_rows=rows.owners.know_all_rows,
+        owners=rows.owners,
     )
     for model in plan.searched_models:
         owner_sample = by_owner(sample, model.views[0])
         smallest = model.minimal_class_size(owner_sample)
         if smallest > owner_sample.records and not may_be_empty:
-            what = "records" if people is None else "people"
             raise ImpossibleError(
-                f"{model} needs classes of {smallest:,} {what}, but the table has only {owner_sample.records:,}: "
+                f"{model} needs classes of {rows.spell(smallest)}, but the table has only {owner_sample.records:,}: "
                 "no release with any information can satisfy it"
             )
-    return Prepared(table, plan, sample, tuple(codes), minimum, maximum, subset, weights, people)
+    return Prepared(rows, plan, sample, tuple(codes), minimum, maximum, subset)
 
 
 def distinct_values(
@@ -182,13 +181,13 @@ def encode(
     column: pa.ChunkedArray,
     builder: Any,
     name: str,
-    weights: NDArray[np.int64] | None,
+    weights: Weights,
     hierarchy_of_all: Hierarchy | None = None,
 ) -> tuple[Hierarchy, NDArray[np.int32]]:
     """Build the hierarchy of a column, unless it is given, and code the cells by it."""
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses types without a text form
     values, indices = dictionary_encoded(column)
-    counts = count_codes(indices, len(values), weights)
+    counts = weights.count_by(indices, len(values))
     hierarchy = builder.build(values, counts, name) if hierarchy_of_all is None else hierarchy_of_all
     return hierarchy, np.ascontiguousarray(hierarchy.encode(values, name)[indices], dtype=np.int32)
 

@@ -135,7 +135,7 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
             "only a release with a single searched transformation can be recomputed from other inputs: not "
             "masking, parts, local recoding or differential privacy"
         )
-    if prepared.weights is not None or prepared.subset is not None:
+    if not prepared.rows.weights.are_one or prepared.subset is not None:
         raise InputError("the table should be in memory, and released as a whole")
     if not outcome.story.is_optimum:
         raise PlanError(

@@ -131,6 +131,10 @@ class Owners:
         """The code of the owner of each row, if a row is one record."""
         return np.arange(self.rows, dtype=np.int32) if self.codes is None else self.codes
 
+    def have_one_record(self, weights: Weights) -> bool:
+        """Whether no owner has two records, so that records can be counted instead of owners."""
+        return self.codes is None or bool(weights.count_by(self.codes).max(initial=0) <= 1)
+
     def take(self, selection: Selection) -> Owners:
         """Return the owners of some rows."""
         if self.codes is None:
@@ -197,10 +201,9 @@ class Rows:
         >>> Rows.of(pa.table({"age": [30, 41]}), owners=Owners.coded(np.array([1, 0]))).reduced().owners.are_records
         True
         """
-        codes = self.owners.codes
-        if codes is None or self.weights.count_by(codes).max(initial=0) > 1:
-            return self
-        return self.owned(Owners(codes.size, None, self.owners.knows))
+        if self.owners.have_one_record(self.weights):
+            return self.owned(Owners(self.owners.rows, None, self.owners.knows))
+        return self
 
     def owned(self, owners: Owners) -> Rows:
         """Return the same rows with other owners."""

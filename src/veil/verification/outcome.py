@@ -79,12 +79,12 @@ def _verify_rows(outcome: Outcome) -> Verification:
         return outcome.verification
     if outcome.recoding is not None:
         # A limit that was exceeded knowingly is not checked again.
-        before = rows_of(prepared.table, prepared.weights, plan)
+        before = rows_of(prepared.table, prepared.rows.weights, plan)
         people = prepared.sample.records if before.owners.are_records else before.people
         limit = largest_count(plan.suppression_limit, people)
         return verify_recoded(outcome, None if outcome.over_limit else limit)
     return verify_release(
-        rows_of(prepared.table, prepared.weights, plan),
+        rows_of(prepared.table, prepared.rows.weights, plan),
         outcome.table,
         plan,
         outcome.levels,

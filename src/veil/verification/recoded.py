@@ -12,7 +12,7 @@ from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome, RecodedPart
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
-from veil.tables.rows import Rows
+from veil.tables.rows import Rows, Weights
 from veil.verification.release import (
     rows_of,
     verify_links,
@@ -48,7 +48,7 @@ def _with_input(outcome: Outcome, before: Rows) -> Published:
 
 def _rows_before(outcome: Outcome) -> Rows:
     assert outcome.prepared is not None
-    return rows_of(outcome.original, outcome.prepared.weights, outcome.prepared.plan)
+    return rows_of(outcome.original, outcome.prepared.rows.weights, outcome.prepared.plan)
 
 
 def _part_of(outcome: Outcome, part: RecodedPart, before: Rows) -> Published:
@@ -119,7 +119,7 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = Fal
     levels = dict(zip(prepared.encoding.names, part.levels, strict=True))
     plan = dataclasses.replace(prepared.plan, models=(KAnonymity(1),))
     verification = verify_release(
-        rows_of(prepared.table.take(pa.array(part.rows)), None, plan),
+        rows_of(prepared.table.take(pa.array(part.rows)), Weights(part.rows.size), plan),
         outcome.pick(part.rows),
         plan,
         levels,

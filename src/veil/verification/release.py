@@ -22,7 +22,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published, Suppressed
 from veil.tables.arrow import decode_column
 from veil.tables.columns import Encoded, encode_values, is_text
-from veil.tables.rows import Owners, Rows
+from veil.tables.rows import Owners, Rows, Weights
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_array
 from veil.verification.aggregates import verify_aggregates
@@ -240,7 +240,7 @@ def as_published(
     )
 
 
-def rows_of(table: pa.Table, weights: NDArray[np.int64] | None, plan: Plan) -> Rows:
+def rows_of(table: pa.Table, weights: Weights, plan: Plan) -> Rows:
     """Return the rows of an input with the owners by the plan, encoded anew."""
     return Rows.of(table, weights, Owners.of(table, plan.person_column, plan.knows))
 

@@ -14,7 +14,6 @@ from support import oracle
 from support.longitudinal import draw
 from support.oracle.people import worst_view
 from support.searching import assert_finds_the_best
-from veil.classes import sample as samples
 from veil.classes.encoding import Levels
 from veil.classes.table import keep, roll_up
 from veil.errors import PlanError
@@ -22,6 +21,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.models import PrivacyModel
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare
+from veil.tables.rows import Owners
 
 
 def drawn(seed: int, **changes: Any) -> Prepared | None:
@@ -99,7 +99,7 @@ def test_every_node_is_judged_as_plain_python_does() -> None:
     judged = 0
     for seed in range(120):
         prepared = drawn(seed)
-        if prepared is None or prepared.sample.persons is None:
+        if prepared is None or prepared.sample.persons.are_records:
             continue
         evaluator = evaluator_of(prepared)
         whose = np.array(prepared.table["who"].to_pylist())
@@ -119,7 +119,7 @@ def test_every_node_is_judged_as_plain_python_does() -> None:
 def test_where_a_table_comes_from_does_not_matter() -> None:
     for seed in range(60):
         prepared = drawn(seed)
-        if prepared is None or prepared.sample.persons is None:
+        if prepared is None or prepared.sample.persons.are_records:
             continue
         chance, evaluator = random.Random(seed), evaluator_of(prepared)
         for _ in range(5):
@@ -134,7 +134,7 @@ def test_where_a_table_comes_from_does_not_matter() -> None:
 def test_pruned_searches_find_what_exhaustive_ones_do(knows: str) -> None:
     for seed in range(80):
         prepared = drawn(seed, knows="one row" if knows == "one row" else draw(seed).options["knows"])
-        if prepared is not None and prepared.plan.knows == knows and prepared.sample.persons is not None:
+        if prepared is not None and prepared.plan.knows == knows and not prepared.sample.persons.are_records:
             assert_finds_the_best(
                 evaluator_of(prepared), prepared.minimum, prepared.maximum, threads=1 + seed % 2
             )
@@ -157,11 +157,11 @@ def test_people_with_one_row_each_are_judged_as_rows_are(knows: str, monkeypatch
         except PlanError:
             continue
         quick = prepare(table, Plan(**case.plan))
-        assert quick.sample.persons is None
+        assert quick.sample.persons.are_records
         with monkeypatch.context() as patch:
-            patch.setattr(samples, "are_rows", lambda codes, weights: False)
+            patch.setattr(Owners, "have_one_record", lambda owners, weights: False)
             prepared = prepare(table, Plan(**case.plan))
-        assert prepared.sample.persons is not None
+        assert not prepared.sample.persons.are_records
         as_people = evaluator_of(prepared)
         # Which of several classes of one size goes first follows from labels, and sets of rows have none: others may go.
         by_size = knows == "all rows" and any(model.reads_sizes_only for model in prepared.plan.models)

@@ -48,9 +48,8 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
     outcome = release_of().outcome
     assert broken(outcome) == []
     # The same table, had it been one person's.
-    prepared = dataclasses.replace(
-        outcome.prepared, table=VISITS.set_column(0, "who", [["a", "a", "a", "a", "c", "c", "d", "d"]])
-    )
+    table = VISITS.set_column(0, "who", [["a", "a", "a", "a", "c", "c", "d", "d"]])
+    prepared = dataclasses.replace(outcome.prepared, rows=outcome.prepared.rows.showing(table))
     found = broken(dataclasses.replace(outcome, prepared=prepared))
     assert found == ["2-anonymity, counting people: k = 1"]
     with refused(VerificationError, "2-anonymity", "counting people"):

@@ -34,6 +34,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.owners import number_people
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
+from veil.tables.rows import Weights
 from veil.tables.text import canonical_text
 
 if TYPE_CHECKING:
@@ -72,7 +73,12 @@ class OwnerParts:
             raise no_rows(relation)
         self.people = number_people(by_person.table[self.person], self.person, by_person.weights)
         self.hierarchies = {
-            name: encode(counts.table[name], plan.quasi_identifiers[name], name, counts.weights)[0]
+            name: encode(
+                counts.table[name],
+                plan.quasi_identifiers[name],
+                name,
+                Weights(counts.weights.size, counts.weights),
+            )[0]
             for name, counts in self.counts.items()
             if name in plan.quasi_identifiers
         }

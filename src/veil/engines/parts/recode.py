@@ -41,7 +41,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published
 from veil.tables.columns import count_codes
-from veil.tables.rows import Rows
+from veil.tables.rows import Rows, Weights
 
 
 def anonymize_in_parts(
@@ -158,7 +158,7 @@ class RecodedBlocks(Blocks):
                 replace(each, codes=of_rows)
                 for each, of_rows in zip(whole.attributes, combinations.codes, strict=True)
             ),
-            weights=combinations.weights,
+            weights=Weights(combinations.weights.size, combinations.weights),
             squares=plan.quality.needs_squares,
             baseline=whole,
         )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from veil.classes import kernels
 from veil.classes.owner_sample import describe_several_values, one_value_each
+from veil.classes.owners import Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import NoSolutionError, PlanError
@@ -173,7 +174,7 @@ class Partitioning:
                 for each in sample.table.histograms
             ]
         self.items: Items = RecordItems(self.weights, tuple(entries))
-        if sample.persons is not None:
+        if isinstance(sample.persons, Persons):
             self.items = OwnerItems(sample.persons, self.item_of_row, self.weights.size)
         self.judge = PartCriterion(models, sample, self.items)
         self.judge.require_whole(np.arange(self.weights.size), self.records)

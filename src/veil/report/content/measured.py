@@ -96,7 +96,7 @@ class Findings:
                 published.names,
                 marker=outcome.marker,
                 flag=outcome.flag,
-                population=Rows.of(population, outcome.prepared.weights),
+                population=Rows.of(population, outcome.prepared.rows.weights),
             )
         population_size = None if population is not None else self._people()
         untouched = outcome.plan is None

@@ -54,7 +54,7 @@ def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
     frame = pd.DataFrame(COLUMNS)
     made = mask(frame, [RandomSampling(size=3), Rounding("age", 10), RandomSampling(size=2)])
     assert made.table.index.tolist() == [0, 1]
-    for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
+    for origin, (_, row) in zip(made.outcome.origins, made.table.iterrows(), strict=True):
         assert row["name"] == frame.loc[origin, "name"]
         assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
     with refused(InputError, "index", "'name'"):

@@ -7,9 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
@@ -24,17 +22,17 @@ from veil.errors import ParameterError, PlanError, Say, VerificationError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Origins, Privacy, StepResult
+from veil.outcome.roles import roles_of_masks
 from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
+from veil.tables.rows import Owners, Rows
 from veil.tables.spelling import read_person
 from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
 from veil.verification.steps.step import verify_step
-
-Origins = NDArray[np.int64] | None
-"""The input row of each row; None if all, in order."""
 
 
 @own_keywords
@@ -198,66 +196,55 @@ def _mask(
 ) -> Outcome:
     """Apply one method after the other, each to the output of the one before."""
     source.check_index()
-    table = source.table
-    rows: Origins = None
-    steps: list[StepSummary] = []
-    apart: dict[str, pa.Table] = {}
-    secret: set[str] = set()
+    table, person = source.table, who.person if several else None
+    before = Rows.of(table, owners=Owners.of(table, person))
+    rows, steps = before, []
+    results: list[StepResult] = []
+    names: set[str] = set()
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         method.check_columns(table)
-        if several and who.person is not None:
-            outcome = method.mask_people(table, who.person, randomness)
-        else:
-            outcome = method.mask(table, randomness)
+        outcome = (
+            method.mask(table, randomness)
+            if person is None
+            else method.mask_people(table, person, randomness)
+        )
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
-        summary = summarize(table, outcome.table, method.column_names, outcome.rows)
-        after, origins = outcome.table, outcome.rows
+        summary = summarize(table, outcome.table, method.column_names, outcome.link.rows)
+        after, origins = outcome.table, outcome.link
         if number == len(methods):
             after, origins = _finish(after, origins, who, randomness)
         verification = verify_step(
-            method,
-            table,
-            after,
-            origins=origins,
-            apart=outcome.apart,
-            person=who.person if several else None,
-            removed=who.person,
+            method, table, after, origins=origins.rows, apart=outcome.apart, person=person, removed=who.person
         )
         for finding in verification.broken:
             raise VerificationError(
                 f"{method}: the output does not keep its promise. {finding}. {method.if_broken}".rstrip(". ")
             )
         steps.append(StepSummary(method, summary, verification, outcome.facts))
-        for name, further in outcome.apart.items():
-            unique = unused_name(name, apart)
-            apart[unique] = further
-            if name in outcome.secret:
-                secret.add(unique)
-        if origins is not None:
-            rows = origins if rows is None else rows[origins]
+        apart = tuple(each._replace(name=unused_name(each.name, names)) for each in outcome.last.apart)
+        names |= {each.name for each in apart}
+        rows = rows.showing(after, origins.rows)
+        columns = before.table.column_names, after.column_names
+        result = replace(
+            outcome.last,
+            rows=rows,
+            origins=origins,
+            roles=roles_of_masks(methods[:number], *columns, person, "dropped"),
+            apart=apart,
+            privacy=Privacy(is_private=randomness.is_private),
+            traces=(steps[-1],),
+        )
+        results.append(result)
         table = after
-    return Outcome(
-        source,
-        tuple(methods),
-        table,
-        rows=rows,
-        apart=apart,
-        secret=frozenset(secret),
-        verification=_combine(steps),
-        facts=dict(steps[0].facts) if len(steps) == 1 else {},
-        story=tuple(steps),
-        is_private=randomness.is_private,
-        person=who.person if several else None,
-    )
+    return Outcome.of(source, before, *results, verification=_combine(steps))
 
 
-def _finish(table: pa.Table, rows: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
+def _finish(table: pa.Table, origins: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
     """Return the output of the last step as it is released, and the input row of each of its rows."""
     if who.person is not None and not who.changed and who.person in table.column_names:
         table = table.drop_columns(who.person)
     if who.order == "random":
-        permutation = randomness.permutation(table.num_rows)
-        rows = permutation if rows is None else rows[permutation]
-        table = table.take(pa.array(permutation))
-    return in_new_memory(normalize(table)), rows  # rounding makes -0.0, which would reveal a sign
+        order = Origins.of(randomness.permutation(table.num_rows), table.num_rows)
+        table, origins = order.take(table), order.after(origins)
+    return in_new_memory(normalize(table)), origins  # rounding makes -0.0, which would reveal a sign

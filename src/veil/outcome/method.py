@@ -14,6 +14,9 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Apart, Origins, Privacy, StepResult, Suppression
+from veil.outcome.roles import roles_of_masks
+from veil.tables.rows import Rows
 from veil.tables.source import Source
 
 
@@ -106,16 +109,19 @@ class Method:
         `rows` are the input rows of the output, if their order changed, and `facts` are numbers and short
         texts about the run.
         """
-        further = dict(apart or {})
-        return Outcome(
-            Source(before, "pyarrow"),
-            (self,),
-            after,
-            rows=rows,
-            apart=further,
-            secret=frozenset(further if self.apart_is_secret else ()),
-            facts=dict(facts or {}),
+        result = StepResult(
+            self,
+            Rows.of(after),
+            Origins.of(rows, after.num_rows),
+            Suppression.none(before.num_rows),
+            roles_of_masks([self], before.column_names, after.column_names, None, "dropped"),
+            (),
+            tuple(Apart(name, table, self.apart_is_secret) for name, table in (apart or {}).items()),
+            dict(facts or {}),
+            Privacy(),
+            (),
         )
+        return Outcome.of(Source(before, "pyarrow"), Rows.of(before), result)
 
     def check_columns(self, table: pa.Table) -> None:
         """Refuse a table that lacks a column of the method."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable
@@ -153,7 +152,7 @@ class UnkeyedHash(Pseudonyms):
         )
         warnings.warn(warning, GuessableWarning, stacklevel=2)
         outcome = pseudonymize(table, self, self._digest)
-        return dataclasses.replace(outcome, facts={**outcome.facts, "warning": warning})
+        return outcome.changed(facts={**outcome.facts, "warning": warning})
 
     def _digest(self, value: str) -> str:
         return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()

@@ -247,7 +247,7 @@ class Release:
         """The masking methods that were applied, each with its loss and risk; print one to read it."""
         from veil.utility.step import StepSummary
 
-        summaries = (result.trace(StepSummary) for result in self.outcome.results)
+        summaries = (result.trace(StepSummary) for result in self.outcome.steps)
         return tuple(each for each in summaries if each is not None)
 
     # --- the search -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.outcome.apply import Mask, blank_cells
+from veil.outcome.masked import Masked
 from veil.outcome.result import Origins
 from veil.plan.linked_tables import Stacked
 from veil.tables.arrow import in_new_memory
@@ -38,6 +39,8 @@ class TableOut(NamedTuple):
 def tables_of(outcome: Outcome) -> dict[str, TableOut]:
     """Return the tables of an outcome by name, several of them in the order of the stacked rows."""
     stacked = outcome.source
+    if isinstance(stacked, Masked):
+        return {ONLY: TableOut(stacked.masks.source, outcome.table, outcome.link.after(stacked.masks.link))}
     if not isinstance(stacked, Stacked):
         return {ONLY: TableOut(stacked, outcome.table, outcome.link)}
     tables = {}

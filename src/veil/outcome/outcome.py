@@ -22,6 +22,7 @@ from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.linked_tables import TableOut, tables_of
+from veil.outcome.masked import Masked
 from veil.outcome.result import (
     Apart,
     Kind,
@@ -92,6 +93,12 @@ class Outcome:
     # --- steps ------------------------------------------------------------------------------------
 
     @property
+    def steps(self) -> tuple[StepResult, ...]:
+        """The results of all steps: also of masks whose output was searched, which is `before` here."""
+        masks = self.source.masks.results if isinstance(self.source, Masked) else ()
+        return (*masks, *self.results)
+
+    @property
     def last(self) -> StepResult:
         """The result of the last step: what is released."""
         return self.results[-1]
@@ -104,7 +111,7 @@ class Outcome:
     @property
     def methods(self) -> tuple[Method, ...]:
         """The masking methods that were carried out; none for plans."""
-        return tuple(each.step for each in self.results if not isinstance(each.step, Plan))
+        return tuple(each.step for each in self.steps if not isinstance(each.step, Plan))
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
@@ -140,12 +147,12 @@ class Outcome:
     @property
     def apart(self) -> dict[str, pa.Table]:
         """Further tables for files of their own, by name."""
-        return {each.name: each.table for result in self.results for each in result.apart}
+        return {each.name: each.table for result in self.steps for each in result.apart}
 
     @property
     def secret(self) -> frozenset[str]:
         """Names of those that must not be released."""
-        return frozenset(each.name for result in self.results for each in result.apart if each.is_secret)
+        return frozenset(each.name for result in self.steps for each in result.apart if each.is_secret)
 
     @property
     def statement(self) -> str | None:
@@ -155,7 +162,7 @@ class Outcome:
     @property
     def is_private(self) -> bool:
         """False if draws of a step can be repeated from a seed, or are not proven to be private."""
-        return all(each.privacy.is_private for each in self.results)
+        return all(each.privacy.is_private for each in self.steps)
 
     # --- columns ----------------------------------------------------------------------------------
 

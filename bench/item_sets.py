@@ -66,7 +66,7 @@ def main() -> None:
         for recoding in ("global", "local") if skew == 1.5 else ("global",):
             step = ItemGeneralization("items", K, M, tree, recoding=recoding)
             release, whole, whole_cpu = timed(lambda: veil.mask(table, step).table)  # noqa: B023
-            outcome, search, search_cpu = timed(lambda: step.mask(table, Randomness()))  # noqa: B023
+            outcome, search, search_cpu = timed(lambda: step.mask(Rows.of(table), Randomness()))  # noqa: B023
             shown = Published(Rows.of(release), [], suppressed="none")
             finding, check, check_cpu = timed(lambda: step.privacy_models[0].verify(shown))  # noqa: B023
             assert finding.holds

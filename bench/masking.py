@@ -33,6 +33,7 @@ from veil.masking.partition.specialization import TopDownSpecialization
 from veil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from veil.outcome.method import Method
 from veil.tables import read
+from veil.tables.rows import Rows
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
@@ -40,12 +41,12 @@ ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", 
 
 def timed(method: Method, table: pa.Table, repeat: int = 3) -> tuple[Any, float]:
     """Run a method; return the outcome and the best time."""
-    method.mask(table.slice(0, 3000), Randomness())
+    method.mask(Rows.of(table.slice(0, 3000)), Randomness())
     best = float("inf")
     outcome = None
     for _ in range(repeat):
         start = time.perf_counter()
-        outcome = method.mask(table, Randomness())
+        outcome = method.mask(Rows.of(table), Randomness())
         best = min(best, time.perf_counter() - start)
     return outcome, best
 

@@ -31,6 +31,7 @@ from veil.masking import (
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
 from veil.published.finding import Finding, Verification
+from veil.tables.rows import Rows
 
 COLUMNS: dict[str, list[Any]] = {
     "name": ["Ada", "Bob", "Cem", "Dia"],
@@ -134,9 +135,9 @@ class Broken(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return (KAnonymity(2),)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
         found = Verification((Finding("2-anonymity", True, "k = 2"),))
-        return dataclasses.replace(self.outcome(table, table), verification=found)
+        return dataclasses.replace(self.outcome(rows, rows.table), verification=found)
 
 
 class Companion(Broken):
@@ -144,8 +145,8 @@ class Companion(Broken):
 
     privacy_models = ()  # type: ignore[assignment]
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self.outcome(table, table, apart={"Sensitive values": table.select(["age"])})
+    def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
+        return self.outcome(rows, rows.table, apart={"Sensitive values": rows.table.select(["age"])})
 
 
 def test_a_broken_promise_hands_out_nothing():

@@ -175,7 +175,7 @@ def test_masks_leave_blanks_out(method: Any, promise: str, ill: list[str | None]
 
 
 def test_groups_of_anatomy_hold_values_beside_blanks() -> None:
-    made = Anatomy("ill", 3).mask(pa.table({"age": list(range(12)), "ill": ILL}), Randomness())
+    made = Anatomy("ill", 3).mask(Rows.of(pa.table({"age": list(range(12)), "ill": ILL})), Randomness())
     second = made.apart["confidential"].to_pylist()
     for number in {row["group"] for row in second}:
         values = [row["ill"] for row in second if row["group"] == number and row["ill"] not in (None, "*")]
@@ -187,7 +187,7 @@ def test_invariance_refuses_blanks(blank: str | None, tmp_path: Any) -> None:
     table = pa.table({"id": ["a", "b"], "age": [1, 2], "ill": ["flu", blank]})
     method = MInvariance("ill", 2, ["age"], "id", str(tmp_path / "history.json"))
     with refused(InputError, "'ill'", "row 2", "missing"):
-        method.mask(table, Randomness())
+        method.mask(Rows.of(table), Randomness())
 
 
 WORST: list[Any] = [

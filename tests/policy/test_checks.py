@@ -14,6 +14,7 @@ from veil.policy.checks import check, check_to_run
 from veil.policy.elements import Entity, Policy, PseudonymizationMethod, Purpose, Retention, SubPurpose
 from veil.policy.names import requirements, titles
 from veil.policy.pseudonyms import masking_method
+from veil.tables.rows import Rows
 
 DATA = (datum("age", "QID", ("25", "20-30", "*"), 0, 2), datum("ill", "SD"), datum("name", "EI"))
 
@@ -241,7 +242,7 @@ def test_hashes_without_a_key_need_a_word(name: str, digits: int) -> None:
         masking_method(method, "name", {})
     made = masking_method(method, "name", {}, unkeyed=True)
     with pytest.warns(GuessableWarning):
-        out = made.mask(pa.table({"name": ["Ada"]}), Randomness()).table["name"][0].as_py()
+        out = made.mask(Rows.of(pa.table({"name": ["Ada"]})), Randomness()).table["name"][0].as_py()
     assert len(out) == digits
 
 

@@ -15,6 +15,7 @@ from support.realdata import SHARED
 from support.refusals import refused
 from support.utility.example import e1
 from veil.errors import InputError
+from veil.tables.rows import Rows
 from veil.utility import Comparison, preservation
 from veil.utility.step import summarize
 
@@ -175,7 +176,7 @@ def test_soria_comas_2013_section_6_5_sse_and_variances_of_census(k, sse, varian
     names = ["FEDTAX", "POTHVAL", "INTVAL", "FICA"]
     table = read(SHARED / "data" / "census" / "census.csv").table.select(names)
     bounds = {name: (0, 1.5 * max(table[name].to_pylist())) for name in names}
-    masked = MDAV(names, k, bounds=bounds).mask(table, Randomness()).table
+    masked = MDAV(names, k, bounds=bounds).mask(Rows.of(table), Randomness()).table
     found = preservation(Comparison(table, masked, names))
     assert found.sse == pytest.approx(sse, rel=0.005)
     for each, change in zip(found.columns, variances, strict=True):

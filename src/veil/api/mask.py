@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
-from veil.api.owners import Who
+from veil.api.owners import check_repeats, rows_to_mask
 from veil.api.release import Release
 from veil.base.keywords import own_keywords
 from veil.base.progress import Progress, ProgressLike, following
@@ -28,7 +26,7 @@ from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
 from veil.tables.arrow import in_new_memory, normalize
-from veil.tables.rows import Owners, Rows
+from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 from veil.utility.step import StepSummary, summarize
 from veil.verification.outcome import verified
@@ -101,7 +99,8 @@ def mask(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
     _check_order(methods)
-    who = Who(read_person(person), tuple(methods), order)
+    person = read_person(person)
+    person_column = None if person == ASK else person
     if order not in ("random", "input"):
         raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
     for each in methods:
@@ -119,18 +118,22 @@ def mask(
         relation = None if isinstance(source, Source) else find_relation(source, format, engine)
         if relation is None:
             source = source if isinstance(source, Source) else read(source, format=format)
-            several = who.have_several_rows(source.table)
+            rows = rows_to_mask(source.table, person, methods, order)
             if accountant is not None:
                 _charge(accountant, source, methods)
-            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
-        whole_rows = who.person is not None or any(method.takes_rows_of_engines for method in methods)
+            return Release(
+                verified(apply_masks(source, rows, methods, person_column, order, randomness, tracker))
+            )
+        whole_rows = person_column is not None or any(method.takes_rows_of_engines for method in methods)
         if whole_rows and accountant is None:
             from veil.engines.fetch import fetch_rows  # people are counted in memory
 
             source = fetch_rows(relation, tracker)
-            several = who.have_several_rows(source.table)
-            return Release(verified(_mask(source, methods, who, several, randomness, tracker)))
-        who.check_people(relation)
+            rows = rows_to_mask(source.table, person, methods, order)
+            return Release(
+                verified(apply_masks(source, rows, methods, person_column, order, randomness, tracker))
+            )
+        check_repeats(relation, person, methods)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
         from veil.engines.parts.mondrian import mask_on_engine  # needs Ibis
@@ -191,31 +194,44 @@ def _combine(steps: list[StepSummary]) -> Verification:
     return Verification(tuple(findings), tuple(open_questions))
 
 
-def _mask(
-    source: Source, methods: list[Method], who: Who, several: bool, randomness: Randomness, progress: Progress
+def apply_masks(
+    source: Source,
+    rows: Rows,
+    methods: Sequence[Method],
+    person: str | None,
+    order: str,
+    randomness: Randomness,
+    progress: Progress,
+    *,
+    is_last: bool = True,
 ) -> Outcome:
-    """Apply one method after the other, each to the output of the one before."""
+    """Apply one method after the other, each to the output of the one before.
+
+    The rows of the last are put in order, without the column `person` unless a method changes it; not if another
+    step follows.
+    """
     source.check_index()
-    table, person = source.table, who.person if several else None
-    before = Rows.of(table, owners=Owners.of(table, person))
-    rows, steps = before, []
+    removed = None if any(person in method.column_names for method in methods) else person
+    declared_owners = None if rows.owners.are_records else person
+    before, steps = rows, []
     results: list[StepResult] = []
     names: set[str] = set()
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
-        method.check_columns(table)
-        outcome = (
-            method.mask(table, randomness)
-            if person is None
-            else method.mask_people(table, person, randomness)
-        )
+        outcome = method.mask(rows, randomness)
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
-        summary = summarize(table, outcome.table, method.column_names, outcome.link.rows)
-        after, origins = outcome.table, outcome.link
-        if number == len(methods):
-            after, origins = _finish(after, origins, who, randomness)
+        summary = summarize(rows.table, outcome.table, method.column_names, outcome.link.rows)
+        after, origins = outcome.after, outcome.link
+        if is_last and number == len(methods):
+            after, origins = _finish(after, origins, removed, order, randomness)
         verification = verify_step(
-            method, table, after, origins=origins.rows, apart=outcome.apart, person=person, removed=who.person
+            method,
+            rows.table,
+            after.table,
+            origins=origins.rows,
+            apart=outcome.apart,
+            person=declared_owners,
+            removed=person,
         )
         for finding in verification.broken:
             raise VerificationError(
@@ -224,27 +240,29 @@ def _mask(
         steps.append(StepSummary(method, summary, verification, outcome.facts))
         apart = tuple(each._replace(name=unused_name(each.name, names)) for each in outcome.last.apart)
         names |= {each.name for each in apart}
-        rows = rows.showing(after, origins.rows)
-        columns = before.table.column_names, after.column_names
+        columns = before.table.column_names, after.table.column_names
         result = replace(
             outcome.last,
-            rows=rows,
+            rows=after,
             origins=origins,
-            roles=roles_of_masks(methods[:number], *columns, person, "dropped"),
+            roles=roles_of_masks(methods[:number], *columns, declared_owners, "dropped"),
             apart=apart,
             privacy=Privacy(is_private=randomness.is_private),
             traces=(steps[-1],),
         )
         results.append(result)
-        table = after
+        rows = after
     return Outcome.of(source, before, *results, verification=_combine(steps))
 
 
-def _finish(table: pa.Table, origins: Origins, who: Who, randomness: Randomness) -> tuple[pa.Table, Origins]:
+def _finish(
+    rows: Rows, origins: Origins, removed: str | None, order: str, randomness: Randomness
+) -> tuple[Rows, Origins]:
     """Return the output of the last step as it is released, and the input row of each of its rows."""
-    if who.person is not None and not who.changed and who.person in table.column_names:
-        table = table.drop_columns(who.person)
-    if who.order == "random":
-        order = Origins.of(randomness.permutation(table.num_rows), table.num_rows)
-        table, origins = order.take(table), order.after(origins)
-    return in_new_memory(normalize(table)), origins  # rounding makes -0.0, which would reveal a sign
+    if order == "random":
+        permutation = randomness.permutation(rows.table.num_rows)
+        rows, origins = rows.take(permutation), Origins.of(permutation, permutation.size).after(origins)
+    if removed in rows.table.column_names:
+        rows = rows.showing(rows.table.drop_columns(removed))
+    table = normalize(rows.table)  # rounding makes -0.0, which would reveal a sign
+    return rows.showing(in_new_memory(table)), origins

@@ -22,6 +22,7 @@ from veil.policy.population import below, others_of
 from veil.policy.substitution import ValueFrequencies
 from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values, is_text, replace_column
+from veil.tables.rows import Rows
 from veil.tables.spelling import encode_people
 from veil.tables.text import canonical_text
 
@@ -96,7 +97,7 @@ def pseudonymize(
             raise PlanError(
                 f"pseudonyms go to {target!r}, which the table already has. Choose another attrName"
             )
-        masked = make(method, target).mask(pa.table({target: values}), Randomness())
+        masked = make(method, target).mask(Rows.of(pa.table({target: values})), Randomness())
         table = table.drop_columns(columns).append_column(target, masked.table[target])
         attribute_names[target] = method.attr_name
         mappings += [each for name, each in masked.apart.items() if name in masked.secret]

@@ -56,6 +56,11 @@ class OwnerSample(Sample):
         """Bound on the sum of all class sizes: an owner counts in every class that has a row of theirs."""
         return max(self.records, self.rows)
 
+    @property
+    def shows_one_value(self) -> bool:
+        """Whether histograms are right only for classes in which no owner shows two values."""
+        return self.view == "one value"
+
     def histogram(self, table: ClassTable, name: str) -> Histogram:
         """Histogram of owners in the view of this sample."""
         return self.read(table, name, self.view)
@@ -272,6 +277,11 @@ def describe_several_values(sample: Sample, names: Iterable[str]) -> str:
                 "class has to be safe whichever of them counts: coarser values or one row of each person would help"
             )
     return message
+
+
+def one_value_each(sample: Sample, names: Iterable[str]) -> list[OneValueEach]:
+    """Return what rejects classes in which an owner shows two values; nothing if the sample shows all views."""
+    return [OneValueEach(sample, name) for name in names] if sample.shows_one_value else []
 
 
 class OneValueEach:

@@ -90,6 +90,11 @@ class Sample:
         self.records = int(self.table.count.sum())
         self._index = {attribute.name: i for i, attribute in enumerate(attributes)}
 
+    @property
+    def shows_one_value(self) -> bool:
+        """Whether histograms are right only for classes in which no owner shows two values."""
+        return False
+
     def workspace(self) -> Workspace:
         """Return scratch memory for roll-ups of this sample; each thread sees its own."""
         table, encoding = self.table, self.encoding

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
-from veil.base.views import View
 from veil.classes import kernels
 from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, count_owners
+from veil.classes.owner_sample import count_owners, one_value_each
 from veil.classes.owners import OwnersByClass, People, Persons
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, roll_up
@@ -71,14 +70,14 @@ class Evaluator:
         self.on_sample: list[SampleCriterion] = []
         # Criteria that leave the same largest remainder in any order: they are applied first, together.
         self.settling: list[HasLargestRemainder] = []
-        views = [(model, *each) for model in models for each in views_of(model, sample)]
-        for model, view, view_sample in views:
+        views = [(model, each) for model in models for each in views_of(model, sample)]
+        for model, view_sample in views:
             criterion = model.bind(view_sample)
             self.smallest = max(self.smallest, _smallest(model, criterion, view_sample))
             if criterion is None:
                 continue
             if sample.persons is not None:
-                self._judge_by_people(model, view, criterion, view_sample)
+                self._judge_by_people(model, criterion, view_sample)
             elif isinstance(criterion, HasLargestRemainder):
                 self.settling.append(criterion)
             elif isinstance(criterion, SampleCriterion):
@@ -102,7 +101,7 @@ class Evaluator:
             self._count_people(sample.persons, limit)
 
     def _judge_by_people(
-        self, model: PrivacyModel, view: View, criterion: ClassCriterion | SampleCriterion, sample: Sample
+        self, model: PrivacyModel, criterion: ClassCriterion | SampleCriterion, sample: Sample
     ) -> None:
         """Add a criterion for people who may have several rows.
 
@@ -113,9 +112,7 @@ class Evaluator:
         if isinstance(criterion, SampleCriterion):
             self.on_sample.append(criterion)
             return
-        if view == "one value":
-            self.others += [OneValueEach(sample, name) for name in model.attribute_names]
-        self.others.append(criterion)
+        self.others += [*one_value_each(sample, model.attribute_names), criterion]
 
     def _count_people(self, persons: Persons, limit: float) -> None:
         """Count the limit in people, and bound their rows."""

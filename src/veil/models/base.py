@@ -6,7 +6,7 @@ the search calls at every node. Models do not depend on how the search works.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -299,10 +299,9 @@ class PrivacyModel:
         return []
 
 
-def views_of(model: PrivacyModel, sample: Sample) -> Iterator[tuple[View, Sample]]:
+def views_of(model: PrivacyModel, sample: Sample) -> Iterable[Sample]:
     """Return the sample in each view that a model has to accept; only one if every record is a person."""
-    for view in model.views[:1] if sample.persons is None else model.views:
-        yield view, by_owner(sample, view)
+    return dict.fromkeys(by_owner(sample, view) for view in model.views)
 
 
 def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:

@@ -22,7 +22,13 @@ class Masked(Source):
         """Return the output of masks as a source."""
         source = masks.source
         return Masked(
-            masks.table, source.kind, source.path, source.format, source.frame, declared=source.declared, masks=masks
+            masks.table,
+            source.kind,
+            source.path,
+            source.format,
+            source.frame,
+            declared=source.declared,
+            masks=masks,
         )
 
     def fingerprint(self) -> str | None:

@@ -1,10 +1,11 @@
-"""The base class of masking methods. A method is one file: declared parameters, and `mask`."""
+"""The base class of masking methods. A method is one file: declared parameters, and `_mask`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,25 @@ from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Apart, Origins, Privacy, StepResult, Suppression
 from veil.outcome.roles import roles_of_masks
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
 
+class MaskedTable(NamedTuple):
+    """The output of a masking method.
+
+    `origins` are the input rows of the output; None if all, in order. `apart` are tables for files of their own, and
+    `facts` numbers and short texts about the run.
+    """
+
+    table: pa.Table
+    origins: NDArray[np.int64] | None = None
+    apart: Mapping[str, pa.Table] = MappingProxyType({})
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+
 class Method:
-    """A masking method: declared parameters, and `mask`."""
+    """A masking method: declared parameters, and `_mask`."""
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
     """Kinds of disclosure that the method makes harder."""
@@ -34,6 +48,9 @@ class Method:
 
     shuffles: ClassVar[bool] = False
     """Whether the output is safe in a random order only."""
+
+    counts_owners: ClassVar[bool] = False
+    """Whether its promise holds for people with several rows, as it counts people."""
 
     why_not_owners: ClassVar[str] = "it counts records"
     """Why its promise does not hold for people with several rows, where it does not."""
@@ -76,18 +93,33 @@ class Method:
         """Privacy loss of each person with randomized values, such as "ln(3)"; None if it is unbounded."""
         return None
 
+    def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
+        """Mask rows, so that promises count their owners; the result is not verified, the input not changed."""
+        self.check_columns(rows.table)
+        self.check_owners(rows.owners)
+        masked = self._mask(rows, randomness)
+        result = StepResult(
+            self,
+            rows.showing(masked.table, masked.origins),
+            Origins.of(masked.origins, masked.table.num_rows),
+            Suppression.none(rows.table.num_rows),
+            roles_of_masks([self], rows.table.column_names, masked.table.column_names, None, "dropped"),
+            (),
+            tuple(Apart(name, table, self.apart_is_secret) for name, table in masked.apart.items()),
+            masked.facts,
+            Privacy(),
+            (),
+        )
+        return Outcome.of(Source(rows.table, "pyarrow"), rows, result)
+
     @abstractmethod
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        """Mask a table; the input is not changed."""
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        """Mask rows whose columns and owners have been checked. The caller removes the column of the owners."""
 
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Mask a table with several rows per person, so that promises count people.
-
-        The column `person` stays in the table; the caller removes it. A method that counts records and has no
-        way to count people refuses.
-        """
-        if not self.counts_records:
-            return self.mask(table, randomness)
+    def check_owners(self, owners: Owners) -> None:
+        """Refuse people with several rows, if the promise is about records and the method cannot count people."""
+        if owners.are_records or self.counts_owners or not self.counts_records:
+            return
         raise PlanError(
             f"{type(self).__name__} cannot protect people who have several rows: {self.why_not_owners}. "
             "Keep one row per person and say ",
@@ -95,33 +127,13 @@ class Method:
             ", or use Mondrian or `veil.anonymize`, which count people",
         )
 
-    def outcome(
-        self,
-        before: pa.Table,
-        after: pa.Table,
-        *,
-        rows: NDArray[np.int64] | None = None,
-        apart: Mapping[str, pa.Table] | None = None,
-        facts: Mapping[str, Any] | None = None,
-    ) -> Outcome:
-        """Return the outcome of this method without a verification, which `veil.verification.steps` adds.
-
-        `rows` are the input rows of the output, if their order changed, and `facts` are numbers and short
-        texts about the run.
-        """
-        result = StepResult(
-            self,
-            Rows.of(after),
-            Origins.of(rows, after.num_rows),
-            Suppression.none(before.num_rows),
-            roles_of_masks([self], before.column_names, after.column_names, None, "dropped"),
-            (),
-            tuple(Apart(name, table, self.apart_is_secret) for name, table in (apart or {}).items()),
-            dict(facts or {}),
-            Privacy(),
-            (),
-        )
-        return Outcome.of(Source(before, "pyarrow"), Rows.of(before), result)
+    def check_size(self, k: int, rows: Rows) -> None:
+        """Refuse groups of more people than there are."""
+        if k > rows.people:
+            raise PlanError(
+                f"{self}: the table has {rows.spell(rows.people)}, too few for a group of {k}. Choose a `k` of at most "
+                f"{rows.people}"
+            )
 
     def check_columns(self, table: pa.Table) -> None:
         """Refuse a table that lacks a column of the method."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.wording import plural
-from veil.errors import InputError, Say
+from veil.errors import InputError, PlanError, Say
+from veil.models.base import PrivacyModel
 from veil.tables.canonical import widened
 from veil.tables.rows import Knows, Owners
 from veil.tables.spelling import encode_people
@@ -53,6 +56,18 @@ so in `person`
             Say("person"),
         )
     return codes
+
+
+def check_models_of_people(models: Iterable[PrivacyModel], knows: Knows) -> None:
+    """Refuse models that cannot count people with several rows."""
+    for model in models:
+        reason = model.why_not_owners(all_rows=knows == "all rows")
+        if reason is not None:
+            raise PlanError(
+                f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "
+                "different person, say so in ",
+                Say("person"),
+            )
 
 
 def owners_of(

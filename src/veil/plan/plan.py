@@ -16,6 +16,7 @@ from veil.errors import NOTHING, ParameterError, PlanError, Say, Words, did_you_
 from veil.lattice import Auto, Strategy
 from veil.models import KAnonymity, PrivacyModel
 from veil.models.item_sets import KMAnonymity
+from veil.plan.owners import check_models_of_people
 from veil.plan.parameters import hierarchy_builder
 from veil.quality import Loss, QualityModel
 from veil.tables.rows import Knows
@@ -368,14 +369,7 @@ class Plan:
             if self.person_column not in self.identifying:
                 treated = {**self.identifying, self.person_column: "remove"}
                 object.__setattr__(self, "identifying", treated)
-            for model in self.models:
-                reason = model.why_not_owners(all_rows=self.knows == "all rows")
-                if reason is not None:
-                    raise PlanError(
-                        f"{model} cannot count people: {reason}. Leave it out; or, if every row is a "
-                        "different person, say so in ",
-                        Say("person"),
-                    )
+            check_models_of_people(self.models, self.knows)
             if self.order == "input" and self.knows != "all rows":
                 raise PlanError(
                     "in the order of the input, the rows of a person are next to each other, so anyone who "

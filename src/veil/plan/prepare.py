@@ -16,11 +16,12 @@ from veil.classes.owner_sample import by_owner
 from veil.classes.sample import Sample, SampleAttribute
 from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
-from veil.plan.owners import number_people
+from veil.plan.owners import check_models_of_people, owners_of
 from veil.plan.plan import Plan
 from veil.published.blank import shows_no_value
 from veil.tables.arrow import dictionary_encoded, with_one_zero
 from veil.tables.columns import check_comparable, count_codes, is_list
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text, python_values, sorted_places
 
 
@@ -103,7 +104,23 @@ def prepare(
     engine's table, and `hierarchies_of_all` the hierarchies of the whole table if this is a part.
     """
     plan.check_columns(table.column_names if columns is None else columns)
+    owners = owners_of(table, plan.person_column, weights, plan.knows)
+    rows = Rows.of(table, weights, owners)
+    return prepare_rows(rows, plan, hierarchies_of_all, may_be_empty=may_be_empty)
+
+
+def prepare_rows(
+    rows: Rows,
+    plan: Plan,
+    hierarchies_of_all: Mapping[str, Hierarchy] | None = None,
+    *,
+    may_be_empty: bool = False,
+) -> Prepared:
+    """Prepare rows whose owners are known, whether or not the plan has their column."""
+    table, weights, people = rows.table, rows.weights.counts, rows.owners.codes
     plan.check_items()
+    if people is not None:
+        check_models_of_people(plan.models, rows.owners.knows)
     for model in plan.models:
         model.check_table(table)
     if table.num_rows == 0 and not may_be_empty:
@@ -116,8 +133,6 @@ def prepare(
         hierarchies.append(hierarchy)
         codes.append(column_codes)
     minimum, maximum = level_range(plan, names, hierarchies)
-    person = plan.person_column
-    people = None if person is None else number_people(table[person], person, weights)
     if plan.items and people is not None and int(people.max()) + 1 < people.size:
         raise PlanError(
             "items can only be counted if everybody has one row in one table: give one table with all "
@@ -141,7 +156,7 @@ def prepare(
         weights=weights,
         squares=plan.quality.needs_squares,
         people=people,
-        all_rows=plan.knows == "all rows",
+        all_rows=rows.owners.know_all_rows,
     )
     for model in plan.searched_models:
         owner_sample = by_owner(sample, model.views[0])

@@ -126,6 +126,11 @@ class Owners:
         """Whether an attacker may know all rows of an owner, so that classes are those of signatures."""
         return self.codes is not None and self.knows == "all rows"
 
+    @property
+    def array(self) -> NDArray[np.int32]:
+        """The code of the owner of each row, if a row is one record."""
+        return np.arange(self.rows, dtype=np.int32) if self.codes is None else self.codes
+
     def take(self, selection: Selection) -> Owners:
         """Return the owners of some rows."""
         if self.codes is None:
@@ -185,6 +190,17 @@ class Rows:
         if origins is None:
             return replace(self, table=table)
         return Rows(table, self.weights.take(origins), self.owners.take(origins))
+
+    def reduced(self) -> Rows:
+        """Return the rows without codes of owners, if no owner has two records: these are the people then.
+
+        >>> Rows.of(pa.table({"age": [30, 41]}), owners=Owners.coded(np.array([1, 0]))).reduced().owners.are_records
+        True
+        """
+        codes = self.owners.codes
+        if codes is None or self.weights.count_by(codes).max(initial=0) > 1:
+            return self
+        return self.owned(Owners(codes.size, None, self.owners.knows))
 
     def owned(self, owners: Owners) -> Rows:
         """Return the same rows with other owners."""

@@ -19,8 +19,8 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -35,11 +35,11 @@ class Shortening(Method):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         short = pa.array([text and text[: self.letters] for text in table[self.column].to_pylist()])
         made = table.set_column(table.column_names.index(self.column), self.column, short)
-        return self.outcome(table, made)
+        return MaskedTable(made)
 '''
 
 

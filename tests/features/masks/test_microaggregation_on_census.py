@@ -30,6 +30,7 @@ from veil.masking.ties.probabilistic import (
 )
 from veil.masking.ties.whole_record_swapping import WholeRecordSwapping
 from veil.tables import read
+from veil.tables.rows import Rows
 from veil.verification.steps.step import verify_step
 
 CENSUS = SHARED / "data" / "census" / "census.csv"
@@ -54,7 +55,7 @@ def values(table: pa.Table, names=None) -> np.ndarray:
 
 
 def masked(method, seed=0) -> pa.Table:
-    made = method.mask(census(), Randomness.for_testing(seed))
+    made = method.mask(Rows.of(census()), Randomness.for_testing(seed))
     assert verify_step(method, census(), made.table, origins=made.origins).holds
     return made.table
 
@@ -76,7 +77,7 @@ def test_soria_comas_mdav_columns_of_tables_6_1_and_6_5(k, error, linked, varian
     before = values(census(), FOUR)
     bounds = {name: (0, 1.5 * column.max()) for name, column in zip(FOUR, before, strict=True)}
     method = MDAV(FOUR, k, bounds=bounds)
-    made = method.mask(census(), Randomness())
+    made = method.mask(Rows.of(census()), Randomness())
     after = values(made.table, FOUR)
     assert f"{made.facts['SSE']:.2e}" == error
     assert np.square(before - after).sum() == pytest.approx(made.facts["SSE"])
@@ -110,7 +111,7 @@ def test_soria_comas_plain_mdav_needs_k_of_about_20_to_link_less_than_5_percent(
 def test_loss_of_mdav_on_standardized_columns(k, loss):
     """L = SSE/SST in percent, as comparisons of microaggregation methods print it for MDAV on Census."""
     method = MDAV(census().column_names, k, distance="standard deviation")
-    facts = method.mask(census(), Randomness()).facts
+    facts = method.mask(Rows.of(census()), Randomness()).facts
     assert 100 * facts["L of standardized columns"] == pytest.approx(loss, rel=1e-9)
 
 
@@ -118,7 +119,7 @@ def test_which_method_loses_how_much():
     names = census().column_names
 
     def loss(method, **options) -> float:
-        made = method(names, 5, **options).mask(census(), Randomness.for_testing(1))
+        made = method(names, 5, **options).mask(Rows.of(census()), Randomness.for_testing(1))
         return float(made.facts["L of standardized columns"])
 
     mdav = loss(MDAV, distance="standard deviation")
@@ -286,7 +287,7 @@ def test_soria_comas_table_3_11_mdav_id(k, printed):
     """
     table = read(EIA).table
     method = MDAV(table.column_names, k, distance="raw")
-    made = method.mask(table, Randomness())
+    made = method.mask(Rows.of(table), Randomness())
     changed = np.abs(np.corrcoef(values(made.table)) - np.corrcoef(values(table)))[np.triu_indices(10)]
     assert changed.size == 55
     for found, shown in zip((changed.mean(), changed.std()), printed, strict=True):
@@ -301,7 +302,7 @@ def test_t_closeness_through_microaggregation(closeness):
     groups = []
     for t in (0.4, 0.2, 0.1):
         method = TClosenessThroughMicroaggregation(("FEDTAX", "POTHVAL", "INTVAL"), 5, "FICA", t, closeness)
-        made = method.mask(census(), Randomness())
+        made = method.mask(Rows.of(census()), Randomness())
         assert verify_step(method, census(), made.table, origins=made.origins, apart=made.apart).holds
         groups.append(made.facts["groups"])
     assert groups == sorted(groups, reverse=True)
@@ -314,5 +315,5 @@ def test_groups_by_the_confidential_attribute(t, k, release):
         BucketizedTCloseness("FICA", t, k, release=release),
         ConfidentialAttributePartitioning("FICA", k, release),
     ):
-        made = method.mask(census(), Randomness())
+        made = method.mask(Rows.of(census()), Randomness())
         assert verify_step(method, census(), made.table, origins=made.origins, apart=made.apart).holds

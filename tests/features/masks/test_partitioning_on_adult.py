@@ -19,6 +19,7 @@ from veil.masking.partition.partitioning import Partitioning
 from veil.masking.partition.specialization import TopDownSpecialization
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.tables.rows import Rows
 
 pytestmark = [needs_data, pytest.mark.realdata]
 
@@ -31,7 +32,7 @@ def adult() -> pa.Table:
 
 
 def masked(method: Method) -> Outcome:
-    return method.mask(adult(), Randomness())
+    return method.mask(Rows.of(adult()), Randomness())
 
 
 def occupations(table: pa.Table) -> list[Counter[str]]:
@@ -86,7 +87,7 @@ def test_a_part_of_adult_is_cut_like_by_the_twin(relaxed: bool) -> None:
         for name in NAMES
     ]
     case = Case(columns, {})
-    work = Partitioning(table, {**trees, "age": None}, [m.KAnonymity(3)], rows=relaxed)
+    work = Partitioning(Rows.of(table), {**trees, "age": None}, [m.KAnonymity(3)], by_record=relaxed)
     expected = twin.mondrian(case, lambda rows: len(rows) < 3, relaxed)
     assert twin.classes_of(work, relaxed) == set(map(frozenset, expected))
 

@@ -25,6 +25,7 @@ from veil.errors import VerificationError
 from veil.masking import METHODS, Method, Outcome
 from veil.outcome.outcome import Outcome as _Outcome
 from veil.outcome.result import Origins
+from veil.tables.rows import Rows
 from veil.verification.outcome import verify_outcome
 from veil.verification.steps.step import CHECKS
 
@@ -332,7 +333,7 @@ def test_every_method_has_a_check_and_a_case() -> None:
 
 @pytest.mark.parametrize("kind", list(CASES))
 def test_what_a_method_makes_holds_and_what_breaks_its_promise_is_refused(kind: str, tmp_path: Path) -> None:
-    made = _method(kind, tmp_path).mask(TABLE, Randomness())
+    made = _method(kind, tmp_path).mask(Rows.of(TABLE), Randomness())
     found = verify_outcome(made)
     assert found.holds, found
     others = [cell("kept", _outlier, row=0), twice]
@@ -357,10 +358,10 @@ def test_in_a_random_order_and_without_the_column_of_people_the_same_is_found(
 
 def test_a_method_that_says_that_it_holds_is_not_believed() -> None:
     class Liar(type(METHODS["Rounding"]("income", 100))):  # type: ignore[misc]
-        def mask(self, table: pa.Table, randomness: Randomness) -> _Outcome:
+        def mask(self, rows: Rows, randomness: Randomness) -> _Outcome:
             from veil.published.finding import Finding, Verification
 
-            made = self.outcome(table, table)
+            made = super().mask(rows, randomness).changed(table=rows.table)
             return dataclasses.replace(made, verification=Verification((Finding("rounded", True, "all"),)))
 
     with refused(VerificationError, "BROKEN", "'income'", "rounded"):

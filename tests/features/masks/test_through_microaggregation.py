@@ -360,7 +360,7 @@ def test_nobody_learns_more_than_a_factor_t_from_groups_that_are_drawn():
     draws = 3000
     table = pa.table({"age": AGES, "pay": list(range(12))})
     for _ in range(draws):
-        groups = method.mask(table, chance).table["group"].to_pylist()
+        groups = method.mask(Rows.of(table), chance).table["group"].to_pylist()
         together.update(
             pair for pair in itertools.combinations(range(12), 2) if groups[pair[0]] == groups[pair[1]]
         )

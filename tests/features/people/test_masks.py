@@ -24,6 +24,7 @@ from veil import hierarchies as h
 from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError, Say
 from veil.masking import Method
 from veil.recipe.masking import MaskingRecipe
+from veil.tables.rows import Owners, Rows
 
 MANY = int(os.environ.get("VEIL_FUZZ", "0")) or 60
 
@@ -176,10 +177,12 @@ def test_people_with_one_row_each_get_what_rows_get() -> None:
         table = table.set_column(0, "who", pa.array(range(table.num_rows)))
         method, _, _ = draw_method(chance, 2)
         try:
-            expected = method.mask(table, veil.base.randomness.Randomness.for_testing(1)).table
+            expected = method.mask(Rows.of(table), veil.base.randomness.Randomness.for_testing(1)).table
         except (PlanError, NoSolutionError, veil.errors.VerificationError):
             continue
-        found = method.mask_people(table, "who", veil.base.randomness.Randomness.for_testing(1)).table
+        found = method.mask(
+            Rows.of(table, owners=Owners.of(table, "who")), veil.base.randomness.Randomness.for_testing(1)
+        ).table
         assert found.equals(expected), method
 
 

@@ -36,6 +36,7 @@ from veil.masking.partition.mondrian_kernels import _median
 from veil.masking.partition.partitioning import Partitioning
 from veil.models.subset import RowNumbers
 from veil.outcome.outcome import Outcome
+from veil.tables.rows import Rows
 from veil.verification.outcome import verify_outcome
 
 PATIENTS = pa.table(
@@ -49,7 +50,7 @@ PATIENTS = pa.table(
 
 
 def masked(table: pa.Table, *args: Any, **options: Any) -> Outcome:
-    return Mondrian(*args, **options).mask(table, Randomness())
+    return Mondrian(*args, **options).mask(Rows.of(table), Randomness())
 
 
 # --- worked example -------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def test_the_partition_is_that_of_the_twin(case: Case, promise: Any, relaxed: bo
     theirs, ours = promise
     rejects = case.rejects(theirs)
     try:
-        work = Partitioning(case.table, case.hierarchies, ours, rows=relaxed)
+        work = Partitioning(Rows.of(case.table), case.hierarchies, ours, by_record=relaxed)
     except (NoSolutionError, PlanError):
         assert rejects(list(range(case.size)))
         return
@@ -144,7 +145,7 @@ def label(column: Column, rows: list[int], numbers: str) -> str | None:
 def test_no_allowable_cut_is_left(case: Case, k: int, relaxed: bool) -> None:
     if k > case.size:
         return
-    work = Partitioning(case.table, case.hierarchies, [m.KAnonymity(k)], rows=relaxed)
+    work = Partitioning(Rows.of(case.table), case.hierarchies, [m.KAnonymity(k)], by_record=relaxed)
     for rows in map(sorted, classes_of(work, relaxed)):
         for column in case.columns:
             if len({column.cells[row] for row in rows}) == 1:
@@ -180,7 +181,9 @@ def test_the_number_of_threads_does_not_matter(
     table = pa.table(columns)
     names = dict.fromkeys(["q0", "q1", "q2", "q3"])
     alone, *others = (
-        partition(Partitioning(table, names, models, rows=relaxed), relaxed=relaxed, threads=threads)
+        partition(
+            Partitioning(Rows.of(table), names, models, by_record=relaxed), relaxed=relaxed, threads=threads
+        )
         for threads in (1, 2, 3)
     )
     assert alone.begins.size > 50
@@ -422,7 +425,7 @@ def test_what_is_written_down_is_read_back() -> None:
     again = adapter.validate_python(written)
     assert again.models == method.models
     table = PATIENTS.set_column(2, "Zipcode", PATIENTS["Zipcode"].cast(pa.string()))
-    assert again.mask(table, Randomness()).table == method.mask(table, Randomness()).table
+    assert again.mask(Rows.of(table), Randomness()).table == method.mask(Rows.of(table), Randomness()).table
     assert adapter.json_schema()["properties"]["models"]["minItems"] == 1
     moved = relocate(
         Mondrian({"x": h.file("a.csv"), "y": None}, m.KAnonymity(2)), lambda path: f"folder/{path}"

@@ -20,6 +20,7 @@ from veil.base.references import relocate
 from veil.errors import InputError, NoSolutionError, PlanError, VeilError, VerificationError
 from veil.masking.partition.specialization import TopDownSpecialization
 from veil.outcome.outcome import Outcome
+from veil.tables.rows import Rows
 from veil.verification.outcome import verify_outcome
 
 JOBS = h.table(
@@ -34,7 +35,7 @@ SEXES = h.table([["f", "*"], ["m", "*"]])
 
 
 def masked(table: pa.Table, *args: Any, **options: Any) -> Outcome:
-    return TopDownSpecialization(*args, **options).mask(table, Randomness())
+    return TopDownSpecialization(*args, **options).mask(Rows.of(table), Randomness())
 
 
 # --- by hand --------------------------------------------------------------------------------------
@@ -170,8 +171,8 @@ def test_what_is_written_down_is_read_back() -> None:
     }
     table = pa.table({"sex": ["f", "f", "m"], "well": [1, 1, 0]})
     assert (
-        adapter.validate_python(written).mask(table, Randomness()).table
-        == method.mask(table, Randomness()).table
+        adapter.validate_python(written).mask(Rows.of(table), Randomness()).table
+        == method.mask(Rows.of(table), Randomness()).table
     )
     moved = relocate(
         TopDownSpecialization({"x": h.file("a.csv")}, m.KAnonymity(2)), lambda path: f"folder/{path}"

@@ -16,6 +16,7 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.ties.probabilistic import linkage_probabilities, swapping_likelihoods
 from veil.masking.ties.whole_record_swapping import WholeRecordSwapping
+from veil.tables.rows import Rows
 from veil.verification.steps.step import verify_step
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(-(10**9), 10**9))
@@ -47,7 +48,7 @@ def test_every_order_of_a_group_is_equally_likely():
     drawn = Counter(
         tuple(
             WholeRecordSwapping(["pay", "tax"], 3)
-            .mask(table, Randomness.for_testing(seed))
+            .mask(Rows.of(table), Randomness.for_testing(seed))
             .table["pay"]
             .to_pylist()
         )
@@ -99,4 +100,4 @@ def test_what_a_person_receives(tmp_path):
 )
 def test_clear_errors(method, error, message):
     with pytest.raises(error if isinstance(error, type) else (InputError, PlanError), match=message):
-        method().mask(pa.table({"age": [1, 2, 3], "pay": [1, 2, 3]}), Randomness())
+        method().mask(Rows.of(pa.table({"age": [1, 2, 3], "pay": [1, 2, 3]})), Randomness())

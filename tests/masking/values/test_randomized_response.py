@@ -30,6 +30,7 @@ from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.masking import RandomizedResponse
 from veil.recipe.masking import MaskingRecipe
+from veil.tables.rows import Rows
 
 YES_NO = ("yes", "no")
 COIN = [[0.75, 0.25], [0.25, 0.75]]
@@ -100,7 +101,7 @@ def test_a_tester_finds_no_fault_and_would_find_one():
 
     def published(epsilon: Any, randomness: Randomness) -> Any:
         method = RandomizedResponse("x", YES_NO, epsilon)
-        return lambda cell: method.mask(pa.table({"x": [cell]}), randomness).table["x"][0].as_py()
+        return lambda cell: method.mask(Rows.of(pa.table({"x": [cell]})), randomness).table["x"][0].as_py()
 
     seeded = Randomness.for_testing(3)
     assert find_violation(published("ln(3)", seeded), [YES_NO], math.log(3), runs=2000) is None

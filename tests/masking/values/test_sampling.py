@@ -17,6 +17,7 @@ from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking import BernoulliSampling, RandomSampling, StratifiedSampling
+from veil.tables.rows import Rows
 
 
 @given(st.lists(st.integers(-99, 99), min_size=1, max_size=40), st.data())
@@ -32,7 +33,8 @@ def test_every_sample_is_equally_likely():
     randomness = Randomness.for_testing(1)
     table = pa.table({"x": range(5)})
     drawn = Counter(
-        tuple(RandomSampling(size=2).mask(table, randomness).table["x"].to_pylist()) for _ in range(5000)
+        tuple(RandomSampling(size=2).mask(Rows.of(table), randomness).table["x"].to_pylist())
+        for _ in range(5000)
     )
     assert set(drawn) == set(combinations(range(5), 2))
     # 500 expected each, standard deviation 21.
@@ -72,7 +74,7 @@ def test_within_a_stratum_every_choice_is_equally_likely():
     randomness = Randomness.for_testing(2)
     table = pa.table({"s": list("abab"), "x": [0, 1, 2, 3]})
     drawn = Counter(
-        tuple(StratifiedSampling("s", size=1).mask(table, randomness).table["x"].to_pylist())
+        tuple(StratifiedSampling("s", size=1).mask(Rows.of(table), randomness).table["x"].to_pylist())
         for _ in range(2000)
     )
     assert set(drawn) == {(0, 1), (0, 3), (1, 2), (2, 3)}

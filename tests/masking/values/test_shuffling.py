@@ -17,6 +17,7 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
 from veil.masking import ColumnShuffling, Shuffling
 from veil.masking.values.shuffling import _normal_scores, _ranks
+from veil.tables.rows import Rows
 
 
 def related(size=5000):
@@ -65,7 +66,8 @@ def test_every_order_is_equally_likely():
     randomness = Randomness.for_testing(14)
     table = pa.table({"x": [0, 1, 2]})
     drawn = Counter(
-        tuple(ColumnShuffling("x").mask(table, randomness).table["x"].to_pylist()) for _ in range(3000)
+        tuple(ColumnShuffling("x").mask(Rows.of(table), randomness).table["x"].to_pylist())
+        for _ in range(3000)
     )
     assert len(drawn) == 6
     assert all(abs(count - 500) < 110 for count in drawn.values())

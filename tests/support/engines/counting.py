@@ -12,13 +12,14 @@ from veil.masking import Mondrian
 from veil.masking.partition.columns import Scheme
 from veil.masking.partition.mondrian import partition
 from veil.masking.partition.partitioning import Partitioning
+from veil.tables import rows
 
 
 class Rows:
     """What `Numbered` knows, counted row by row in plain Python."""
 
     def __init__(self, table: pa.Table, method: Mondrian) -> None:
-        self.work = Partitioning(table, method.quasi_identifiers, method.models)
+        self.work = Partitioning(rows.Rows.of(table), method.quasi_identifiers, method.models)
         self.scheme = Scheme.of(self.work.columns)
         self.domains = [len(each.values) for each in self.work.attributes]
         self.whole = RankRange(

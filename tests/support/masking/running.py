@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from veil.base.randomness import Randomness
 from veil.masking import Method, Outcome
+from veil.tables.rows import Rows
 from veil.verification.outcome import verified
 
 
@@ -19,7 +20,7 @@ def outcome(method: Method, table: pa.Table | dict[str, list[Any]], seed: int | 
     """Run a method and check what it promises, which has to be something; with a seed, always with the same draws."""
     given = pa.table(table) if isinstance(table, dict) else table
     before = given.to_pydict()
-    made = method.mask(given, Randomness() if seed is None else Randomness.for_testing(seed))
+    made = method.mask(Rows.of(given), Randomness() if seed is None else Randomness.for_testing(seed))
     assert given.to_pydict() == before
     checked = verified(made)
     assert checked.verification.findings or checked.verification.open_questions

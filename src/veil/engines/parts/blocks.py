@@ -206,7 +206,7 @@ def outcome_in_blocks(
 def _verify(blocks: Blocks, rows: pa.Table, weights: NDArray[np.int64], class_count: int) -> list[Finding]:
     """Check every model on the cells of some classes."""
     published = blocks.published(rows, weights)
-    findings = verify_models(published, blocks.numbered.work.models)
+    findings = verify_models(published, blocks.numbered.method.models)
     broken = [str(finding) for finding in findings if not finding.holds]
     if broken:
         hint = f". {SAME_LABELS}" if published.sizes.size < class_count else ""

@@ -49,7 +49,7 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
         turns, blank = [], 0
         for table, each in _turns(blocks, outcome, relation, further) if blocks.only is None else whole:
             published = blocks.published(table, each)
-            turns.append(verify_models(published, numbered.work.models))
+            turns.append(verify_models(published, numbered.method.models))
             blank += published.suppressed_records
         findings = [merge_findings(each) for each in zip(*turns, strict=True)]
         return findings if blank_in is None else [*findings, compare_blank(blank, outcome.suppressed)]

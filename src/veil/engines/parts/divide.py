@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veil.engines.parts.ranked import Marginals, RankedRelation, RankRange
+from veil.masking.partition.items import RecordItems
 from veil.masking.partition.mondrian_kernels import propose, survey
 
 
@@ -93,7 +94,8 @@ class _Dividing:
         if sides and self.judge.looks_at_values:
             places = np.arange(len(sides))
             records = np.array([records for _, records in sides], np.int64)
-            judge = self.judge.over(self.numbered.histograms([box for box, _ in sides]))
+            entries = self.numbered.histograms([box for box, _ in sides])
+            judge = self.judge.over(RecordItems(records, entries))
             accepted[np.array(owners)[~judge.accept(places, places, places + 1, records)]] = False
         for p, each in enumerate(waiting):
             if not accepted[p]:

@@ -19,9 +19,11 @@ from veil.engines.lookups import Digit, Lookup, Packing, free_prefix
 from veil.engines.relation import Relation, check_columns
 from veil.errors import InputError
 from veil.masking.partition.columns import Scheme
+from veil.masking.partition.items import Entries
 from veil.masking.partition.mondrian import Mondrian
-from veil.masking.partition.partitioning import Entries, Partitioning
+from veil.masking.partition.partitioning import Partitioning
 from veil.tables.columns import count_codes
+from veil.tables.rows import Rows
 
 if TYPE_CHECKING:
     import ibis
@@ -106,7 +108,7 @@ class RankedRelation:
             {name: each.table[name].take(pa.array(place)) for (name, each), place in columns}
         )
         self.work = Partitioning(
-            self.sketch, method.quasi_identifiers, method.models, style=method.numbers, weights=self.weights
+            Rows.of(self.sketch, self.weights), method.quasi_identifiers, method.models, style=method.numbers
         )
         self.scheme = Scheme.of(self.work.columns)
         self.tag = free_prefix(relation.table.columns)

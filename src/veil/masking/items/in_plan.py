@@ -15,6 +15,7 @@ from veil.outcome.outcome import Outcome
 from veil.plan.plan import Plan
 from veil.tables.arrow import in_new_memory
 from veil.tables.columns import groups, replace_column
+from veil.tables.rows import Rows
 
 
 def with_items(outcome: Outcome) -> Outcome:
@@ -32,7 +33,7 @@ def with_items(outcome: Outcome) -> Outcome:
     for name in plan.items if len(rows) else ():
         class_column = "class" if name != "class" else "class of a record"
         before = pa.table({class_column: pa.array(classes), name: table[name].take(rows)})
-        masked = _method(plan, name, class_column).mask(before, Randomness())
+        masked = _method(plan, name, class_column).mask(Rows.of(before), Randomness())
         column = masked.table[name].take(place)
         table = replace_column(
             table, name, blank_cells(column, hidden, plan.marker) if hidden.any() else column

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
-from veil.errors import NoSolutionError, PlanError, did_you_mean
+from veil.errors import NoSolutionError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.masking.items.parts import ItemPart, Recoder
 from veil.masking.items.parts import Strategy as Strategy
@@ -23,10 +23,10 @@ from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 from veil.masking.parameters import Names, OneHierarchy
 from veil.models.base import PrivacyModel
 from veil.models.item_sets import KMAnonymity
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.published.linked_tables import blank_rows
 from veil.tables.columns import column_of, is_text, replace_column
+from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON
 
 Integers = NDArray[np.int64]
@@ -65,7 +65,7 @@ class ItemGeneralization(Method):
     >>> from veil import hierarchies as h
     >>> baskets = pa.table({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
     >>> tree = h.table([["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]])
-    >>> ItemGeneralization("items", 2, 2, tree).mask(baskets, Randomness()).table["items"].to_pylist()
+    >>> ItemGeneralization("items", 2, 2, tree).mask(Rows.of(baskets), Randomness()).table["items"].to_pylist()
     [['A', 'b1', 'b2'], ['A', 'b1'], ['A', 'b1', 'b2'], ['A', 'b2']]
     """
 
@@ -156,14 +156,11 @@ class ItemGeneralization(Method):
     def _model(self) -> KMAnonymity:
         return KMAnonymity(self.column, self.k, self.m, self.separator)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         for name in self.within:
-            if name not in table.column_names:
-                raise PlanError(
-                    f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
-                )
-        before, visible_rows = table, np.flatnonzero(~blank_rows(table, MARKER))
+            column_of(table, name, self)  # raises if it is missing
+        visible_rows = np.flatnonzero(~blank_rows(table, MARKER))
         if self.person is not None and visible_rows.size < table.num_rows:
             table = table.take(pa.array(visible_rows))  # suppressed rows have no owner
         records = (
@@ -184,11 +181,11 @@ class ItemGeneralization(Method):
                 "or `m`"
             )
         published_sets = PublishedSets.of(problem, parts, baskets, hierarchy, self.column)
-        after, rows = self._publish(table, records, published_sets, pair_of, randomness)
-        if rows is not None and table is not before:
-            rows = visible_rows[rows]
+        after, origins = self._publish(table, records, published_sets, pair_of, randomness)
+        if self.person is not None:
+            origins = visible_rows[origins]
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
-        return self.outcome(before, after, rows=rows, facts=facts)
+        return MaskedTable(after, origins, facts=facts)
 
     def _check_sizes(self, records: ItemRecords) -> None:
         """Refuse classes that are too small for any recoding."""
@@ -234,7 +231,7 @@ class ItemGeneralization(Method):
         published_sets: PublishedSets,
         pair_of: Integers,
         randomness: Randomness,
-    ) -> tuple[pa.Table, Integers | None]:
+    ) -> tuple[pa.Table, Integers]:
         """Return the published table, and the input row of each of its rows."""
         if self.person is not None:
             rows, items = published_sets.as_rows(pair_of, records.owners, records.baskets.item_of)
@@ -247,8 +244,6 @@ class ItemGeneralization(Method):
             masked = published_sets.as_text(pair_of, self.separator, self.column)
         else:
             masked = published_sets.as_lists(pair_of, old.type)
-        if records.rows.size == table.num_rows:
-            return replace_column(table, self.column, masked), None
         visible = table.take(pa.array(records.rows))
         return replace_column(visible, self.column, masked), records.rows
 

@@ -23,7 +23,6 @@ from veil.masking.microaggregation.merging import join_groups
 from veil.masking.microaggregation.methods import Multivariate
 from veil.masking.microaggregation.records import Coordinates
 from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, column_of, encode_values, ranks
 
@@ -40,9 +39,10 @@ class TClosenessThroughMicroaggregation(Multivariate):
     left out of both, and a group without any value is close. Soria-Comas, Domingo-Ferrer, Sánchez and
     Martínez (2015), Algorithm 1. Decisions are exact.
 
+    >>> from veil.tables.rows import Rows
     >>> table = pa.table({"age": [20, 21, 30, 31], "income": [1, 2, 3, 4]})
     >>> method = TClosenessThroughMicroaggregation("age", 2, "income", 0.2)
-    >>> method.mask(table, Randomness()).table["age"].to_pylist()
+    >>> method.mask(Rows.of(table), Randomness()).table["age"].to_pylist()
     [25.5, 25.5, 25.5, 25.5]
     """
 
@@ -57,14 +57,11 @@ class TClosenessThroughMicroaggregation(Multivariate):
     )
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+    counts_owners: ClassVar[bool] = False
     why_not_owners: ClassVar[str] = (
         "groups are joined until confidential values are distributed in their rows as in all rows, and somebody with many "
         "rows has a large share of both"
     )
-
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Refuse: see `why_not_owners`."""
-        return Method.mask_people(self, table, person, randomness)
 
     def _partition(self, table: pa.Table, records: Coordinates, randomness: Randomness) -> Groups:
         if self.confidential in self.columns:

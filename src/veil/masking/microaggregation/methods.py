@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -25,16 +25,15 @@ from veil.masking.microaggregation.mdav import (
     variable_maximum_distance_to_average_vector,
 )
 from veil.masking.microaggregation.merging import hold_people
-from veil.masking.microaggregation.records import Coordinates, check_size, group_facts, quantities
+from veil.masking.microaggregation.records import Coordinates, group_facts, quantities
 from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import fixed_size, principal_component, shortest_path
 from veil.masking.microaggregation.ward import k_ward
 from veil.masking.parameters import Columns
 from veil.outcome.aggregates import Aggregate, aggregate_groups
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
-from veil.plan.owners import number_people
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
+from veil.tables.rows import Rows
 
 
 def _aggregate(value: Any) -> Any:
@@ -64,28 +63,23 @@ class _Microaggregation(ColumnMethod):
         bool, Field(description="round means and medians to what the column holds, such as whole numbers")
     ] = Field(default=False, kw_only=True)
 
+    counts_owners: ClassVar[bool] = True
+
     @property
     def counts_records(self) -> bool:
         """K of them are in a group."""
         return True
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self._mask(table, None, randomness)
-
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Group rows, and join groups to the nearest ones until each has k people; aggregate rows."""
-        return self._mask(table, person, randomness)
-
-    def _mask(self, table: pa.Table, person: str | None, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
-        people = None if person is None else number_people(table[person], person)
-        check_size(self.k, table.num_rows if people is None else int(people.max()) + 1, self, people)
+        table, owners = rows.table, rows.owners
+        self.check_size(self.k, rows)
         if isinstance(self.aggregate, dict):
             check_named(self, "aggregate", self.aggregate, self.columns)
         partitions = self._partitions(table, randomness)
-        if people is not None:
+        if not owners.are_records:
             partitions = {
-                names: hold_people(self._points(table, names), groups, people, self.k)
+                names: hold_people(self._points(table, names), groups, owners.array, self.k)
                 for names, groups in partitions.items()
             }
         masked = table
@@ -93,10 +87,10 @@ class _Microaggregation(ColumnMethod):
             for name in names:
                 how, least = self._how(name), min(2, self.k)
                 aggregates = aggregate_groups(
-                    table[name], groups, how, name, keep_type=self.keep_type, least=least, people=people
+                    table[name], groups, how, name, keep_type=self.keep_type, least=least, people=owners.codes
                 )
                 masked = replace_column(masked, name, aggregates.take(pa.array(groups)))
-        return self.outcome(table, masked, facts=self._facts(table, partitions))
+        return MaskedTable(masked, facts=self._facts(table, partitions))
 
     @abstractmethod
     def _partitions(self, table: pa.Table, randomness: Randomness) -> dict[tuple[str, ...], Groups]:
@@ -148,7 +142,7 @@ class UnivariateMicroaggregation(_Microaggregation):
     there is (Hansen and Mukherjee 2003). Defays and Nanopoulos (1993), Mateo-Sanz and Domingo-Ferrer (1998).
 
     >>> table = pa.table({"age": [20, 41, 24, 47, 46]})
-    >>> UnivariateMicroaggregation("age", 2).mask(table, Randomness()).table["age"].to_pylist()
+    >>> UnivariateMicroaggregation("age", 2).mask(Rows.of(table), Randomness()).table["age"].to_pylist()
     [22.0, 44.666666666666664, 22.0, 44.666666666666664, 44.666666666666664]
     """
 
@@ -225,7 +219,7 @@ class MDAV(Multivariate):
     comparing all distances gives; of records at the same distance the first is taken.
 
     >>> table = pa.table({"age": [20, 41, 24, 47], "sex": ["f", "m", "f", "m"]})
-    >>> MDAV(["age", "sex"], 2).mask(table, Randomness()).table.to_pydict()
+    >>> MDAV(["age", "sex"], 2).mask(Rows.of(table), Randomness()).table.to_pydict()
     {'age': [22.0, 44.0, 22.0, 44.0], 'sex': ['f', 'm', 'f', 'm']}
     """
 
@@ -245,7 +239,7 @@ class VMDAV(Multivariate):
 
     >>> table = pa.table({"age": [20, 21, 22, 47, 48, 49, 50]})
     >>> method = VMDAV("age", 3, aggregate="interval")
-    >>> method.mask(table, Randomness()).table["age"].unique().to_pylist()
+    >>> method.mask(Rows.of(table), Randomness()).table["age"].unique().to_pylist()
     ['[20, 22]', '[47, 50]']
     """
 
@@ -266,7 +260,7 @@ class KWard(Multivariate):
     (2002). The time grows with the square of the number of records: seconds for ten thousand.
 
     >>> table = pa.table({"age": [20, 41, 24, 47, 46]})
-    >>> KWard("age", 2, aggregate="set").mask(table, Randomness()).table["age"].to_pylist()
+    >>> KWard("age", 2, aggregate="set").mask(Rows.of(table), Randomness()).table["age"].to_pylist()
     ['{20, 24}', '{41, 46, 47}', '{20, 24}', '{41, 46, 47}', '{41, 46, 47}']
     """
 
@@ -284,7 +278,7 @@ class GeneticMicroaggregation(Multivariate):
     `veil.masking.microaggregation.genetic`.
 
     >>> table = pa.table({"age": [20, 41, 24, 47, 46, 21]})
-    >>> GeneticMicroaggregation("age", 3).mask(table, Randomness()).table["age"].unique().to_pylist()
+    >>> GeneticMicroaggregation("age", 3).mask(Rows.of(table), Randomness()).table["age"].unique().to_pylist()
     [21.666666666666668, 44.666666666666664]
     """
 

@@ -119,16 +119,6 @@ def quantities(table: pa.Table, name: str, method: object) -> Floats:
     return values
 
 
-def check_size(k: int, number: int, method: object, people: object = None) -> None:
-    """Refuse groups larger than the table, in records, or in people if given."""
-    if k > number:
-        what = "records" if people is None else "people"
-        raise PlanError(
-            f"{method}: the table has {number} {what}, too few for a group of {k}. Choose a `k` of at most "
-            f"{number}"
-        )
-
-
 def group_facts(*partitions: Groups) -> dict[str, int]:
     """Return the number of groups, and the sizes of the smallest and the largest one."""
     sizes = np.concatenate([np.bincount(groups) for groups in partitions])

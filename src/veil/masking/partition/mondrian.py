@@ -20,10 +20,10 @@ from veil.masking.partition.kernels import arrange, copy_order
 from veil.masking.partition.mondrian_kernels import propose, survey
 from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.models.base import PrivacyModel
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.plan.parameters import Columns, Models
 from veil.tables.columns import count_codes
+from veil.tables.rows import Rows
 
 WORTH_A_THREAD = 20_000
 """Items from which on parts of the table are processed by threads."""
@@ -59,7 +59,7 @@ class Mondrian(Method):
 
     >>> patients = pa.table({"zip": [11, 11, 12, 12], "age": [25, 28, 27, 39], "ill": ["flu", "gout", "flu", "cold"]})
     >>> from veil.models import KAnonymity
-    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2)).mask(patients, Randomness())
+    >>> outcome = Mondrian(["zip", "age"], KAnonymity(2)).mask(Rows.of(patients), Randomness())
     >>> outcome.table["zip"].to_pylist(), outcome.table["age"].to_pylist()
     (['11', '11', '12', '12'], ['[25, 28]', '[25, 28]', '[27, 39]', '[27, 39]'])
     """
@@ -80,6 +80,7 @@ class Mondrian(Method):
     ] = "intervals"
     kind: Literal["Mondrian"] = Field(default="Mondrian", repr=False, kw_only=True)
 
+    counts_owners: ClassVar[bool] = True
     if_broken: ClassVar[str] = SAME_LABELS
 
     @property
@@ -91,18 +92,10 @@ class Mondrian(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        """Partition the table and label its classes. Nothing here is random."""
-        return self._mask(table, None)
-
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Partition the table into classes of enough people, who count once for each combination of cells."""
-        return self._mask(table, person)
-
-    def _mask(self, table: pa.Table, person: str | None) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        """Partition the table into classes of enough people, who count once for each combination of cells. Nothing is random."""
         work = Partitioning(
-            table, self.quasi_identifiers, self.models, style=self.numbers, rows=self.relaxed, person=person
+            rows, self.quasi_identifiers, self.models, style=self.numbers, by_record=self.relaxed
         )
         classes = partition(work, relaxed=self.relaxed)
         labelled = LabelledPartition.of(work.columns, classes)
@@ -111,7 +104,7 @@ class Mondrian(Method):
         for column, each in zip(work.columns, labelled.labels, strict=True):
             cells[column.name] = each.labels.take(pa.array(each.of_class[class_of_row]))
             covered.append(float(each.shares @ labelled.records) / work.records)
-        return work.outcome(self, cells, covered, {"partitions": labelled.records.size})
+        return work.show(cells, covered, {"partitions": labelled.records.size})
 
 
 class LabelledPartition(NamedTuple):
@@ -182,7 +175,7 @@ class _Cutting:
     """
 
     def __init__(self, work: Partitioning, relaxed: bool) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.owner_counts, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.items.sizes, work.judge
         self.records = work.weights
         self.relaxed = relaxed
         self.scheme = Scheme.of(work.columns)

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes import kernels
-from veil.classes.encoding import Levels
-from veil.classes.owner_sample import OneValueEach, OwnerHistograms, describe_several_values
+from veil.classes.owner_sample import describe_several_values, one_value_each
 from veil.classes.sample import Sample
-from veil.classes.table import ClassTable, Histogram
+from veil.classes.table import ClassTable
 from veil.errors import NoSolutionError, PlanError
 from veil.masking.partition.columns import (
     Column,
@@ -29,13 +28,12 @@ from veil.masking.partition.columns import (
     TreeColumn,
     without_surprises,
 )
-from veil.masking.partition.kernels import by_item, histogram
-from veil.masking.partition.owners import ItemOwners
+from veil.masking.partition.items import Entries, Items, OwnerItems, RecordItems, Unlabelled
+from veil.masking.partition.kernels import by_item
 from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, views_of
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable
 from veil.plan.plan import Plan
-from veil.plan.prepare import Prepared, prepare
+from veil.plan.prepare import Prepared, prepare_rows
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.rows import Rows
@@ -43,54 +41,19 @@ from veil.tables.rows import Rows
 # --- judging --------------------------------------------------------------------------------------
 
 
-class Entries(NamedTuple):
-    """Values of a further attribute by item: `values[e]` for `counts[e]` records, e from `starts[i]` on."""
-
-    starts: NDArray[np.int64]
-    values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    domain: int
-
-
-class _Parts(ClassTable):
-    """Classes outside of the lattice: their labels are not on a common level of the hierarchies."""
-
-    def __init__(self, records: NDArray[np.int64], histograms: Sequence[Histogram]) -> None:
-        object.__setattr__(self, "measures", (records,))
-        object.__setattr__(self, "histograms", histograms)
-
-    def __len__(self) -> int:
-        return int(self.count.size)
-
-    @property
-    def keys(self) -> kernels.Words:
-        raise _Unlabelled
-
-    @property
-    def levels(self) -> Levels:
-        raise _Unlabelled
-
-
-class _Unlabelled(Exception):
-    """A criterion asked for the labels of a class."""
-
-
 class PartCriterion:
     """Decides, thread-safe, whether every privacy model accepts classes; none below `smallest`."""
 
-    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, entries: tuple[Entries, ...]) -> None:
+    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, items: Items) -> None:
         self.smallest = 1
         # A union of classes may break a model that its parts fulfil if people have several values.
         self.monotone = all(
-            model.monotone_generalization and (sample.persons is None or not model.attribute_names)
-            for model in models
+            model.monotone_generalization and (items.add_up or not model.attribute_names) for model in models
         )
-        self._entries = entries
+        self._items = items
         self._sample = sample
         self._criteria: list[tuple[PrivacyModel, ClassCriterion]] = []
-        for model, view, owner_sample in [
-            (each, *pair) for each in models for pair in views_of(each, sample)
-        ]:
+        for model, owner_sample in [(each, view) for each in models for view in views_of(each, sample)]:
             self.smallest = max(self.smallest, model.minimal_class_size(owner_sample))
             criterion = model.bind(owner_sample)
             if isinstance(criterion, SampleCriterion):
@@ -100,21 +63,20 @@ class PartCriterion:
                 )
             if criterion is not None:
                 self._criteria.append((model, criterion))
-                if sample.persons is not None and view == "one value":
-                    self._criteria += [
-                        (model, OneValueEach(owner_sample, name)) for name in model.attribute_names
-                    ]
+                self._criteria += [
+                    (model, each) for each in one_value_each(owner_sample, model.attribute_names)
+                ]
 
-    def over(self, entries: tuple[Entries, ...]) -> PartCriterion:
+    def over(self, items: Items) -> PartCriterion:
         """Return a criterion for other items, by the same models and against the same whole table."""
         criterion = copy.copy(self)
-        criterion._entries = entries
+        criterion._items = items
         return criterion
 
     @property
     def looks_at_values(self) -> bool:
-        """Whether the decision needs more than sizes."""
-        return bool(self._criteria)
+        """Whether the decision needs more than sums of sizes."""
+        return bool(self._criteria) or not self._items.add_up
 
     def accept(
         self,
@@ -124,7 +86,7 @@ class PartCriterion:
         records: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """Return a mask of the classes that every model accepts."""
-        table = self._table(order, begins, ends, records)
+        table = self._items.parts(order, begins, ends, records)
         rejected = (table.count < self.smallest).astype(np.uint8)
         for model, criterion in self._criteria:
             _reject(model, criterion, table, rejected)
@@ -134,7 +96,7 @@ class PartCriterion:
     def require_whole(self, order: NDArray[np.int64], records: int) -> None:
         """Refuse a table that is not acceptable even as one class."""
         begins, ends = np.zeros(1, np.int64), np.array([order.size], np.int64)
-        table = self._table(order, begins, ends, np.array([records], np.int64))
+        table = self._items.parts(order, begins, ends, np.array([records], np.int64))
         failing: dict[str, PrivacyModel] = {}
         for model, criterion in self._criteria:
             rejected = np.zeros(1, np.uint8)
@@ -148,47 +110,13 @@ class PartCriterion:
                 f"loosen the model{describe_several_values(self._sample, failing_on)}"
             )
 
-    def _table(
-        self,
-        order: NDArray[np.int64],
-        begins: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        records: NDArray[np.int64],
-    ) -> ClassTable:
-        return _Parts(
-            records, tuple(Histogram(*histogram(order, begins, ends, *each)) for each in self._entries)
-        )
-
-
-class OwnerPartCriterion(PartCriterion):
-    """Decides in people: each counts once in a class, regardless of how many of their items it holds."""
-
-    def __init__(self, models: Sequence[PrivacyModel], sample: Sample, item_owners: ItemOwners) -> None:
-        super().__init__(models, sample, ())
-        self._item_owners = item_owners
-
-    @property
-    def looks_at_values(self) -> bool:
-        """Always: the people of a part are not the sum of those of its items."""
-        return True
-
-    def _table(
-        self,
-        order: NDArray[np.int64],
-        begins: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        records: NDArray[np.int64],
-    ) -> ClassTable:
-        people = self._item_owners.in_parts(order, begins, ends)
-        return _Parts(people.counts, OwnerHistograms(people.pairs, people.counts, self._item_owners.persons))
-
 
 def _reject(
     model: PrivacyModel, criterion: ClassCriterion, table: ClassTable, rejected: NDArray[np.uint8]
 ) -> None:
     try:
         criterion.reject(table, rejected)
-    except _Unlabelled:
+    except Unlabelled:
         raise PlanError(
             f"{model} reads hierarchy labels of classes, but a partition has its own labels: use another "
             "model, or `veil.anonymize`"
@@ -202,24 +130,21 @@ class Partitioning:
     """A table prepared for partitioning.
 
     Items are distinct combinations of quasi-identifiers, with their number of records as weight, or single
-    records with `rows`. `weights` are the records of each row of the table, if not one, and `person` is the
-    column that identifies people, if they may have several rows.
+    records if `by_record`.
     """
 
     def __init__(
         self,
-        table: pa.Table,
+        rows: Rows,
         quasi_identifiers: Mapping[str, Any],
         models: Sequence[PrivacyModel],
         *,
         style: Style = "intervals",
-        rows: bool = False,
-        weights: NDArray[np.int64] | None = None,
-        person: str | None = None,
+        by_record: bool = False,
     ) -> None:
-        self.table, self.models, self.person = table, models, person
+        self.table = rows.table
         lines = {name: LineBuilder() for name, hierarchy in quasi_identifiers.items() if hierarchy is None}
-        prepared = _prepare_rows(table, {**quasi_identifiers, **lines}, models, weights, person)
+        prepared = _prepare_rows(rows, {**quasi_identifiers, **lines}, models)
         sample, encoding = prepared.sample, prepared.encoding
         self.sample, self.records, self.attributes = sample, sample.records, sample.attributes
         self.columns: list[Column] = []
@@ -233,9 +158,9 @@ class Partitioning:
             else:
                 column = TreeColumn(name, hierarchy)
             self.columns.append(column)
-            ranks.append(column.rank_of[prepared.codes[j] if rows else _codes(sample, j)])
+            ranks.append(column.rank_of[prepared.codes[j] if by_record else _codes(sample, j)])
         self.ranks: NDArray[np.int32] = np.stack(ranks, axis=1)
-        if rows:
+        if by_record:
             self.weights, self.item_of_row = np.ones(sample.rows, np.int64), np.arange(sample.rows)
             places = np.arange(sample.rows + 1)
             entries = [
@@ -247,33 +172,24 @@ class Partitioning:
                 Entries(*by_item(each.starts, each.classes, each.counts, len(sample.table)), each.domain)
                 for each in sample.table.histograms
             ]
-        self.item_owners: ItemOwners | None = None
-        self.judge = PartCriterion(models, sample, tuple(entries))
+        self.items: Items = RecordItems(self.weights, tuple(entries))
         if sample.persons is not None:
-            self.item_owners = ItemOwners.of(sample.persons, self.item_of_row, self.weights.size)
-            self.judge = OwnerPartCriterion(models, sample, self.item_owners)
+            self.items = OwnerItems(sample.persons, self.item_of_row, self.weights.size)
+        self.judge = PartCriterion(models, sample, self.items)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
-
-    @property
-    def owner_counts(self) -> NDArray[np.int64]:
-        """The number of people of each item: its records, if each is a person."""
-        return self.weights if self.item_owners is None else self.item_owners.people
 
     def some(
         self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
     ) -> Partitioning:
         """Return a part of the table, given by its items, to be partitioned as within the whole."""
         part = copy.copy(self)
-        part.ranks, part.weights, part.judge = ranks, weights, self.judge.over(entries)
+        part.ranks, part.weights, part.items = ranks, weights, RecordItems(weights, entries)
+        part.judge = self.judge.over(part.items)
         return part
 
-    def outcome(
-        self,
-        method: Method,
-        cells: Mapping[str, pa.Array],
-        covered: Sequence[float],
-        facts: Mapping[str, Any],
-    ) -> Outcome:
+    def show(
+        self, cells: Mapping[str, pa.Array], covered: Sequence[float], facts: Mapping[str, Any]
+    ) -> MaskedTable:
         """Replace cells, and measure the quality; `covered` is the mean share of its domain in a cell."""
         masked = self.table
         for name, column in cells.items():
@@ -282,7 +198,7 @@ class Partitioning:
         published = Published(Rows.of(masked), list(cells), suppressed="none")
         domains = [column.domain_size for column in self.columns]
         measured = quality(published.sizes, covered, domains)
-        return method.outcome(self.table, masked, facts={**measured, **facts})
+        return MaskedTable(masked, facts={**measured, **facts})
 
 
 SAME_LABELS = (
@@ -292,13 +208,7 @@ SAME_LABELS = (
 """Advice if a partition breaks its models: as each class fulfils them, only merged ones can be the cause."""
 
 
-def _prepare_rows(
-    table: pa.Table,
-    builders: Mapping[str, Any],
-    models: Sequence[PrivacyModel],
-    weights: NDArray[np.int64] | None,
-    person: str | None,
-) -> Prepared:
+def _prepare_rows(rows: Rows, builders: Mapping[str, Any], models: Sequence[PrivacyModel]) -> Prepared:
     """Check everything against the table, encode it, and collapse equal rows."""
     for model in models:
         if model.subset is not None:
@@ -306,13 +216,15 @@ def _prepare_rows(
                 f"{model} has a research subset, which partitioning does not support: use `veil.anonymize`, "
                 "or partition only the rows of the subset with a model that needs no population"
             )
+    table = rows.table
     for name, builder in builders.items():
         if isinstance(builder, LineBuilder):
             place = table.column_names.index(name)
             table = table.set_column(place, name, without_surprises(table[name], name))
     attributes = dict.fromkeys(name for model in models for name in model.attribute_names)
-    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep", person=person)
-    return prepare(table, plan, weights)
+    plan = Plan(dict(builders), tuple(models), sensitive=tuple(attributes), others="keep", person=None)
+    plan.check_columns(table.column_names)
+    return prepare_rows(rows.showing(table), plan)
 
 
 def _codes(sample: Sample, j: int) -> NDArray[np.int32]:

@@ -14,16 +14,16 @@ from pydantic import Field
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.errors import PlanError, did_you_mean
+from veil.errors import PlanError
 from veil.masking.partition.columns import TreeColumn
 from veil.masking.partition.kernels import arrange, copy_order
 from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
 from veil.models.base import PrivacyModel
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.plan.parameters import Columns, Models
-from veil.tables.columns import encode_values
+from veil.tables.columns import column_of, encode_values
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -50,7 +50,7 @@ class TopDownSpecialization(Method):
     >>> from veil.models import KAnonymity
     >>> people = pa.table({"town": ["Graz", "Linz", "Rome", "Rome", "Rome"]})
     >>> towns = h.categories({"Austria": ["Graz", "Linz"], "Italy": ["Rome"]})
-    >>> outcome = TopDownSpecialization({"town": towns}, KAnonymity(2)).mask(people, Randomness())
+    >>> outcome = TopDownSpecialization({"town": towns}, KAnonymity(2)).mask(Rows.of(people), Randomness())
     >>> outcome.table["town"].to_pylist()
     ['Austria', 'Austria', 'Rome', 'Rome', 'Rome']
     """
@@ -64,6 +64,7 @@ class TopDownSpecialization(Method):
     ] = None
     kind: Literal["TopDownSpecialization"] = Field(default="TopDownSpecialization", repr=False, kw_only=True)
 
+    counts_owners: ClassVar[bool] = True
     if_broken: ClassVar[str] = SAME_LABELS
 
     def __post_init__(self) -> None:
@@ -85,31 +86,20 @@ class TopDownSpecialization(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return self.models
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        """Specialize as far as possible. Nothing here is random."""
-        return self._mask(table, None)
-
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
-        """Specialize while classes have enough people, who count once for each combination of cells."""
-        return self._mask(table, person)
-
-    def _mask(self, table: pa.Table, person: str | None) -> Outcome:
-        self.check_columns(table)
-        if self.target is not None and self.target not in table.column_names:
-            hint = did_you_mean(self.target, table.column_names)
-            raise PlanError(f"{self}: the table has no column {self.target!r}.{hint}")
-        work = Partitioning(table, self.quasi_identifiers, self.models, person=person)
-        target = None if self.target is None else encode_values(table[self.target])[1]
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        """Specialize while classes have enough people, who count once for each combination of cells. Nothing is random."""
+        target = None if self.target is None else encode_values(column_of(rows.table, self.target, self))[1]
+        work = Partitioning(rows, self.quasi_identifiers, self.models)
         search = _Search(work, target)
         steps = search.run()
         cells, covered = {}, []
         for j, column in enumerate(search.columns):
             levels = search.levels[search.starts[j] : search.starts[j + 1]]
             places = column.places[levels, np.arange(column.size)]
-            rows = places[work.ranks[:, j]][work.item_of_row]
-            cells[column.name] = column.labels.take(pa.array(rows))
-            covered.append(float(np.mean(column.shares[rows])))
-        return work.outcome(self, cells, covered, {"specializations": steps})
+            labels = places[work.ranks[:, j]][work.item_of_row]
+            cells[column.name] = column.labels.take(pa.array(labels))
+            covered.append(float(np.mean(column.shares[labels])))
+        return work.show(cells, covered, {"specializations": steps})
 
 
 @dataclass(frozen=True)
@@ -141,7 +131,7 @@ class _Search:
     """
 
     def __init__(self, work: Partitioning, target: NDArray[np.int32] | None) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.owner_counts, work.judge
+        self.ranks, self.weights, self.judge = work.ranks, work.items.sizes, work.judge
         self.columns = [column for column in work.columns if isinstance(column, TreeColumn)]
         self.starts = np.cumsum([0, *(column.size for column in self.columns)])
         self.levels = np.concatenate([np.full(column.size, column.levels - 1) for column in self.columns])

@@ -15,9 +15,9 @@ from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.pseudonyms.methods import Context, Identifying, Pseudonyms
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 SMALLEST = 1_000_000
@@ -50,7 +50,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
     pseudonym may be the name or number of another person. Missing values stay missing.
 
     >>> method = FormatPreservingPseudonyms("id", key="9f2c71e05ad84b36c1f7a40d2e8b9563")
-    >>> method.mask(pa.table({"id": ["AB-1234567"]}), Randomness()).table["id"].to_pylist()
+    >>> method.mask(Rows.of(pa.table({"id": ["AB-1234567"]})), Randomness()).table["id"].to_pylist()
     ['HF-1140370']
     """
 
@@ -68,8 +68,8 @@ class FormatPreservingPseudonyms(Pseudonyms):
         check_key("FormatPreservingPseudonyms", self.key, self.key_file, self.key_variable)
         return self
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before = table
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         key = read_key(self.key, self.key_file, self.key_variable)
         permutations: dict[str, Permutation] = {}
         smallest = math.inf
@@ -113,7 +113,7 @@ class FormatPreservingPseudonyms(Pseudonyms):
             )
             table = replace_column(table, name, new.take(pa.array(codes)))
         facts = {"forms": len(permutations), "pseudonyms of the smallest form": smallest}
-        return self.outcome(before, table, facts=facts)
+        return MaskedTable(table, facts=facts)
 
 
 def form_of(value: str, *, leading: bool = False) -> str | None:

@@ -15,9 +15,9 @@ from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import column_of, encode_values, replace_column
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 Identifying = Annotated[Columns, Field(description="columns that name a person")]
@@ -49,7 +49,7 @@ class KeyedPseudonyms(Pseudonyms):
     plain hashes can. With it they can: keep it apart from the table. Missing values stay missing.
 
     >>> method = KeyedPseudonyms("name", key="9f2c71e05ad84b36c1f7a40d2e8b9563", length=8)
-    >>> method.mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness()).table["name"].to_pylist()
+    >>> method.mask(Rows.of(pa.table({"name": ["Ada", "Bob", "Ada"]})), Randomness()).table["name"].to_pylist()
     ['c8fedc2e', 'bb4d5ec6', 'c8fedc2e']
     """
 
@@ -66,7 +66,8 @@ class KeyedPseudonyms(Pseudonyms):
         check_key("KeyedPseudonyms", self.key, self.key_file, self.key_variable)
         return self
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         key = read_key(self.key, self.key_file, self.key_variable)
         start = start_hmac(key, self.context)
 
@@ -86,7 +87,7 @@ class RandomPseudonyms(Pseudonyms):
     reverses them: it is as secret as the values themselves. Without it, reversal is impossible. The same
     value has the same pseudonym in all columns of one run. Missing values stay missing.
 
-    >>> made = RandomPseudonyms("name").mask(pa.table({"name": ["Ada", "Bob", "Ada"]}), Randomness())
+    >>> made = RandomPseudonyms("name").mask(Rows.of(pa.table({"name": ["Ada", "Bob", "Ada"]})), Randomness())
     >>> made.apart["pseudonyms"]["value"].to_pylist()
     ['Ada', 'Bob']
     """
@@ -97,7 +98,8 @@ class RandomPseudonyms(Pseudonyms):
 
     apart_is_secret: ClassVar[bool] = True
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values = list(dict.fromkeys(value for name in self.columns for value in _values(table, name, self)))
         if 2 * len(values) > 16**self.length:
             raise PlanError(
@@ -106,11 +108,11 @@ class RandomPseudonyms(Pseudonyms):
             )
         pseudonyms = randomness.tokens(len(values), self.length)
         pseudonym_of = dict(zip(values, pseudonyms, strict=True))
-        outcome = pseudonymize(table, self, pseudonym_of.__getitem__)
+        masked = pseudonymize(table, self, pseudonym_of.__getitem__)
         mapping = pa.table(
             {"value": pa.array(values, pa.string()), "pseudonym": pa.array(pseudonyms, pa.string())}
         )
-        return self.outcome(table, outcome.table, apart={"pseudonyms": mapping}, facts=outcome.facts)
+        return masked._replace(apart={"pseudonyms": mapping})
 
 
 class GuessableWarning(UserWarning):
@@ -145,23 +147,23 @@ class UnkeyedHash(Pseudonyms):
             )
         return self
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         warning = (
             f"an unkeyed hash does not protect {', '.join(self.columns)}: anybody can hash guesses and compare. Use "
             "KeyedPseudonyms"
         )
-        warnings.warn(warning, GuessableWarning, stacklevel=2)
-        outcome = pseudonymize(table, self, self._digest)
-        return outcome.changed(facts={**outcome.facts, "warning": warning})
+        warnings.warn(warning, GuessableWarning, stacklevel=3)
+        masked = pseudonymize(table, self, self._digest)
+        return masked._replace(facts={**masked.facts, "warning": warning})
 
     def _digest(self, value: str) -> str:
         return hashlib.new(self.algorithm, value.encode(), usedforsecurity=False).hexdigest()
 
 
-def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> Outcome:
+def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str], str]) -> MaskedTable:
     """Replace the values of all columns; refuse if two values would share a pseudonym."""
     pseudonym_of: dict[str, str] = {}
-    before = table
     for name in method.columns:
         values, codes = encode_values(column_of(table, name, method))
         texts = canonical_text(values, column=name)
@@ -172,7 +174,7 @@ def pseudonymize(table: pa.Table, method: Pseudonyms, pseudonym: Callable[[str],
         table = replace_column(table, name, new.take(pa.array(codes)))
     if len(set(pseudonym_of.values())) < len(pseudonym_of):
         raise PlanError(f"{method}: two values would get the same pseudonym. Raise `length`")
-    return method.outcome(before, table, facts={"different values": len(pseudonym_of)})
+    return MaskedTable(table, facts={"different values": len(pseudonym_of)})
 
 
 def _values(table: pa.Table, name: str, method: object) -> Iterable[str]:

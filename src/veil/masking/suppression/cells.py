@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.published.matching import Codes, Counts, Words, keys, match, matches, pack_rows, patterns
+from veil.tables.rows import Owners
 
 Mask = NDArray[np.bool_]
 
@@ -223,8 +224,8 @@ def _restore(
             partials = left
 
 
-def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts | None = None) -> Mask:
-    """Choose cells to suppress so that every row equals k - 1 others, or rows of k - 1 other people.
+def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], owners: Owners) -> Mask:
+    """Choose cells to suppress so that every row equals rows of k - 1 other people.
 
     Rows in too small groups are merged: sets of columns are tried from the cheapest on, and rows that are k
     or more without these columns lose their cells there. Fewer than k may be left in the end; they lose all
@@ -232,35 +233,37 @@ def alike_cells(codes: Codes, k: int, weights: NDArray[np.float64], people: Coun
     """
     hidden = np.zeros(codes.shape, np.bool_)
     everything = np.ones(codes.shape[1], np.bool_)
-    left = np.flatnonzero(sizes_of(keys(codes, everything), people) < k)
+    left = np.flatnonzero(sizes_of(keys(codes, everything), owners) < k)
     for mask in sets_of_columns(codes, weights):
         if not left.size:
             break
-        enough = sizes_of(keys(codes[left], ~mask), None if people is None else people[left]) >= k
+        enough = sizes_of(keys(codes[left], ~mask), owners.take(left)) >= k
         hidden[left[enough]] = mask
         left = left[~enough]
     if left.size:
-        whose = np.arange(len(codes)) if people is None else people
-        hidden[_company(np.where(hidden, np.int32(-1), codes), left, k, weights, whose)] = True
+        hidden[_company(np.where(hidden, np.int32(-1), codes), left, k, weights, owners.array)] = True
     return hidden & (codes >= 0)
 
 
-def sizes_of(numbers: Counts, people: Counts | None) -> Counts:
-    """Count for each row the rows with its number, or their people.
+def sizes_of(numbers: Counts, owners: Owners) -> Counts:
+    """Count for each row the people with a row of its number.
 
-    >>> sizes_of(np.array([7, 7, 8]), None).tolist(), sizes_of(np.array([7, 7, 8]), np.array([0, 0, 0])).tolist()
+    >>> numbers = np.array([7, 7, 8])
+    >>> sizes_of(numbers, Owners(3)).tolist(), sizes_of(numbers, Owners.coded(np.array([0, 0, 0]))).tolist()
     ([2, 2, 1], [1, 1, 1])
     """
     group = np.unique(numbers, return_inverse=True)[1]
-    if people is None:
+    if owners.are_records:
         sizes: Counts = np.bincount(group)[group]
     else:
-        width = int(people.max(initial=0)) + 1
-        sizes = np.bincount(np.unique(group * width + people) // width)[group]
+        width = int(owners.array.max(initial=0)) + 1
+        sizes = np.bincount(np.unique(group * width + owners.array) // width)[group]
     return sizes
 
 
-def _company(codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], people: Counts) -> Counts:
+def _company(
+    codes: Codes, left: Counts, k: int, weights: NDArray[np.float64], people: NDArray[np.int32]
+) -> Counts:
     """Return the rows that are left and others to lose all cells with them, at least cost.
 
     From groups with more than k people, those beyond k can go, each with all rows there; if these are too

@@ -10,15 +10,14 @@ from pydantic import Field, model_validator
 
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
-from veil.errors import PlanError, did_you_mean
+from veil.errors import did_you_mean
 from veil.masking.parameters import Columns
 from veil.masking.suppression.cells import alike_cells, few_cells
-from veil.masking.suppression.owners import few_cells_in_people
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
-from veil.plan.owners import number_people
+from veil.masking.suppression.owners import few_cells_of_owners
+from veil.outcome.method import MaskedTable, Method
 from veil.published.matching import Codes
 from veil.tables.columns import column_of, encode_values, replace_column
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -43,7 +42,7 @@ class LocalSuppression(Method):
     one is left out, so is that of the other. It is ignored otherwise, so it should not be a quasi-identifier.
 
     >>> people = pa.table({"sex": ["f", "m", "m", "f", "f"], "school": ["high", "high", "high", "low", "low"]})
-    >>> LocalSuppression(["sex", "school"], 2).mask(people, Randomness()).table["school"].to_pylist()
+    >>> LocalSuppression(["sex", "school"], 2).mask(Rows.of(people), Randomness()).table["school"].to_pylist()
     [None, 'high', 'high', 'low', 'low']
     """
 
@@ -65,6 +64,7 @@ class LocalSuppression(Method):
     kind: Literal["LocalSuppression"] = Field(default="LocalSuppression", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
+    counts_owners: ClassVar[bool] = True
 
     @model_validator(mode="after")
     def _weighs_its_columns(self) -> LocalSuppression:
@@ -100,27 +100,18 @@ class LocalSuppression(Method):
         """K of them look alike."""
         return True
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        return self._suppress_cells(table, None)
-
-    def mask_people(self, table: pa.Table, person: str, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Leave cells out until every record looks like records of at least k - 1 other people."""
-        return self._suppress_cells(table, person)
-
-    def _suppress_cells(self, table: pa.Table, person: str | None) -> Outcome:
-        before = table
-        people = None if person is None else number_people(table[person], person).astype(np.int64)
-        number, what = (table.num_rows, "records") if people is None else (int(people.max()) + 1, "people")
-        if self.k > number:
-            raise PlanError(f"{self}: the table has only {number} {what}. Choose a `k` of at most that")
+        table = rows.table
+        self.check_size(self.k, rows)
         codes = _codes(table, self.columns, self)
         weights = np.array([self.importance.get(name, 1.0) for name in self.columns])
         if self.missing == "own_value":
-            hidden = alike_cells(codes, self.k, weights, people)
-        elif people is None:
+            hidden = alike_cells(codes, self.k, weights, rows.owners)
+        elif rows.owners.are_records:
             hidden = few_cells(codes, self.k, weights)
         else:
-            hidden = few_cells_in_people(codes, self.k, weights, people)
+            hidden = few_cells_of_owners(codes, self.k, weights, rows.owners)
         of = {name: at for at, name in enumerate(self.columns)}
         for name, at in {**of, **{name: of[to] for name, to in self.linked.items()}}.items():
             column = column_of(table, name, self)
@@ -131,7 +122,7 @@ class LocalSuppression(Method):
             "share of the cells": float(hidden.mean()),
             **{f"left out of {name}": int(hidden[:, at].sum()) for name, at in of.items()},
         }
-        return self.outcome(before, table, facts=facts)
+        return MaskedTable(table, facts=facts)
 
 
 def _codes(table: pa.Table, columns: tuple[str, ...], method: object) -> Codes:

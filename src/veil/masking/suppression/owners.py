@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.masking.suppression.cells import Mask, sets_of_columns, sizes_of
 from veil.published.matching import Codes, Counts, keys
+from veil.tables.rows import Owners
 
 
-def few_cells_in_people(codes: Codes, k: int, weights: NDArray[np.float64], people: Counts) -> Mask:
+def few_cells_of_owners(codes: Codes, k: int, weights: NDArray[np.float64], owners: Owners) -> Mask:
     """Choose cells to suppress so that every row matches rows of k people, its own person among them.
 
     Sets of columns are tried from the cheapest on: a row with too few matches that would match k people
     without these columns loses its cells there. In the end, needlessly suppressed cells are restored.
     """
-    rows, place = np.unique(np.column_stack([codes, people]), axis=0, return_inverse=True)
-    codes, people = np.ascontiguousarray(rows[:, :-1], np.int32), rows[:, -1].astype(np.int64)
+    rows, place = np.unique(np.column_stack([codes, owners.array]), axis=0, return_inverse=True)
+    codes, people = np.ascontiguousarray(rows[:, :-1], np.int32), rows[:, -1].astype(np.int32)
     order = np.argsort(people, kind="stable")
     starts = np.searchsorted(people[order], np.arange(int(people.max()) + 2))
     hidden = np.zeros(codes.shape, np.bool_)
@@ -28,7 +29,7 @@ def few_cells_in_people(codes: Codes, k: int, weights: NDArray[np.float64], peop
     for mask in sets_of_columns(codes, weights):
         if not needy.size:
             break
-        helped = sizes_of(keys(codes, ~mask), people)[needy] >= k
+        helped = sizes_of(keys(codes, ~mask), Owners.coded(people))[needy] >= k
         hidden[needy[helped]] = mask & (codes[needy[helped]] >= 0)
         needy = needy[~helped]
     visible = np.where(hidden, np.int32(-1), codes)
@@ -48,7 +49,7 @@ def _agree(one: Codes, a: int, other: Codes, b: int) -> bool:
 
 
 @kernel
-def _count_people(codes: Codes, people: Counts) -> Counts:
+def _count_people(codes: Codes, people: NDArray[np.int32]) -> Counts:
     """Count for each row the people with a row that it matches."""
     met = np.full(people.max() + 1, -1, np.int64)
     match_counts = np.zeros(len(codes), np.int64)
@@ -64,7 +65,7 @@ def _count_people(codes: Codes, people: Counts) -> Counts:
 def _restore_cells(
     codes: Codes,
     visible: Codes,
-    people: Counts,
+    people: NDArray[np.int32],
     by_person: Counts,
     starts: Counts,
     order: Counts,

@@ -22,10 +22,10 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.records import group_facts
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, encode_values, groups, ranks
+from veil.tables.rows import Rows
 
 Integers = NDArray[np.int64]
 
@@ -54,7 +54,7 @@ class Anatomy(ColumnMethod):
     The second table is `apart["confidential"]` of the outcome.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "ill": ["flu", "flu", "gout", "cold"]})
-    >>> outcome = Anatomy("ill", 2).mask(table, Randomness())
+    >>> outcome = Anatomy("ill", 2).mask(Rows.of(table), Randomness())
     >>> outcome.table["age"].to_pylist(), sorted(outcome.table["group"].to_pylist())
     ([30, 31, 52, 53], [1, 1, 2, 2])
     >>> outcome.apart["confidential"].column_names
@@ -96,8 +96,8 @@ class Anatomy(ColumnMethod):
         """A value is one of l; groups that are given promise nothing."""
         return self.l is not None
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         if self.by:
             alike = groups(table, self.by, self)
             return in_two_tables(table, self.columns, alike, self, randomness, name=self.group)
@@ -123,7 +123,7 @@ def in_two_tables(
     randomness: Randomness,
     *,
     name: str = GROUP,
-) -> Outcome:
+) -> MaskedTable:
     """Split a table by its groups: the other columns with groups, and confidential values by group.
 
     Groups are numbered from 1 at random, so that their numbers do not reveal the order of rows.
@@ -142,7 +142,7 @@ def in_two_tables(
     order = np.lexsort((*(_places(table, column) for column in reversed(columns)), group_numbers))
     content = table.select(list(columns)).take(pa.array(order))
     second = pa.table([pa.chunked_array([group_numbers[order]]), *content.columns], names=[name, *columns])
-    return method.outcome(table, first, apart={"confidential": second}, facts=group_facts(places))
+    return MaskedTable(first, apart={"confidential": second}, facts=group_facts(places))
 
 
 def _places(table: pa.Table, name: str) -> Integers:

@@ -20,7 +20,7 @@ from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size, places_in_hierarchy
+from veil.masking.microaggregation.records import places_in_hierarchy
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import GROUP, ROWS_ARE_FOUND, in_two_tables
@@ -28,8 +28,7 @@ from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import moves_among, swap_together
 from veil.models import ratio_distance
 from veil.outcome.aggregates import Aggregate, aggregate_groups, ordered_places
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.published.table import Published
 from veil.tables.columns import Groups, replace_column
 from veil.tables.rows import Rows
@@ -55,7 +54,7 @@ class ConfidentialAttributePartitioning(Measuring):
     a large k, such as a tenth of the records.
 
     >>> table = pa.table({"age": [30, 41, 52, 63], "income": [10, 90, 11, 80]})
-    >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(table, Randomness.for_testing(1))
+    >>> outcome = ConfidentialAttributePartitioning("income", 2).mask(Rows.of(table), Randomness.for_testing(1))
     >>> outcome.table.to_pydict()
     {'age': [30, 41, 52, 63], 'group': [1, 2, 1, 2]}
     >>> outcome.apart["confidential"].to_pydict()
@@ -95,9 +94,9 @@ class ConfidentialAttributePartitioning(Measuring):
             () if self.release == "two tables" else tuple(moves_among(self.k, name) for name in self.columns)
         )
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
-        check_size(self.k, table.num_rows, self)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
+        self.check_size(self.k, rows)
         if len(self.columns) == 1:
             order = _sort_rows(table, self.columns[0], randomness, self)
             groups = from_both_ends(order, self.k)
@@ -134,7 +133,7 @@ class BucketizedTCloseness(Measuring):
     works reveals that the others failed, about which nothing is promised.
 
     >>> table = pa.table({"age": list(range(12)), "income": list(range(100, 1300, 100))})
-    >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(table, Randomness())
+    >>> outcome = BucketizedTCloseness("income", 2, k=4).mask(Rows.of(table), Randomness())
     >>> outcome.apart["confidential"]["income"].unique().to_pylist()
     ['[100, 400]', '[500, 800]', '[900, 1200]']
     """
@@ -177,8 +176,8 @@ class BucketizedTCloseness(Measuring):
         ratio = f"ratio distance of {self.confidential!r} at most {self.t} ({ratio_distance.LABEL})"
         return (moves_among(self.k, self.confidential), ratio)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         times = self._times(table.num_rows)
         buckets = np.empty(table.num_rows, np.int64)
         order = _sort_rows(table, self.confidential, randomness, self, self.hierarchies)
@@ -189,7 +188,7 @@ class BucketizedTCloseness(Measuring):
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
         names = (self.confidential,)
         release = _release_groups(coarse, names, groups, self.release, self.group, randomness, self)
-        return self.outcome(table, release.table, apart=release.apart, facts=release.facts)
+        return MaskedTable(release.table, apart=release.apart, facts=release.facts)
 
     def _times(self, records: int) -> int:
         """Return how many groups emphasize each bucket."""
@@ -273,7 +272,7 @@ def _release_groups(
     name: str,
     randomness: Randomness,
     method: Method,
-) -> Outcome:
+) -> MaskedTable:
     if release == "two tables":
         return in_two_tables(table, columns, groups, method, randomness, name=name)
     return swap_together(table, columns, groups, method, randomness)

@@ -23,10 +23,10 @@ from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
 from veil.masking.ties.history import History
 from veil.masking.ties.signatures import SignatureGroup, invariant_groups
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import column_of, encode_values, is_number, ranks, replace_column
+from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON, encode_people, fold_text
 from veil.tables.text import canonical_text
 
@@ -91,8 +91,8 @@ class MInvariance(Method):
         """The promise that only the history shows, which stays with the data holder."""
         return ("everybody's group has the values of earlier releases",)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         if GROUP in table.column_names:
             raise PlanError(f"{self}: the table already has a column {GROUP!r}. Rename it")
         people = _texts(table, self.person, self)
@@ -125,7 +125,7 @@ class MInvariance(Method):
             "release": history.releases,
             "people who were in earlier releases": len(before),
         }
-        return self.outcome(table, first, apart={"confidential": second, "counterfeits": third}, facts=facts)
+        return MaskedTable(first, apart={"confidential": second, "counterfeits": third}, facts=facts)
 
     def _check_values(
         self, order: NDArray[np.int64], values: Sequence[str], before: dict[int, frozenset[str]]

@@ -28,13 +28,13 @@ from veil.base.randomness import Randomness
 from veil.errors import ParameterError, PlanError
 from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size, group_facts, quantities
+from veil.masking.microaggregation.records import group_facts, quantities
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import Groups, replace_column
+from veil.tables.rows import Rows
 
 LARGEST_AUDIT = 16
 """Most people whose linkage can be audited: the audit considers every subset of them."""
@@ -75,12 +75,12 @@ class _Swapping(ColumnMethod):
         sizes = self.k if isinstance(self.k, dict) else dict.fromkeys(self.columns, self.k)
         return tuple(moves_among(k, name) for name, k in sizes.items())
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         if isinstance(self.k, dict):
             check_named(self, "k", self.k, self.columns)
         for name in self.columns:
-            check_size(self._size(name), table.num_rows, self)
+            self.check_size(self._size(name), rows)
         # Each column has a partition of its own, and reads the input only.
         with ThreadPoolExecutor() as pool:
             partitions = list(pool.map(lambda name: self._partition(table, name), self.columns))
@@ -88,7 +88,7 @@ class _Swapping(ColumnMethod):
         for name, groups in zip(self.columns, partitions, strict=True):
             order = draw_swaps(groups, randomness)
             masked = replace_column(masked, name, table[name].take(pa.array(order)))
-        return self.outcome(table, masked, facts=group_facts(*partitions))
+        return MaskedTable(masked, facts=group_facts(*partitions))
 
     def _size(self, name: str) -> int:
         if not isinstance(self.k, dict):
@@ -113,7 +113,7 @@ class IndividualRankingSwapping(_Swapping):
     Choose a k much larger than for k-anonymity. Columns have to be numbers, dates or times.
 
     >>> table = pa.table({"age": [30, 41, 52], "income": [900, 100, 5000]})
-    >>> masked = IndividualRankingSwapping("income", 3).mask(table, Randomness()).table
+    >>> masked = IndividualRankingSwapping("income", 3).mask(Rows.of(table), Randomness()).table
     >>> masked["age"].to_pylist(), sorted(masked["income"].to_pylist())
     ([30, 41, 52], [100, 900, 5000])
     """
@@ -134,7 +134,7 @@ class MDAVSwapping(Measuring, _Swapping):
     record that it might have come from.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000]})
-    >>> masked = MDAVSwapping("income", 2).mask(table, Randomness()).table
+    >>> masked = MDAVSwapping("income", 2).mask(Rows.of(table), Randomness()).table
     >>> sorted(masked["income"].to_pylist()[:2])
     [100, 900]
     """
@@ -168,12 +168,12 @@ def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
 
 def swap_together(
     table: pa.Table, columns: Sequence[str], groups: Groups, method: Method, randomness: Randomness
-) -> Outcome:
+) -> MaskedTable:
     """Exchange the values of columns within groups, by one permutation: those of a record stay together."""
     order, masked = pa.array(draw_swaps(groups, randomness)), table
     for name in columns:
         masked = replace_column(masked, name, table[name].take(order))
-    return method.outcome(table, masked, facts=group_facts(groups))
+    return MaskedTable(masked, facts=group_facts(groups))
 
 
 def moves_among(k: int, name: str) -> str:

@@ -12,12 +12,11 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
-from veil.masking.microaggregation.records import check_size
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.masking.ties.probabilistic import swap_together
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -32,7 +31,7 @@ class WholeRecordSwapping(Measuring):
     each column by itself and loses their relations. Soria-Comas (2013), section 3.3.
 
     >>> table = pa.table({"age": [30, 31, 52, 53], "income": [900, 100, 5000, 7000], "tax": [9, 1, 50, 70]})
-    >>> masked = WholeRecordSwapping(["income", "tax"], 2, ["age"]).mask(table, Randomness()).table
+    >>> masked = WholeRecordSwapping(["income", "tax"], 2, ["age"]).mask(Rows.of(table), Randomness()).table
     >>> sorted(zip(masked["income"].to_pylist()[:2], masked["tax"].to_pylist()[:2]))
     [(100, 1), (900, 9)]
     """
@@ -65,9 +64,9 @@ class WholeRecordSwapping(Measuring):
         promise = f"probabilistic {self.k}-anonymity against those who know no confidential value"
         return (f"{promise}: confidential records change places among at least {self.k}",)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        self.check_columns(table)
-        check_size(self.k, table.num_rows, self)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
+        self.check_size(self.k, rows)
         groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
         return swap_together(table, self.columns, groups, self, randomness)
 

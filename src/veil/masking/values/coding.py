@@ -14,11 +14,11 @@ from veil.base.declare import declared
 from veil.base.exact import least_count
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, is_number, is_text, replace_column
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text, sorted_places
 
 _LEAST = 3
@@ -54,7 +54,8 @@ class _Coding(Method):
             raise ValueError(f"`threshold` of {name} is {self.threshold!r}, which is not in `order`.{hint}")
         return self
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values, codes = encode_values(column_of(table, self.column, self))
         counts = np.bincount(codes, minlength=len(values))
         missing = np.array(widened(values).is_null(nan_is_null=True), dtype=np.bool_)
@@ -72,9 +73,7 @@ class _Coding(Method):
             "value instead": new.as_py(),
             "cells": int(counts[coded].sum()),
         }
-        return self.outcome(
-            table, replace_column(table, self.column, new_values.take(pa.array(codes))), facts=facts
-        )
+        return MaskedTable(replace_column(table, self.column, new_values.take(pa.array(codes))), facts=facts)
 
     def _places(self, values: pa.Array, order: tuple[str, ...]) -> NDArray[np.int64]:
         """Return the place of each value in the order of the column."""
@@ -200,7 +199,7 @@ class TopCoding(_Coding):
     and median make it decimal. Missing values stay.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})
-    >>> TopCoding("age", 21, value="21+").mask(ages, Randomness()).table["age"].to_pylist()
+    >>> TopCoding("age", 21, value="21+").mask(Rows.of(ages), Randomness()).table["age"].to_pylist()
     ['20', '18', '21+', '21+']
     """
 
@@ -220,7 +219,7 @@ class BottomCoding(_Coding):
     """Values at or below a threshold become one value; otherwise like `TopCoding`.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})
-    >>> BottomCoding("age", 23, replacement="median").mask(ages, Randomness()).table["age"].to_pylist()
+    >>> BottomCoding("age", 23, replacement="median").mask(Rows.of(ages), Randomness()).table["age"].to_pylist()
     [20.0, 20.0, 20.0, 25.0]
     """
 

@@ -16,10 +16,10 @@ from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.plan.owners import number_people
 from veil.tables.columns import column_of, is_quantity, replace_column, whole_numbers
+from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON, encode_people, key_text
 from veil.tables.text import canonical_text
 
@@ -142,7 +142,7 @@ class DateShifting(OwnerDates):
 
     >>> from datetime import date
     >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}
-    >>> made = DateShifting("visit", "patient", 60).mask(pa.table(visits), Randomness()).table["visit"].to_pylist()
+    >>> made = DateShifting("visit", "patient", 60).mask(Rows.of(pa.table(visits)), Randomness()).table["visit"].to_pylist()
     >>> (made[1] - made[0]).days
     3
     """
@@ -190,8 +190,9 @@ class DateShifting(OwnerDates):
             every = every[np.abs(every - _YEAR * np.rint(every / _YEAR)) <= _SEASON]
         return every
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before, people = table, self._people(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
+        people = self._people(table)
         shift = self._keyed_shifts(table) if self._has_key else self._draw(table, people, randomness)
         dates = {name: self._dates(table, name) for name in self.columns}
         for name, (counts, missing, _) in dates.items():
@@ -201,7 +202,7 @@ class DateShifting(OwnerDates):
             table = replace_column(
                 table, name, self._moved(table, name, counts, missing, day * shift[people])
             )
-        possible = self._possible(table, before, people)
+        possible = self._possible(table, rows.table, people)
         fewest = int(possible.min())
         if fewest < self.least:
             few = int(np.count_nonzero(possible < self.least))
@@ -214,8 +215,8 @@ class DateShifting(OwnerDates):
             )
         unmoved = [
             name
-            for name in before.column_names
-            if name not in self.columns and pa.types.is_temporal(before[name].type)
+            for name in table.column_names
+            if name not in self.columns and pa.types.is_temporal(table[name].type)
         ]
         facts: dict[str, object] = {
             "people": possible.size,
@@ -223,7 +224,7 @@ class DateShifting(OwnerDates):
             "fewest possible": fewest,
         }
         facts |= {"dates that stay as they are": ", ".join(unmoved)} if unmoved else {}
-        return self.outcome(before, table, facts=facts)
+        return MaskedTable(table, facts=facts)
 
     def _moved(
         self, table: pa.Table, name: str, counts: Days, missing: NDArray[np.bool_], by: Days
@@ -375,7 +376,7 @@ class DaysSinceFirst(OwnerDates):
 
     >>> from datetime import date
     >>> visits = {"patient": [1, 1, 2], "visit": [date(2024, 1, 8), date(2024, 1, 11), date(2024, 6, 3)]}
-    >>> DaysSinceFirst("visit", "patient").mask(pa.table(visits), Randomness()).table["visit"].to_pylist()
+    >>> DaysSinceFirst("visit", "patient").mask(Rows.of(pa.table(visits)), Randomness()).table["visit"].to_pylist()
     [0, 3, 0]
     """
 
@@ -396,8 +397,9 @@ class DaysSinceFirst(OwnerDates):
             )
         return self
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before, people = table, self._people(table)
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
+        people = self._people(table)
         first = np.full(int(people.max()) + 1, np.iinfo(np.int64).max, np.int64)
         for name in self.columns if self.since is None else (self.since,):
             counts, missing, day = self._dates(table, name)
@@ -410,4 +412,4 @@ class DaysSinceFirst(OwnerDates):
             table = replace_column(table, name, pa.array(days, mask=lacking))
         if self.since is not None:
             table = table.drop_columns([self.since])
-        return self.outcome(before, table, facts={"people": first.size})
+        return MaskedTable(table, facts={"people": first.size})

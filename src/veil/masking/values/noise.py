@@ -13,9 +13,9 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import numbers, refuse_constant, replace_column
+from veil.tables.rows import Rows
 
 _Alpha = Annotated[
     float,
@@ -32,7 +32,7 @@ class UncorrelatedNoise(ColumnMethod):
     zero: an attacker who knows all records but one could compute the last. Integers become decimals.
 
     >>> table = pa.table({"age": [20, 40, 60]})
-    >>> UncorrelatedNoise("age", 0.1).mask(table, Randomness()).table.schema.field("age").type
+    >>> UncorrelatedNoise("age", 0.1).mask(Rows.of(table), Randomness()).table.schema.field("age").type
     DataType(double)
     """
 
@@ -42,7 +42,8 @@ class UncorrelatedNoise(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values = _matrix(table, self.columns, self)
         spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
         noisy = values + _normals(values.shape, randomness) * spread
@@ -58,7 +59,7 @@ class CorrelatedNoise(ColumnMethod):
     Transformation, 1986), columns are then pulled towards their means by the factor 1 / √(1 + α): both stay.
 
     >>> table = pa.table({"age": [20, 40, 60], "income": [1.0, 3.0, 2.0]})
-    >>> CorrelatedNoise(["age", "income"], 0.1, transformed=True).mask(table, Randomness()).table.num_rows
+    >>> CorrelatedNoise(["age", "income"], 0.1, transformed=True).mask(Rows.of(table), Randomness()).table.num_rows
     3
     """
 
@@ -71,7 +72,8 @@ class CorrelatedNoise(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values = _matrix(table, self.columns, self)
         covariance = self.alpha * np.cov(values, rowvar=False).reshape(len(self.columns), -1)
         noisy = values + _normals(values.shape, randomness) @ _root(covariance).T
@@ -106,7 +108,7 @@ def _outcome(
     columns: tuple[str, ...],
     values: NDArray[np.float64],
     spread: NDArray[np.float64],
-) -> Outcome:
+) -> MaskedTable:
     noisy = table
     for at, name in enumerate(columns):
         noisy = replace_column(noisy, name, values[:, at])
@@ -114,4 +116,4 @@ def _outcome(
         f"standard deviation of the noise of {name}": float(each)
         for name, each in zip(columns, spread, strict=True)
     }
-    return method.outcome(table, noisy, facts=facts)
+    return MaskedTable(noisy, facts=facts)

@@ -17,9 +17,9 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.hierarchies._labels import Text
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import column_of, encode_values, replace_column
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 Transitions = list[list[Fraction]]
@@ -92,7 +92,8 @@ class PRAM(Method):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values, codes, stages = self._stages(table)
         present = np.flatnonzero(codes >= 0)
         draws = codes[present]
@@ -105,7 +106,7 @@ class PRAM(Method):
             "values": len(values),
             "smallest probability that a value stays": float(min(_stays(stages))),
         }
-        return self.outcome(table, replace_column(table, self.column, column), facts=facts)
+        return MaskedTable(replace_column(table, self.column, column), facts=facts)
 
     def transitions(self, table: pa.Table) -> dict[str, dict[str, Fraction]]:
         """Return the probability of each value of a table's column to become each other, over both draws."""

@@ -16,9 +16,9 @@ from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import InputError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies._labels import Text
 from veil.masking.values.pram import Probability, Transitions, draw_values, show_total
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import column_of, encode_values
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 
@@ -120,7 +120,8 @@ class RandomizedResponse(Method):
         """The privacy loss, which is that of the draw."""
         return (f"column {self.column!r} holds randomized answers, at a local ε of {self.local_epsilon}",)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         values, codes = encode_values(column_of(table, self.column, self))
         places = self._places(canonical_text(values, column=self.column))
         draws = draw_values(self.transitions, places[codes], randomness)
@@ -129,7 +130,7 @@ class RandomizedResponse(Method):
         facts = {"epsilon": self.local_epsilon, "smallest probability that a value stays": float(least)}
         # Always as text: a type that depends on the drawn categories would reveal which answers there were.
         masked = table.set_column(table.column_names.index(self.column), self.column, answers)
-        return self.outcome(table, masked, facts=facts)
+        return MaskedTable(masked, facts=facts)
 
     def estimate(self, released: pa.Table) -> dict[str, float]:
         """Return unbiased estimates of the true share of each category, from a released table.

@@ -15,10 +15,10 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.hierarchies._labels import Text
 from veil.masking.parameters import OneHierarchy
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 
@@ -38,9 +38,9 @@ class GlobalRecoding(Method):
 
     >>> from veil import hierarchies as h
     >>> ages = pa.table({"age": [23, 27, 35, 71]})
-    >>> GlobalRecoding("age", h.intervals(10)).mask(ages, Randomness()).table["age"].to_pylist()
+    >>> GlobalRecoding("age", h.intervals(10)).mask(Rows.of(ages), Randomness()).table["age"].to_pylist()
     ['[20, 30[', '[20, 30[', '[30, 40[', '[70, 80[']
-    >>> GlobalRecoding("age", breaks=[30, 65]).mask(ages, Randomness()).table["age"].to_pylist()
+    >>> GlobalRecoding("age", breaks=[30, 65]).mask(Rows.of(ages), Randomness()).table["age"].to_pylist()
     ['<30', '<30', '[30, 65[', '>=65']
     """
 
@@ -75,7 +75,8 @@ class GlobalRecoding(Method):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         column = column_of(table, self.column, self)
         if self.hierarchy is not None:
             recoded = self._generalize(column)
@@ -84,8 +85,7 @@ class GlobalRecoding(Method):
         else:
             recoded = self._cut(table, column)
         before, after = (len(encode_values(each)[0]) for each in (column, recoded))
-        return self.outcome(
-            table,
+        return MaskedTable(
             replace_column(table, self.column, recoded),
             facts={"values before": before, "values after": after},
         )

@@ -15,10 +15,10 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError
 from veil.masking.parameters import Columns
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, numbers, replace_column, require_numbers
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -30,7 +30,7 @@ class Rounding(ColumnMethod):
     stay. Integers stay integers if the base is one. Missing values stay missing.
 
     >>> table = pa.table({"income": [1049, 1051, 1150]})
-    >>> Rounding("income", 100).mask(table, Randomness()).table["income"].to_pylist()
+    >>> Rounding("income", 100).mask(Rows.of(table), Randomness()).table["income"].to_pylist()
     [1000, 1100, 1200]
     """
 
@@ -45,8 +45,8 @@ class Rounding(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before = table
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         base = decimal_fraction(self.base)
         for name in self.columns:
             column = column_of(table, name, self)
@@ -70,7 +70,7 @@ class Rounding(ColumnMethod):
                     f"{self}: the multiples of {base} around the values of column {name!r} do not fit into "
                     f"its type {column.type}. Cast it to a wider type, or use a smaller base"
                 ) from None
-        return self.outcome(before, table)
+        return MaskedTable(table)
 
     def _integers(self, values: NDArray[np.int64], base: int, randomness: Randomness) -> NDArray[np.int64]:
         if values.size and max(-int(values.min()), int(values.max())) > 2**63 - 1 - base:

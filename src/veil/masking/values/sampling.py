@@ -14,9 +14,9 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns, happens, round_half_up
-from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import groups
+from veil.tables.rows import Rows
 
 _Fraction = Annotated[float | None, Field(gt=0, le=1, description="share of the records to keep")]
 
@@ -50,7 +50,7 @@ class RandomSampling(_SizedSampling):
     The records that are kept stay as they are: a sample alone promises nothing to the people in it.
 
     >>> table = pa.table({"age": [30, 41, 52, 63]})
-    >>> RandomSampling(0.5).mask(table, Randomness()).table.num_rows
+    >>> RandomSampling(0.5).mask(Rows.of(table), Randomness()).table.num_rows
     2
     """
 
@@ -58,9 +58,10 @@ class RandomSampling(_SizedSampling):
     size: Annotated[int | None, Field(ge=1, description="number of records to keep")] = None
     kind: Literal["RandomSampling"] = Field(default="RandomSampling", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         size = _number(self.fraction, self.size, table.num_rows, self)
-        return _keep_rows(self, table, np.sort(randomness.permutation(table.num_rows)[:size]))
+        return _keep_rows(table, np.sort(randomness.permutation(table.num_rows)[:size]))
 
 
 @declared(kind_of=Method)
@@ -71,7 +72,7 @@ class StratifiedSampling(_SizedSampling):
     ties by chance). With a size, each stratum gives that many records.
 
     >>> table = pa.table({"sex": ["f", "f", "f", "f", "m", "m"]})
-    >>> StratifiedSampling("sex", 0.5).mask(table, Randomness()).table["sex"].to_pylist()
+    >>> StratifiedSampling("sex", 0.5).mask(Rows.of(table), Randomness()).table["sex"].to_pylist()
     ['f', 'f', 'm']
     """
 
@@ -80,7 +81,8 @@ class StratifiedSampling(_SizedSampling):
     size: Annotated[int | None, Field(ge=1, description="number of records to keep of each stratum")] = None
     kind: Literal["StratifiedSampling"] = Field(default="StratifiedSampling", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         strata = groups(table, self.columns, self)
         sizes = np.bincount(strata)
         sample_sizes = self._sample_sizes(table, strata, sizes, randomness)
@@ -88,9 +90,9 @@ class StratifiedSampling(_SizedSampling):
         shuffled = randomness.permutation(table.num_rows)
         order = shuffled[np.argsort(strata[shuffled], kind="stable")]
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.sort(order[place < sample_sizes[strata[order]]])
+        origins = np.sort(order[place < sample_sizes[strata[order]]])
         return _keep_rows(
-            self, table, rows, {"strata": int(sizes.size), "strata left out": int((sample_sizes == 0).sum())}
+            table, origins, {"strata": int(sizes.size), "strata left out": int((sample_sizes == 0).sum())}
         )
 
     def _sample_sizes(
@@ -122,18 +124,19 @@ class StratifiedSampling(_SizedSampling):
 class BernoulliSampling(Sampling):
     """Each record is kept with the same probability, independently of all others.
 
-    >>> BernoulliSampling(1).mask(pa.table({"age": [30, 41]}), Randomness()).rows
+    >>> BernoulliSampling(1).mask(Rows.of(pa.table({"age": [30, 41]})), Randomness()).rows
     array([0, 1])
     """
 
     probability: Annotated[float, Field(gt=0, le=1, description="probability that a record is kept")]
     kind: Literal["BernoulliSampling"] = Field(default="BernoulliSampling", repr=False, kw_only=True)
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        rows = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
-        if not rows.size:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
+        origins = np.flatnonzero(happens(randomness, self.probability, table.num_rows))
+        if not origins.size:
             raise PlanError(f"{self} kept none of the {table.num_rows} records. Try again, or raise it")
-        return _keep_rows(self, table, rows)
+        return _keep_rows(table, origins)
 
 
 def _number(fraction: float | None, size: int | None, records: int, method: object) -> int:
@@ -145,11 +148,8 @@ def _number(fraction: float | None, size: int | None, records: int, method: obje
 
 
 def _keep_rows(
-    method: Method, table: pa.Table, rows: NDArray[np.int64], facts: dict[str, int] | None = None
-) -> Outcome:
-    return method.outcome(
-        table,
-        table.take(pa.array(rows)),
-        rows=rows,
-        facts={"records kept": int(rows.size), "share kept": rows.size / table.num_rows, **(facts or {})},
-    )
+    table: pa.Table, origins: NDArray[np.int64], facts: dict[str, int] | None = None
+) -> MaskedTable:
+    size = origins.size
+    facts_of_all = {"records kept": int(size), "share kept": size / table.num_rows, **(facts or {})}
+    return MaskedTable(table.take(pa.array(origins)), origins, facts=facts_of_all)

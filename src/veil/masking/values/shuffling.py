@@ -14,9 +14,9 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import column_of, groups, numbers, refuse_constant, replace_column
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -27,7 +27,7 @@ class ColumnShuffling(ColumnMethod):
     jointly. Within strata (`within`), the relation to their columns stays. Every column keeps its values.
 
     >>> table = pa.table({"sex": ["f", "m"], "income": [10, 20]})
-    >>> ColumnShuffling("income", within="sex").mask(table, Randomness()).table["income"].to_pylist()
+    >>> ColumnShuffling("income", within="sex").mask(Rows.of(table), Randomness()).table["income"].to_pylist()
     [10, 20]
     """
 
@@ -38,8 +38,8 @@ class ColumnShuffling(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before = table
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         _refuse_overlap(self.columns, self.within, self)
         strata = groups(table, self.within, self)
         source = _shuffle_strata(strata, randomness)
@@ -48,7 +48,7 @@ class ColumnShuffling(ColumnMethod):
             table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
             if not self.together:
                 source = _shuffle_strata(strata, randomness)
-        return self.outcome(before, table)
+        return MaskedTable(table)
 
 
 @declared(kind_of=Method)
@@ -63,7 +63,7 @@ class Shuffling(ColumnMethod):
     Data Shuffling (2006).
 
     >>> table = pa.table({"age": [20, 30, 40, 50], "income": [1, 2, 4, 3]})
-    >>> sorted(Shuffling("income", given="age").mask(table, Randomness()).table["income"].to_pylist())
+    >>> sorted(Shuffling("income", given="age").mask(Rows.of(table), Randomness()).table["income"].to_pylist())
     [1, 2, 3, 4]
     """
 
@@ -73,8 +73,8 @@ class Shuffling(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before = table
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         _refuse_overlap(self.columns, self.given, self)
         if table.num_rows < 3:
             raise InputError(
@@ -92,7 +92,7 @@ class Shuffling(ColumnMethod):
             source = np.empty(order.size, np.int64)
             source[np.argsort(new[:, at], kind="stable")] = order
             table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
-        return self.outcome(before, table)
+        return MaskedTable(table)
 
 
 def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: object) -> None:

@@ -15,9 +15,9 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.parameters import Columns, Names
-from veil.outcome.method import ColumnMethod, Method
-from veil.outcome.outcome import Outcome
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import column_of, groups, ranks, refuse_constant, replace_column
+from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
@@ -28,7 +28,7 @@ class DataSwapping(ColumnMethod):
     swapped columns within a stratum stays. The swapped columns move together. Dalenius and Reiss (1982).
 
     >>> table = pa.table({"age": [26, 31, 39, 79]})
-    >>> sorted(DataSwapping("age", 1.0).mask(table, Randomness()).table["age"].to_pylist())
+    >>> sorted(DataSwapping("age", 1.0).mask(Rows.of(table), Randomness()).table["age"].to_pylist())
     [26, 31, 39, 79]
     """
 
@@ -39,8 +39,8 @@ class DataSwapping(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
-        before = table
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         for name in set(self.columns) & set(self.within):
             raise PlanError(f"{self}: column {name!r} cannot be both swapped and in `within`")
         refuse_constant(groups(table, self.columns, self), ", ".join(self.columns), self)
@@ -60,7 +60,7 @@ class DataSwapping(ColumnMethod):
         source[order[swapped]] = order[np.flatnonzero(swapped) + partner[swapped]]
         for name in self.columns:
             table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
-        return self.outcome(before, table, facts={"records with a partner": int(2 * pairs.sum())})
+        return MaskedTable(table, facts={"records with a partner": int(2 * pairs.sum())})
 
 
 @declared(kind_of=Method)
@@ -77,7 +77,7 @@ class RankSwapping(ColumnMethod):
     who has them then learns nothing new, but is right.
 
     >>> table = pa.table({"income": [100, 10_000, 120, 90]})
-    >>> sorted(RankSwapping("income", 50).mask(table, Randomness()).table["income"].to_pylist())
+    >>> sorted(RankSwapping("income", 50).mask(Rows.of(table), Randomness()).table["income"].to_pylist())
     [90, 100, 120, 10000]
     """
 
@@ -95,7 +95,8 @@ class RankSwapping(ColumnMethod):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
-    def mask(self, table: pa.Table, randomness: Randomness) -> Outcome:
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        table = rows.table
         window = int(decimal_fraction(self.p) * table.num_rows // 100)
         if window < 1:
             raise PlanError(
@@ -110,7 +111,7 @@ class RankSwapping(ColumnMethod):
             source = self._sources(table[name], window, randomness)
             for column in self.columns if self.by is not None else (name,):
                 masked = replace_column(masked, column, column_of(table, column, self).take(pa.array(source)))
-        return self.outcome(table, masked, facts=facts)
+        return MaskedTable(masked, facts=facts)
 
     def _sources(self, column: pa.ChunkedArray, window: int, randomness: Randomness) -> NDArray[np.int64]:
         """Return for each row the row that its value comes from."""

@@ -80,8 +80,9 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
             "`beside` needs a single table whose rows correspond to those of the input; for "
             "this release, see `release.key`"
         )
-    places = outcome.origins[:rows]
-    before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
+    source, table, origins = outcome.tables[ONLY]
+    places = origins.array[:rows]
+    before, after = source.table.take(pa.array(places)), table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
         versions = {
@@ -94,7 +95,7 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
             continue
         for when, column in versions.items():
             columns[f"{name} {when}"] = column
-    table_beside, frame = pa.table(columns), outcome.source.frame
+    table_beside, frame = pa.table(columns), source.frame
     return table_beside if frame is None else frame.from_arrow(table_beside, frozenset())
 
 
@@ -170,7 +171,8 @@ def save(
     **options: Any,
 ) -> Written:
     """Write the table, and the tables of `apart` as CSV files into another folder: all of them, or none."""
-    if isinstance(outcome.source, EngineSource):
+    source = outcome.tables[ONLY].source
+    if isinstance(source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
         if key is not None:
@@ -179,9 +181,9 @@ def save(
         with Together(overwrite=overwrite) as files:
             make_apart(outcome, places, files)
             options.setdefault("placing", files.placing)
-            return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
-    if isinstance(outcome.source, Fetched) and (options or goes_to_engine(target)):
-        return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
+            return source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
+    if isinstance(source, Fetched) and (options or goes_to_engine(target)):
+        return _save_fetched(outcome, source, target, apart, key, overwrite, progress, options)
     if options:
         raise PlanError(
             f"`{next(iter(options))}` is only for tables written by an engine, and this one is in memory: "
@@ -189,14 +191,14 @@ def save(
         )
     path = Path(target)
     _check_files_apart(outcome, path)
-    format = output_format(path, outcome.source.format)
+    format = output_format(path, source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
     if key is not None:
         check_key(Path(key), path)
         places.append(Path(key))
         tables["key"] = key_table(outcome)
-    inputs = files_of(outcome.source)
+    inputs = files_of(source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )

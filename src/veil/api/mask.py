@@ -98,18 +98,9 @@ def mask(
         raise PlanError(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
-    _check_order(methods)
+    check_masks(methods, order)
     person = read_person(person)
     person_column = None if person == ASK else person
-    if order not in ("random", "input"):
-        raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
-    for each in methods:
-        if each.shuffles and order == "input":
-            raise PlanError(
-                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
-                Say("order", "random"),
-                ")",
-            )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     if isinstance(source, Release):
         source = source.table
@@ -141,8 +132,20 @@ def mask(
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, tracker)))
 
 
-def _check_order(methods: list[Method]) -> None:
-    """Refuse pseudonyms of values that other steps have changed: equal ones would share a pseudonym."""
+def check_masks(methods: Sequence[Method], order: str) -> None:
+    """Refuse an order of rows that a method cannot have, and one of methods that would harm pseudonyms.
+
+    Equal values that another step has made would share a pseudonym.
+    """
+    if order not in ("random", "input"):
+        raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
+    for each in methods:
+        if each.shuffles and order == "input":
+            raise PlanError(
+                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
+                Say("order", "random"),
+                ")",
+            )
     changed: dict[str, Method] = {}
     for method in methods:
         if isinstance(method, Pseudonyms):
@@ -177,9 +180,9 @@ def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
-def _combine(steps: list[StepSummary]) -> Verification:
-    """Combine the findings of all steps, labelled by step, because a later step may undo a promise."""
-    if len(steps) == 1:
+def _combine(steps: list[StepSummary], *, is_last: bool) -> Verification:
+    """Combine the findings of all steps, labelled by step if others follow, which may undo a promise."""
+    if len(steps) == 1 and is_last:
         return steps[0].verification
     findings: list[Finding] = []
     open_questions: list[str] = []
@@ -252,7 +255,7 @@ def apply_masks(
         )
         results.append(result)
         rows = after
-    return Outcome.of(source, before, *results, verification=_combine(steps))
+    return Outcome.of(source, before, *results, verification=_combine(steps, is_last=is_last))
 
 
 def _finish(

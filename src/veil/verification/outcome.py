@@ -8,6 +8,7 @@ from typing import NoReturn
 from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
+from veil.outcome.masked import Masked
 from veil.outcome.outcome import Outcome, without_rows
 from veil.plan.linked_tables import Stacked
 from veil.published.finding import Verification
@@ -51,8 +52,13 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
 
 def verify_outcome(outcome: Outcome) -> Verification:
     """Check each promise of an outcome on its table, and on all of its tables together."""
-    verification = _verify_rows(outcome)
-    if not isinstance(outcome.source, Stacked):
+    verification, source = _verify_rows(outcome), outcome.source
+    if isinstance(source, Masked):
+        masks = source.masks.verification
+        return Verification(
+            (*masks.findings, *verification.findings), (*masks.open_questions, *verification.open_questions)
+        )
+    if not isinstance(source, Stacked):
         return verification
     return dataclasses.replace(verification, findings=(*verification.findings, *verify_tables(outcome)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,8 @@ def test_masks_a_search_and_local_recoding_in_one_release(tmp_path: Path) -> Non
     made.save(out / "release.csv", apart=kept, key=kept / "key.csv")
     certificate = made.certificate(out / "certificate.json")
     assert veil.verify(out / "release.csv", certificate=certificate).holds
+    promised = [each["promise"] for each in json.loads(certificate.read_text())["found"]]
+    assert promised == ["4-anonymity", "distinct 2-diversity of 'illness'"]
     assert "Rounding" in made.report(kept / "report.html").read_text()
 
 

@@ -56,7 +56,7 @@ def verify_outcome(outcome: Outcome) -> Verification:
     if isinstance(source, Masked):
         masks = source.masks.verification
         return Verification(
-            (*masks.findings, *verification.findings), (*masks.open_questions, *verification.open_questions)
+            (*verification.findings, *masks.findings), (*verification.open_questions, *masks.open_questions)
         )
     if not isinstance(source, Stacked):
         return verification

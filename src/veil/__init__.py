@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.api.relax import relax as relax
     from veil.api.release import Release as Release
     from veil.api.run import run as run
+    from veil.api.steps import release as release
     from veil.api.verify import verify as verify
     from veil.dp.safepub import SafePub as SafePub
     from veil.errors import VeilError as VeilError
@@ -82,6 +83,7 @@ _HOMES = {
     "promises": "veil.api.promises",
     "quality": "veil",
     "relax": "veil.api.relax",
+    "release": "veil.api.steps",
     "report": "veil",
     "risk": "veil",
     "run": "veil.api.run",

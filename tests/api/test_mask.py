@@ -30,6 +30,7 @@ from veil.masking import (
 )
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
+from veil.outcome.method import MaskedTable
 from veil.published.finding import Finding, Verification
 from veil.tables.rows import Rows
 
@@ -55,7 +56,7 @@ def test_rows_are_found_again_through_samples_and_the_frame_has_a_new_index():
     frame = pd.DataFrame(COLUMNS)
     made = mask(frame, [RandomSampling(size=3), Rounding("age", 10), RandomSampling(size=2)])
     assert made.table.index.tolist() == [0, 1]
-    for origin, (_, row) in zip(made.outcome.rows, made.table.iterrows(), strict=True):
+    for origin, (_, row) in zip(made.outcome.origins, made.table.iterrows(), strict=True):
         assert row["name"] == frame.loc[origin, "name"]
         assert row["age"] == round(frame.loc[origin, "age"] / 10) * 10
     with refused(InputError, "index", "'name'"):
@@ -135,9 +136,12 @@ class Broken(Method):
     def privacy_models(self) -> tuple[PrivacyModel, ...]:
         return (KAnonymity(2),)
 
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        return MaskedTable(rows.table)
+
     def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
         found = Verification((Finding("2-anonymity", True, "k = 2"),))
-        return dataclasses.replace(self.outcome(rows, rows.table), verification=found)
+        return dataclasses.replace(super().mask(rows, randomness), verification=found)
 
 
 class Companion(Broken):
@@ -145,8 +149,8 @@ class Companion(Broken):
 
     privacy_models = ()  # type: ignore[assignment]
 
-    def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
-        return self.outcome(rows, rows.table, apart={"Sensitive values": rows.table.select(["age"])})
+    def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
+        return MaskedTable(rows.table, apart={"Sensitive values": rows.table.select(["age"])})
 
 
 def test_a_broken_promise_hands_out_nothing():

@@ -171,7 +171,7 @@ def test_suppressed_rows_can_be_dropped_and_the_index_does_not_tell_which() -> N
     release = anonymize(pd.DataFrame(PATIENTS), suppressed_rows="drop")
     assert release.table.index.equals(pd.RangeIndex(4))
     assert release.suppressed == 2
-    assert release.outcome.rows.tolist() == [0, 1, 2, 3]
+    assert release.outcome.origins.tolist() == [0, 1, 2, 3]
 
 
 def test_identifying_columns_can_be_masked() -> None:

@@ -23,6 +23,7 @@ import veil
 from support import local_recoding as twin
 from support import oracle, strategies
 from support.models import ours
+from support.outcomes import with_prepared
 from support.plans import any_models, modes, table_of
 from support.refusals import refused
 from support.samples import E1, WITH_FACTOR, as_tuple, hierarchy_of, model_of, names_of
@@ -192,7 +193,7 @@ def drawn_release(
     prepared = dataclasses.replace(release.outcome.prepared, plan=limited)
     evaluator = Evaluator(prepared.sample, limited.models, limited.quality, limited.suppression_limit)
     levels = data.draw(st.sampled_from(some[:6]))
-    choice = Choice(levels, release.outcome.story.found, evaluator)
+    choice = Choice(levels, release.outcome.trace(Choice).found, evaluator)
     return Release(verified(generalize(release.outcome.source, prepared, choice)))
 
 
@@ -545,7 +546,7 @@ def test_the_time_limit_of_a_plan_is_a_total() -> None:
     prepared = release.outcome.prepared
     assert prepared is not None
     hasty = dataclasses.replace(prepared, plan=dataclasses.replace(prepared.plan, time_limit=1e-9))
-    recoded = recode(dataclasses.replace(release.outcome, prepared=hasty), FastIterative(0.1))
+    recoded = recode(with_prepared(release.outcome, hasty), FastIterative(0.1))
     assert not recoded.passes
     assert "time was over" in recoded.facts["ending"]
 
@@ -701,7 +702,7 @@ def test_the_same_kind_of_frame_comes_out(kind: Any) -> None:
 
 def test_rows_that_stay_suppressed_are_dropped_if_asked() -> None:
     recoded = people(pd.DataFrame(PEOPLE), suppressed_rows="drop").local_recoding(FastIterative(0.1))
-    assert recoded.outcome.rows.tolist() == [0, 1, 2, 3, 5, 6]
+    assert recoded.outcome.origins.tolist() == [0, 1, 2, 3, 5, 6]
     assert recoded.table.index.equals(pd.RangeIndex(6))
     assert recoded.table["cost"].tolist() == [1.5, 2.0, 2.5, 3.0, 4.0, 4.5]
 
@@ -766,9 +767,7 @@ def tampered(recoded: Release, column: str, row: int, value: str) -> list[str]:
     cells = recoded.arrow[column].to_pylist()
     cells[row] = value
     place = recoded.arrow.column_names.index(column)
-    made = dataclasses.replace(
-        recoded.outcome, table=recoded.arrow.set_column(place, column, pa.array(cells))
-    )
+    made = recoded.outcome.changed(table=recoded.arrow.set_column(place, column, pa.array(cells)))
     found = verify_recoded(made, 8)
     return [finding.promise for finding in found.findings if not finding.holds]
 
@@ -804,7 +803,7 @@ def test_the_verifier_looks_at_the_columns() -> None:
     assert (kept[shape].holds, kept[shape].measured) == (True, f"{recoded.arrow.num_columns} columns")
 
     def broken(released: pa.Table) -> dict[str, str]:
-        found = verify_recoded(dataclasses.replace(recoded.outcome, table=released), 6)
+        found = verify_recoded(recoded.outcome.changed(table=released), 6)
         return {finding.promise: finding.measured for finding in found.findings if not finding.holds}
 
     assert broken(recoded.arrow) == {}
@@ -814,7 +813,7 @@ def test_the_verifier_looks_at_the_columns() -> None:
 
 def test_the_verifier_counts_rows_and_suppressed_records() -> None:
     recoded = e1().local_recoding(SinglePass())
-    short = verify_recoded(dataclasses.replace(recoded.outcome, parts=recoded.outcome.parts[:-1]), 8)
+    short = verify_recoded(recoded.outcome.changed(parts=recoded.outcome.parts[:-1]), 8)
     assert "is there once" in str([finding.promise for finding in short.findings if not finding.holds])
     strict = verify_recoded(recoded.outcome, 1)
     with refused(VerificationError, "at most 1", "suppressed"):

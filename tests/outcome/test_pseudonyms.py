@@ -108,7 +108,7 @@ def test_frames_of_any_kind_get_pseudonyms_and_nothing_of_the_numbers() -> None:
 @pytest.mark.parametrize("suppressed", ["keep cells", "blank"])
 def test_suppressed_people_get_no_pseudonym(suppressed: str) -> None:
     made = _anonymize(_visits(), suppressed_rows=suppressed, order="input")
-    hidden = np.asarray(made.outcome.hidden)
+    hidden = made.outcome.suppressed_mask
     assert hidden.any()
     shown = np.array([each != "*" for each in made.table["patient"].to_pylist()])
     assert np.array_equal(shown, ~hidden)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import re
 from collections.abc import Callable
@@ -60,8 +59,8 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
         "plan": release.plan,
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
-        "rows": release.outcome.rows,
-        "suppressed_mask": release.outcome.hidden_rows,
+        "rows": release.outcome.link.rows,
+        "suppressed_mask": release.outcome.link.of_mask(release.outcome.suppressed_mask),
         "subset": prepared.subset,
         "flag": release.outcome.flag,
     }
@@ -146,7 +145,7 @@ def test_nobody_is_in_it_twice_or_missing(suppressed: str, change: Any) -> None:
         made,
         made.arrow.take(pa.array(places)),
         rows=made.outcome.origins[places],
-        suppressed_mask=made.outcome.hidden_rows[places],
+        suppressed_mask=made.outcome.link.of_mask(made.outcome.suppressed_mask)[places],
     )
     dropped = len(places) < made.arrow.num_rows and suppressed == "drop"  # and counted
     assert ("records are suppressed" if dropped else "rows, as planned") in " ".join(broken(found))
@@ -453,8 +452,8 @@ def test_every_cell_is_compared_where_nearly_all_values_differ() -> None:
     for row in (0, 1500, 2999):
         shown = made.arrow["pay"][row].as_py()
         other = next(label for label in labels if label not in (shown, "*"))
-        for wrong in (other, "[0, 1[", str(table["pay"][int(outcome.rows[row])].as_py()), None):
-            changed = dataclasses.replace(outcome, table=with_cell(made.arrow, "pay", row, wrong))
+        for wrong in (other, "[0, 1[", str(table["pay"][int(outcome.origins[row])].as_py()), None):
+            changed = outcome.changed(table=with_cell(made.arrow, "pay", row, wrong))
             found = {each.promise: each for each in verify_outcome(changed).findings}
             told = next(each for promise, each in found.items() if promise.startswith("column 'pay' is"))
             assert told.measured == "1 cell differs"

@@ -277,12 +277,22 @@ def _plan_of(plan: Plan | None, options: Mapping[str, Any]) -> Plan:
 
 
 def anonymize_source(
-    source: Source, plan: Plan, *, threads: int | None = None, cancel: Callable[[], bool] | None = None
+    source: Source,
+    plan: Plan,
+    *,
+    local: Mode | None = None,
+    threads: int | None = None,
+    cancel: Callable[[], bool] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
-    """Carry out another plan on one or several tables that are open already."""
+    """Carry out a plan on one or several tables that are open already."""
     if isinstance(source, Stacked):
         source = source.asked_for(plan)
-    return Release(verified(with_items(_by_search(source, plan, threads, cancel, Progress()))))
+    plan, progress = plan if local is None else local.first(plan), progress or Progress()
+    outcome = _by_search(source, plan, threads, cancel, progress)
+    if local is not None:
+        outcome = recode(outcome, local, threads=threads, progress=progress, cancel=cancel)
+    return Release(verified(with_items(outcome)))
 
 
 def _by_search(

@@ -17,6 +17,7 @@ from veil.dp.publish import safepub_of
 from veil.errors import InputError
 from veil.local_recoding import Mode
 from veil.outcome.outcome import Outcome
+from veil.plan.linked_tables import Stacked
 from veil.risk.attack_rates import TriedAttacks
 from veil.risk.attacks import try_attacks
 
@@ -35,7 +36,7 @@ def attacks_on(
 ) -> TriedAttacks:
     """Try attacks; see `Release.attacks`."""
     whole = outcome.original
-    if outcome.is_condensed or outcome.tables:
+    if outcome.is_condensed or isinstance(outcome.source, Stacked):
         raise InputError("attacks can only be tried on a single table in memory")
     if whole.num_rows < FEWEST:
         raise InputError(
@@ -45,9 +46,7 @@ def attacks_on(
     members, outsiders = whole.filter(pa.array(member_mask)), whole.filter(pa.array(~member_mask))
     with following(progress) as tracker:
         half = _anonymize_half(outcome, members, tracker, cancel)
-        visible_mask = np.ones(half.table.num_rows, np.bool_)
-        if half.hidden_rows is not None:
-            visible_mask = ~half.hidden_rows
+        visible_mask = ~half.link.of_mask(half.suppressed_mask)
         columns = half.table.column_names
         names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
         targets = _names(outcome.roles.sensitive if secrets is None else secrets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,8 +18,11 @@ from veil.engines.database import Database, is_url
 from veil.engines.engine_source import EngineSource
 from veil.engines.fetch import Fetched
 from veil.errors import OutputError, PlanError, Say
+from veil.outcome.linked_tables import ONLY, TableOut
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import UsedRows
 from veil.outcome.written import Written
+from veil.plan.linked_tables import Stacked
 from veil.recipe.places import is_folder
 from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
@@ -30,34 +33,39 @@ from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
 
 
-def as_frame(outcome: Outcome) -> Any:
-    """Return the table as a frame of the input's kind, checked; if it is in an engine, as an expression."""
-    source = outcome.source
-    if isinstance(source, EngineSource):
-        return source.expression(outcome)
-    frame = _frame(outcome, source)
-    check_frame(frame, outcome.table)
-    return frame
+def as_frames(outcome: Outcome) -> dict[str, Any]:
+    """Return each table as a frame of its input's kind, checked; if it is in an engine, as an expression."""
+    frames = {}
+    for name, each in outcome.tables.items():
+        if isinstance(each.source, EngineSource):
+            frames[name] = each.source.expression(outcome)
+            continue
+        frames[name] = _frame(outcome, each)
+        check_frame(frames[name], each.table)
+    return frames
 
 
-def _frame(outcome: Outcome, source: Source) -> Any:
+def _frame(outcome: Outcome, output: TableOut) -> Any:
+    source, table, origins = output
     if outcome.statement is None:
         costly = [method for method in outcome.methods if method.local_epsilon is not None]
         randomized = [name for method in costly for name in method.column_names]
-        return source.restore(outcome.table, outcome.rows, random_columns=randomized)
+        return source.restore(table, origins.rows, random_columns=randomized)
     # Differential privacy: an unchanged column or its type would reveal something about the records left out.
     if source.frame is None:
-        return only_used_categories(outcome.table)
-    return source.frame.from_arrow(outcome.table, None)
+        return only_used_categories(table)
+    return source.frame.from_arrow(table, None)
 
 
-def key_of(outcome: Outcome) -> Any:
-    """Return the input row of each row of the release, as a frame of the input's kind."""
+def keys_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the input row of each row of each table, as a frame of the input's kind, by table."""
     if outcome.is_condensed:
         refuse_key()
-    key = _rows_of_input(outcome)
-    frame = outcome.source.frame
-    return key if frame is None else frame.from_arrow(key, frozenset())
+    frames = {name: each.source.frame for name, each in outcome.tables.items()}
+    return {
+        name: key if (frame := frames[name]) is None else frame.from_arrow(key, frozenset())
+        for name, key in _rows_of_input(outcome).items()
+    }
 
 
 def rows_beside(outcome: Outcome, rows: int) -> Any:
@@ -67,13 +75,14 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     """
     if outcome.is_condensed:
         refuse_key()
-    if outcome.tables or outcome.statement is not None:
+    if isinstance(outcome.source, Stacked) or outcome.statement is not None:
         raise PlanError(
             "`beside` needs a single table whose rows correspond to those of the input; for "
             "this release, see `release.key`"
         )
-    places = outcome.origins[:rows]
-    before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
+    source, table, origins = outcome.tables[ONLY]
+    places = origins.array[:rows]
+    before, after = source.table.take(pa.array(places)), table.slice(0, rows)
     columns: dict[str, Any] = {"row": pa.array(places)}
     for name in dict.fromkeys([*before.column_names, *after.column_names]):
         versions = {
@@ -86,7 +95,7 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
             continue
         for when, column in versions.items():
             columns[f"{name} {when}"] = column
-    table_beside, frame = pa.table(columns), outcome.source.frame
+    table_beside, frame = pa.table(columns), source.frame
     return table_beside if frame is None else frame.from_arrow(table_beside, frozenset())
 
 
@@ -111,11 +120,23 @@ def check_key(key: Path, target: Path) -> None:
 def write_key(outcome: Outcome, path: Path) -> None:
     """Write the input row of each row of the release."""
     with path.open("wb") as file:
-        write_csv(_rows_of_input(outcome), file, Csv())
+        write_csv(key_table(outcome), file, Csv())
 
 
-def _rows_of_input(outcome: Outcome) -> pa.Table:
-    """Return the input row of each row of the release; refuse where that is secret, or rows were merged."""
+def key_table(outcome: Outcome) -> pa.Table:
+    """Return the input row of each row of all tables, with the name of its table if there are several."""
+    keys = _rows_of_input(outcome)
+    if not isinstance(outcome.source, Stacked):
+        return keys[ONLY]
+    named = (
+        each.add_column(0, "table", pa.array([name] * each.num_rows, pa.string()))
+        for name, each in keys.items()
+    )
+    return pa.concat_tables(named)
+
+
+def _rows_of_input(outcome: Outcome) -> dict[str, pa.Table]:
+    """Return the input row of each row of each table; refuse where that is secret, or rows were merged."""
     if outcome.statement is not None:
         raise PlanError(
             "a differentially private release has no key: the promise relies on nobody knowing who was "
@@ -127,9 +148,16 @@ def _rows_of_input(outcome: Outcome) -> pa.Table:
             f"{outcome.plan.person_column!r} with ",
             Say("identifying"),
         )
-    used = getattr(outcome.account, "rows", None)  # the rows that policies allow
-    rows = outcome.origins if used is None else used[outcome.origins]
-    return pa.table({"release row": np.arange(outcome.table.num_rows), "input row": rows})
+    used = outcome.trace(UsedRows)
+    return {
+        name: pa.table(
+            {
+                "release row": np.arange(each.rows.size),
+                "input row": each.rows if used is None else used.rows[each.rows],
+            }
+        )
+        for name, each in outcome.tables.items()
+    }
 
 
 def save(
@@ -143,7 +171,8 @@ def save(
     **options: Any,
 ) -> Written:
     """Write the table, and the tables of `apart` as CSV files into another folder: all of them, or none."""
-    if isinstance(outcome.source, EngineSource):
+    source = outcome.tables[ONLY].source
+    if isinstance(source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
         if key is not None:
@@ -152,9 +181,9 @@ def save(
         with Together(overwrite=overwrite) as files:
             make_apart(outcome, places, files)
             options.setdefault("placing", files.placing)
-            return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
-    if isinstance(outcome.source, Fetched) and (options or goes_to_engine(target)):
-        return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
+            return source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
+    if isinstance(source, Fetched) and (options or goes_to_engine(target)):
+        return _save_fetched(outcome, source, target, apart, key, overwrite, progress, options)
     if options:
         raise PlanError(
             f"`{next(iter(options))}` is only for tables written by an engine, and this one is in memory: "
@@ -162,14 +191,14 @@ def save(
         )
     path = Path(target)
     _check_files_apart(outcome, path)
-    format = output_format(path, outcome.source.format)
+    format = output_format(path, source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
     if key is not None:
         check_key(Path(key), path)
         places.append(Path(key))
-        tables["key"] = _rows_of_input(outcome)
-    inputs = files_of(outcome.source)
+        tables["key"] = key_table(outcome)
+    inputs = files_of(source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )
@@ -269,7 +298,7 @@ def _places(outcome: Outcome, folder: Path, target: Any) -> list[Path]:
     return places
 
 
-def unused_name(name: str, tables: Mapping[str, pa.Table]) -> str:
+def unused_name(name: str, tables: Iterable[str]) -> str:
     """Return a name for a table of `apart` whose file no other table has."""
     number, unique = 1, name
     while file_name(unique) in {file_name(each) for each in tables}:

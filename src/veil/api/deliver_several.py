@@ -8,10 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from veil.api.deliver import check_key, files_of, make_apart, places_apart
+from veil.api.deliver import check_key, files_of, make_apart, places_apart, write_key
 from veil.api.targets import check_targets, is_database
 from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
@@ -24,33 +21,14 @@ from veil.errors import OutputError, PlanError, Say
 from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
-from veil.tables import Csv, output_format, write
+from veil.tables import output_format, write
 from veil.tables.atomic import Together
-from veil.tables.csv.writer import write_csv
 from veil.tables.disk import not_written, remove, sync, sync_folder
 from veil.tables.journal import at_path, lock_of, recover
 from veil.tables.staging import Staging
 from veil.tables.staging import beside as staging_beside
 from veil.tables.writing import file_name
-from veil.verification.delivered import check_frame
 from veil.verification.files import check_file
-
-
-def as_frames(outcome: Outcome) -> dict[str, Any]:
-    """Return each table as a frame of the input's kind, checked."""
-    frames = {}
-    for name, each in outcome.tables.items():
-        frames[name] = each.source.restore(each.table, each.rows)
-        check_frame(frames[name], each.table)
-    return frames
-
-
-def keys_of(outcome: Outcome) -> dict[str, pa.Table]:
-    """Return the input row of each row of each table, both counted from 0, by the name of the table."""
-    return {
-        name: pa.table({"release row": np.arange(each.rows.size), "input row": each.rows})
-        for name, each in outcome.tables.items()
-    }
 
 
 def save_tables(
@@ -98,12 +76,8 @@ def save_tables(
 
 def make_key(outcome: Outcome, path: Path, files: Together) -> None:
     """Make the key file of all tables, with the input row of each row."""
-    keys = [
-        each.add_column(0, "table", pa.array([name] * each.num_rows, pa.string()))
-        for name, each in keys_of(outcome).items()
-    ]
-    with files.making(path, 0o600) as staging_path, staging_path.open("wb") as file:
-        write_csv(pa.concat_tables(keys), file, Csv())
+    with files.making(path, 0o600) as staging_path:
+        write_key(outcome, staging_path)
 
 
 def _files_read(outcome: Outcome) -> list[Path]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from veil.api.deliver import unused_name
 from veil.api.open import Engine, find_relation
@@ -24,6 +20,8 @@ from veil.errors import ParameterError, PlanError, Say, VerificationError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Origins, Privacy, StepResult
+from veil.outcome.roles import roles_of_masks
 from veil.plan.plan import ASK
 from veil.published.finding import Finding, Verification
 from veil.tables import Format, Source, read
@@ -100,18 +98,9 @@ def mask(
         raise PlanError(
             "there is no step: give at least one masking method, such as RankSwapping(['age'], p=10)"
         )
-    _check_order(methods)
+    check_masks(methods, order)
     person = read_person(person)
     person_column = None if person == ASK else person
-    if order not in ("random", "input"):
-        raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
-    for each in methods:
-        if each.shuffles and order == "input":
-            raise PlanError(
-                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
-                Say("order", "random"),
-                ")",
-            )
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     if isinstance(source, Release):
         source = source.table
@@ -123,14 +112,18 @@ def mask(
             rows = rows_to_mask(source.table, person, methods, order)
             if accountant is not None:
                 _charge(accountant, source, methods)
-            return Release(verified(_mask(source, rows, methods, person_column, order, randomness, tracker)))
+            return Release(
+                verified(apply_masks(source, rows, methods, person_column, order, randomness, tracker))
+            )
         whole_rows = person_column is not None or any(method.takes_rows_of_engines for method in methods)
         if whole_rows and accountant is None:
             from veil.engines.fetch import fetch_rows  # people are counted in memory
 
             source = fetch_rows(relation, tracker)
             rows = rows_to_mask(source.table, person, methods, order)
-            return Release(verified(_mask(source, rows, methods, person_column, order, randomness, tracker)))
+            return Release(
+                verified(apply_masks(source, rows, methods, person_column, order, randomness, tracker))
+            )
         check_repeats(relation, person, methods)
         if accountant is not None:
             raise PlanError("`accountant` is only for tables in memory")
@@ -139,8 +132,20 @@ def mask(
         return Release(verified(mask_on_engine(relation, methods, most_combinations, order, tracker)))
 
 
-def _check_order(methods: list[Method]) -> None:
-    """Refuse pseudonyms of values that other steps have changed: equal ones would share a pseudonym."""
+def check_masks(methods: Sequence[Method], order: str) -> None:
+    """Refuse an order of rows that a method cannot have, and one of methods that would harm pseudonyms.
+
+    Equal values that another step has made would share a pseudonym.
+    """
+    if order not in ("random", "input"):
+        raise ParameterError(f'`order` should be "random" or "input", not {order!r}')
+    for each in methods:
+        if each.shuffles and order == "input":
+            raise PlanError(
+                f"{each}: the order of the input would reveal what the method hides. Use a random order (",
+                Say("order", "random"),
+                ")",
+            )
     changed: dict[str, Method] = {}
     for method in methods:
         if isinstance(method, Pseudonyms):
@@ -175,9 +180,9 @@ def _sum_of_losses(methods: Iterable[Method]) -> Symbolic:
     return sum((Symbolic.read(each.local_epsilon or 0) for each in methods), start=Symbolic(Fraction(0)))
 
 
-def _combine(steps: list[StepSummary]) -> Verification:
-    """Combine the findings of all steps, labelled by step, because a later step may undo a promise."""
-    if len(steps) == 1:
+def _combine(steps: list[StepSummary], *, is_last: bool) -> Verification:
+    """Combine the findings of all steps, labelled by step if others follow, which may undo a promise."""
+    if len(steps) == 1 and is_last:
         return steps[0].verification
     findings: list[Finding] = []
     open_questions: list[str] = []
@@ -192,38 +197,41 @@ def _combine(steps: list[StepSummary]) -> Verification:
     return Verification(tuple(findings), tuple(open_questions))
 
 
-def _mask(
+def apply_masks(
     source: Source,
     rows: Rows,
-    methods: list[Method],
+    methods: Sequence[Method],
     person: str | None,
     order: str,
     randomness: Randomness,
     progress: Progress,
+    *,
+    is_last: bool = True,
 ) -> Outcome:
-    """Apply one method after the other, each to the output of the one before; `person` goes with the last."""
+    """Apply one method after the other, each to the output of the one before.
+
+    The rows of the last are put in order, without the column `person` unless a method changes it; not if another
+    step follows.
+    """
     source.check_index()
     removed = None if any(person in method.column_names for method in methods) else person
     declared_owners = None if rows.owners.are_records else person
-    origins = np.arange(rows.table.num_rows)
-    steps: list[StepSummary] = []
-    apart: dict[str, pa.Table] = {}
-    secret: set[str] = set()
+    before, steps = rows, []
+    results: list[StepResult] = []
+    names: set[str] = set()
     for number, method in enumerate(methods, start=1):
         progress.phase(f"step {number} of {len(methods)}: {type(method).__name__}")
         outcome = method.mask(rows, randomness)
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
-        summary = summarize(rows.table, outcome.table, method.column_names, outcome.rows)
-        after = rows.showing(outcome.table, outcome.rows)
-        step_origins = outcome.origins
-        if number == len(methods):
-            after, permutation = _finish(after, removed, order, randomness)
-            step_origins = step_origins[permutation]
+        summary = summarize(rows.table, outcome.table, method.column_names, outcome.link.rows)
+        after, origins = outcome.after, outcome.link
+        if is_last and number == len(methods):
+            after, origins = _finish(after, origins, removed, order, randomness)
         verification = verify_step(
             method,
             rows.table,
             after.table,
-            origins=step_origins,
+            origins=origins.rows,
             apart=outcome.apart,
             person=declared_owners,
             removed=person,
@@ -233,36 +241,31 @@ def _mask(
                 f"{method}: the output does not keep its promise. {finding}. {method.if_broken}".rstrip(". ")
             )
         steps.append(StepSummary(method, summary, verification, outcome.facts))
-        for name, further in outcome.apart.items():
-            unique = unused_name(name, apart)
-            apart[unique] = further
-            if name in outcome.secret:
-                secret.add(unique)
-        rows, origins = after, origins[step_origins]
-    return Outcome(
-        source,
-        tuple(methods),
-        rows.table,
-        rows=origins,
-        apart=apart,
-        secret=frozenset(secret),
-        verification=_combine(steps),
-        facts=dict(steps[0].facts) if len(steps) == 1 else {},
-        story=tuple(steps),
-        is_private=randomness.is_private,
-        person=declared_owners,
-    )
+        apart = tuple(each._replace(name=unused_name(each.name, names)) for each in outcome.last.apart)
+        names |= {each.name for each in apart}
+        columns = before.table.column_names, after.table.column_names
+        result = replace(
+            outcome.last,
+            rows=after,
+            origins=origins,
+            roles=roles_of_masks(methods[:number], *columns, declared_owners, "dropped"),
+            apart=apart,
+            privacy=Privacy(is_private=randomness.is_private),
+            traces=(steps[-1],),
+        )
+        results.append(result)
+        rows = after
+    return Outcome.of(source, before, *results, verification=_combine(steps, is_last=is_last))
 
 
 def _finish(
-    rows: Rows, removed: str | None, order: str, randomness: Randomness
-) -> tuple[Rows, NDArray[np.int64]]:
-    """Return the output of the last step as it is released, and the place of each of its rows before."""
-    permutation = np.arange(rows.table.num_rows)
+    rows: Rows, origins: Origins, removed: str | None, order: str, randomness: Randomness
+) -> tuple[Rows, Origins]:
+    """Return the output of the last step as it is released, and the input row of each of its rows."""
     if order == "random":
         permutation = randomness.permutation(rows.table.num_rows)
-        rows = rows.take(permutation)
+        rows, origins = rows.take(permutation), Origins.of(permutation, permutation.size).after(origins)
     if removed in rows.table.column_names:
         rows = rows.showing(rows.table.drop_columns(removed))
     table = normalize(rows.table)  # rounding makes -0.0, which would reveal a sign
-    return rows.showing(in_new_memory(table)), permutation
+    return rows.showing(in_new_memory(table)), origins

@@ -57,7 +57,7 @@ def open_source(
         usable(source)
     outcome = outcome_of(source)
     if outcome is not None:
-        return Source(outcome.table, "pyarrow", weights=outcome.weights)
+        return Source(outcome.table, "pyarrow", weights=outcome.after.weights.counts)
     relation = find_relation(source, format, engine, over_neighbours=over_neighbours)
     if relation is not None:
         return condense(relation)

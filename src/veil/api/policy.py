@@ -28,6 +28,7 @@ from veil.errors import (
     did_you_mean,
 )
 from veil.models import KAnonymity
+from veil.outcome.result import UsedRows
 from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.checks import check_to_run
@@ -189,7 +190,10 @@ def apply(
                 raise
             continue
         account = _compare(release, account, previous, although_differences_tell)
-        return Release(dataclasses.replace(release.outcome, account=account))
+        assert account.rows is not None
+        return Release(
+            release.outcome.changed(traces=(*release.outcome.last.traces, account, UsedRows(account.rows)))
+        )
 
 
 def _people(

@@ -31,7 +31,8 @@ from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import Inclusion, KAnonymity, PrivacyModel
 from veil.models.sensitive import SensitiveModel
 from veil.models.subset import RowNumbers
-from veil.outcome.outcome import Outcome, without_columns
+from veil.outcome.outcome import Outcome, under_plan, without_columns
+from veil.outcome.result import Apart
 from veil.plan.plan import ASK
 from veil.policy.account import Account
 from veil.policy.audit import refused_cells
@@ -145,10 +146,7 @@ class PolicyRun:
         owners = np.array([*names, None], object)[codes_of_all]
         release = self._verify(release, joined, required_models, lifted, translation, owners)
         if apart is not None:
-            outcome = dataclasses.replace(
-                release.outcome, apart={"pseudonyms": apart}, secret=frozenset({"pseudonyms"})
-            )
-            release = Release(outcome)
+            release = Release(release.outcome.changed(apart=(Apart("pseudonyms", apart, True),)))
         notes += _above_caps(lifted, roles)
         account = self._account(
             reasons, names, codes, joined, substitution, roles, withheld, lifted, notes, release, rows
@@ -280,13 +278,9 @@ class PolicyRun:
         every = [translation.model(each) for group in joined for each in group.askers]
         if every:
             models = tuple(dict.fromkeys([*required_models, *every, *plan.models]))
-            verify_outcome(
-                dataclasses.replace(outcome, asked=dataclasses.replace(plan, models=models))
-            ).require()
+            verify_outcome(under_plan(outcome, dataclasses.replace(plan, models=models))).require()
             promises = (*required_models, *(each for each in plan.models if isinstance(each, Inclusion)))
-            outcome = dataclasses.replace(
-                outcome, asked=dataclasses.replace(plan, models=tuple(dict.fromkeys(promises)))
-            )
+            outcome = under_plan(outcome, dataclasses.replace(plan, models=tuple(dict.fromkeys(promises))))
         verification = verify_outcome(outcome)
         minimum = self._minimum(outcome, lifted)
         outcome = without_columns(outcome, list(translation.copies.values()))
@@ -299,7 +293,7 @@ class PolicyRun:
     def _consent(self, outcome: Outcome, owners: NDArray[Any]) -> Finding:
         """Check on the output that no cell is shown without the consent of its owner."""
         table = outcome.table.select([name for name in outcome.table.column_names if name != outcome.flag])
-        row_owners = owners if outcome.rows is None else owners[outcome.rows]
+        row_owners = owners[outcome.origins]
         refused = refused_cells(
             table, row_owners, self.policies, self.request, self.withdrawn, outcome.marker
         )
@@ -309,10 +303,7 @@ class PolicyRun:
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, CoarsenedColumn]) -> Finding:
         """Check on the output that every cell is as coarse as the policy of its record requires."""
-        rows = np.arange(outcome.table.num_rows) if outcome.rows is None else outcome.rows
-        suppressed_mask = (
-            np.zeros(outcome.table.num_rows, np.bool_) if outcome.hidden_rows is None else outcome.hidden_rows
-        )
+        rows, suppressed_mask = outcome.origins, outcome.link.of_mask(outcome.suppressed_mask)
         broken = 0
         for name, column in lifted.items():
             if name in outcome.table.column_names:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.deliver import as_frame, key_of, rows_beside, save
-from veil.api.deliver_several import as_frames, keys_of, save_tables
+from veil.api.deliver import as_frames, keys_of, rows_beside, save
+from veil.api.deliver_several import save_tables
 from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
@@ -22,9 +22,12 @@ from veil.engines.engine_source import EngineSource
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
 from veil.outcome.generalize import Choice
+from veil.outcome.linked_tables import ONLY
 from veil.outcome.measures import measures_of
-from veil.outcome.outcome import Outcome, Pass
+from veil.outcome.outcome import Outcome
+from veil.outcome.result import Pass
 from veil.outcome.written import Written
+from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
 from veil.published.finding import Verification
 from veil.recipe.about import About, read_about
@@ -66,16 +69,24 @@ class Release:
 
     @functools.cached_property
     def table(self) -> Any:
-        """The anonymized table, as a frame of the input's kind; if it is in an engine, as an expression.
-
-        With several tables, all of them by name: see `tables`.
-        """
-        return self.tables or as_frame(self.outcome)
+        """The anonymized table, as a frame of the input's kind; if it is in an engine, as an expression."""
+        return self._only(self.tables, "tables")
 
     @functools.cached_property
     def tables(self) -> dict[str, Any]:
-        """With several tables, each by name, as a frame of the input's kind; otherwise empty."""
+        """Each table by name, as a frame of its input's kind; a single one is called "table"."""
         return as_frames(self.outcome)
+
+    @property
+    def _has_several(self) -> bool:
+        return isinstance(self.outcome.source, Stacked)
+
+    def _only(self, tables: Mapping[str, Any], name: str) -> Any:
+        """Return the only one of some tables; refuse several."""
+        if self._has_several:
+            raise AttributeError(f"there are several tables: {', '.join(tables)}. Use `{name}` instead")
+        (table,) = tables.values()
+        return table
 
     @functools.cached_property
     def arrow(self) -> pa.Table:
@@ -89,7 +100,8 @@ class Release:
         With several tables there is one for each, by name. It undoes the random order, and belongs to the
         data holder alone: `save(..., key=...)` writes it to a file of its own.
         """
-        return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
+        keys = keys_of(self.outcome)
+        return keys if self._has_several else keys[ONLY]
 
     def beside(self, rows: int = 5) -> Any:
         """Return some rows of the release next to the input, as a frame of its kind: for your eyes only.
@@ -144,7 +156,7 @@ class Release:
         overwrite
             Whether an existing file is replaced, or a folder with its content. The input never is.
         """
-        write = save_tables if self.outcome.tables else save
+        write = save_tables if self._has_several else save
         return write(
             self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
         )
@@ -170,8 +182,8 @@ class Release:
     @property
     def people_suppressed(self) -> int | None:
         """Number of people who lose a row, where people may have several."""
-        before, mask = self.outcome.before, self.outcome.hidden
-        return None if before.owners.are_records or mask is None else before.people_in(mask)
+        before = self.outcome.before
+        return None if before.owners.are_records else before.people_in(self.outcome.suppressed_mask)
 
     @property
     def suppressed(self) -> int:
@@ -181,8 +193,7 @@ class Release:
     @property
     def suppressed_rows(self) -> NDArray[np.bool_]:
         """Which rows of the input are suppressed."""
-        mask = self.outcome.hidden
-        return np.zeros(self.outcome.original.num_rows, np.bool_) if mask is None else mask
+        return self.outcome.suppressed_mask
 
     @property
     def within_limit(self) -> bool:
@@ -222,7 +233,9 @@ class Release:
     @property
     def account(self) -> Account | None:
         """The requirements of privacy policies and how they were met; None without policies."""
-        return self.outcome.account  # type: ignore[return-value]
+        from veil.policy.account import Account
+
+        return self.outcome.trace(Account)
 
     @property
     def passes(self) -> list[Pass]:
@@ -232,18 +245,20 @@ class Release:
     @property
     def steps(self) -> tuple[StepSummary, ...]:
         """The masking methods that were applied, each with its loss and risk; print one to read it."""
-        story = self.outcome.story
-        return story if isinstance(story, tuple) else ()
+        from veil.utility.step import StepSummary
+
+        summaries = (result.trace(StepSummary) for result in self.outcome.steps)
+        return tuple(each for each in summaries if each is not None)
 
     # --- the search -------------------------------------------------------------------------------
 
     @functools.cached_property
     def search(self) -> SearchResult | None:
         """Score, proof and other transformations of a search. None for masks, parts and local recoding."""
-        story, prepared = self.outcome.story, self.outcome.prepared
-        if not isinstance(story, Choice) or prepared is None:
+        choice, prepared = self.outcome.trace(Choice), self.outcome.prepared
+        if choice is None or prepared is None:
             return None
-        return SearchResult(self.outcome, prepared, story, Release)
+        return SearchResult(self.outcome, prepared, choice, Release)
 
     @property
     def transformation(self) -> dict[str, int]:
@@ -376,7 +391,7 @@ class Release:
         from veil.hierarchies.notes import notes
 
         source, plan = self.outcome.source, self.plan
-        if plan is None or self.tables or isinstance(source, EngineSource):
+        if plan is None or isinstance(source, EngineSource | Stacked):
             return []
         return list(notes(source.table, plan.quasi_identifiers, source.format))
 
@@ -554,7 +569,7 @@ class Release:
 
     def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
         """Refuse to overwrite the input in any case, and other files without `overwrite`."""
-        sources = [self.outcome.source, *(each.source for each in self.outcome.tables.values())]
+        sources = [each.source for each in self.outcome.tables.values()]
         inputs = [each for each in (*(s.path for s in sources), key) if isinstance(each, str | os.PathLike)]
         check_targets({what: path}, keep=[Path(each) for each in inputs], overwrite=overwrite)
 
@@ -574,7 +589,11 @@ class Release:
 
     def __repr__(self) -> str:
         outcome = self.outcome
-        sizes = [f"{name}: {plural(each.table.num_rows, 'row')}" for name, each in outcome.tables.items()]
+        sizes = [
+            f"{name}: {plural(each.table.num_rows, 'row')}"
+            for name, each in outcome.tables.items()
+            if name != ONLY
+        ]
         whose = "" if self.people is None else f" of {plural(self.people, 'person', 'people')}"
         items = [
             *sizes,

@@ -28,6 +28,7 @@ from veil.lattice.space import Space
 from veil.models import KAnonymity
 from veil.outcome.generalize import Choice, generalize
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Privacy
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
@@ -361,15 +362,14 @@ def _outcome(
     statement = model.statement()
     if not private:
         statement = f"NOT PRIVATE: drawn from a seed, for testing. Otherwise: {statement}"
-    assert isinstance(outcome.story, Choice)
+    chosen = outcome.trace(Choice)
+    assert chosen is not None
     table = outcome.table if outcome.is_condensed else _rebuild(outcome.table)
-    choice = {each.name: getattr(outcome.story, each.name) for each in fields(Choice)}
-    return replace(
-        outcome,
+    choice = {each.name: getattr(chosen, each.name) for each in fields(Choice)}
+    return outcome.changed(
         table=table,
-        story=PrivateChoice(**choice, model=model, walk=walk),
-        statement=statement,
-        is_private=private and model.is_proven,
+        traces=(prepared, PrivateChoice(**choice, model=model, walk=walk)),
+        privacy=Privacy(statement, private and model.is_proven),
     )
 
 

@@ -97,7 +97,7 @@ class CondensedSource(EngineSource):
     def _another_looks_blank(self, outcome: Outcome) -> bool:
         """Count the blank rows, also in the columns that no model looks at."""
         relation = self.relation
-        rows = Transform(replace(outcome, flag=None), self)(relation.table)
+        rows = Transform(outcome.without_flag(), self)(relation.table)
         shows = any_shows(replace(relation, table=rows), rows.columns, outcome.marker)
         with relation.explain_errors():
             counts = collect(relation.backend, rows.aggregate(rows=rows.count(), shown=shows.sum()))

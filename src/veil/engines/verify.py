@@ -66,7 +66,9 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
 
     def before() -> list[ibis.Table]:
         table = source.relation.table
-        as_it_was = outcome.rows is None and (not outcome.suppressed or plan.suppressed_rows == "keep cells")
+        as_it_was = outcome.link.rows is None and (
+            not outcome.suppressed or plan.suppressed_rows == "keep cells"
+        )
         return [table if as_it_was else Transform(outcome, source)(table)]
 
     return verify_written(
@@ -75,7 +77,7 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
         ExpectedOutput(
             "the table has the columns of the plan and no others", planned, expected, blank_in, plan.marker
         ),
-        outcome.weights,
+        outcome.after.weights.counts,
         judge,
         before,
         [name for name in planned if name not in expected.column_names and name not in plan.identifying],

@@ -1,7 +1,7 @@
 """Local recoding: suppressed records of a release are transformed again. See `veil.local_recoding.recode`."""
 
 from veil.local_recoding.modes import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
-from veil.outcome.outcome import Pass
+from veil.outcome.result import Pass
 
 __all__ = [
     "FastIterative",

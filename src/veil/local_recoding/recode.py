@@ -20,10 +20,10 @@ Records whose every cell would become `*` stay suppressed, as in ARX.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ from veil.lattice.search import Limits, Search
 from veil.local_recoding.modes import Mode, PassOptions, with_factor
 from veil.models.base import PrivacyModel, SampleCriterion
 from veil.outcome.assemble import assemble
-from veil.outcome.outcome import Outcome, Pass, RecodedPart, prepared_part, without_rows
+from veil.outcome.outcome import Outcome, prepared_part, without_rows
+from veil.outcome.result import Pass, RecodedPart, Recoding
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 from veil.verification.recoded import verify_models_by_part
@@ -122,18 +123,18 @@ def recode(
                 ending = recoding.failure
                 break
         tracker.phase("applying")
-        return dataclasses.replace(
-            assemble(
-                outcome.source,
-                recoding.prepared,
-                recoding.parts,
-                recoding.hidden,
-                shuffle=outcome.plan.order == "random" and recoding.prepared.rows.weights.are_one,
-            ),
-            passes=tuple(recoding.passes),
+        recoded_outcome = assemble(
+            outcome.source,
+            recoding.prepared,
+            recoding.parts,
+            recoding.hidden,
+            shuffle=outcome.plan.order == "random" and recoding.prepared.rows.weights.are_one,
+        )
+        last = recoded_outcome.last
+        return recoded_outcome.changed(
             facts={"ending": ending},
-            recoding=mode,
-            over_limit=outcome.over_limit,
+            suppression=replace(last.suppression, over_limit=outcome.last.suppression.over_limit),
+            traces=(*last.traces, Recoding(mode, tuple(recoding.passes))),
         )
 
 
@@ -162,7 +163,6 @@ class _Recoding:
     """The records that are published so far, by their levels, and those still suppressed."""
 
     def __init__(self, outcome: Outcome, prepared: Prepared, models: Sequence[PrivacyModel]) -> None:
-        assert outcome.hidden is not None
         self.source: Source = outcome.source
         self.prepared = prepared
         self.models = models
@@ -176,7 +176,7 @@ class _Recoding:
                 model.bind(each) is None for model, each in zip(models, owner_samples, strict=True)
             )
         self.parts = list(outcome.parts)
-        self.hidden: NDArray[np.bool_] = outcome.hidden.copy()
+        self.hidden: NDArray[np.bool_] = outcome.suppressed_mask.copy()
         self.passes = list(outcome.passes)
         self.failure = ""
         self.hopeless = False  # whether no other factor can help after a pass that recoded nothing

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
 from veil.outcome.apply import Column, blank_rows, generalize_columns, rows_out
-from veil.outcome.outcome import Outcome, RecodedPart, prepared_part
+from veil.outcome.outcome import Outcome, outcome_of_plan, prepared_part
 from veil.outcome.pseudonyms import with_pseudonyms
+from veil.outcome.result import RecodedPart
 from veil.plan.prepare import Prepared
 from veil.tables.arrow import decode_column, in_new_memory
 from veil.tables.columns import is_text
@@ -30,19 +31,8 @@ def assemble(
     prepared = prepared.named_by(parts)
     table, rows, flag = _assemble_table(prepared, parts, suppressed_mask, shuffle=shuffle)
     table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
-    return Outcome(
-        source,
-        prepared.plan,
-        in_new_memory(table) if prepared.rows.weights.are_one else table,
-        weights=prepared.weights_of(rows),
-        rows=rows,
-        hidden=suppressed_mask,
-        flag=flag,
-        parts=tuple(parts),
-        prepared=prepared,
-        apart=key,
-        secret=frozenset(key),
-    )
+    table = in_new_memory(table) if prepared.rows.weights.are_one else table
+    return outcome_of_plan(source, prepared, table, rows, suppressed_mask, parts, flag=flag, apart=key)
 
 
 def _assemble_table(

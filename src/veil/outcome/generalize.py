@@ -18,8 +18,9 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.optimality import gap_to_optimum
 from veil.lattice.search import BestNode, Limits, Search
 from veil.outcome.apply import apply_levels
-from veil.outcome.outcome import Outcome, RecodedPart
+from veil.outcome.outcome import Outcome, outcome_of_plan
 from veil.outcome.pseudonyms import with_pseudonyms
+from veil.outcome.result import RecodedPart
 from veil.plan.prepare import Prepared
 from veil.tables.source import Source
 
@@ -142,26 +143,24 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     table, rows, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
     table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
     score = evaluator.measure.score(node)
-    return Outcome(
-        source,
-        prepared.plan,
-        table,
-        weights=prepared.weights_of(rows),
-        rows=rows,
-        hidden=suppressed_mask,
-        flag=flag,
-        parts=parts,
-        prepared=prepared,
-        apart=key,
-        secret=frozenset(key),
-        facts={"ending": choice.found.ending},
-        over_limit=node.tally.suppressed > evaluator.allowed
+    over_limit = (
+        node.tally.suppressed > evaluator.allowed
         if people_affected is None
-        else people_affected > evaluator.allowed_people,
-        story=Choice(
-            levels, choice.found, evaluator, score[0] if len(score) == 1 else score, node.tally.kept
-        ),
+        else people_affected > evaluator.allowed_people
     )
+    outcome = outcome_of_plan(
+        source,
+        prepared,
+        table,
+        rows,
+        suppressed_mask,
+        parts,
+        Choice(levels, choice.found, evaluator, score[0] if len(score) == 1 else score, node.tally.kept),
+        flag=flag,
+        apart=key,
+        over_limit=over_limit,
+    )
+    return outcome.changed(facts={"ending": choice.found.ending})
 
 
 def _no_solution_message(best_node: BestNode, prepared: Prepared) -> str:

@@ -15,6 +15,8 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Apart, Origins, Privacy, StepResult, Suppression
+from veil.outcome.roles import roles_of_masks
 from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
@@ -92,39 +94,27 @@ class Method:
         return None
 
     def mask(self, rows: Rows, randomness: Randomness) -> Outcome:
-        """Mask rows, so that promises count their owners; the input is not changed."""
+        """Mask rows, so that promises count their owners; the result is not verified, the input not changed."""
         self.check_columns(rows.table)
         self.check_owners(rows.owners)
         masked = self._mask(rows, randomness)
-        return self.outcome(rows, masked.table, rows=masked.origins, apart=masked.apart, facts=masked.facts)
+        result = StepResult(
+            self,
+            rows.showing(masked.table, masked.origins),
+            Origins.of(masked.origins, masked.table.num_rows),
+            Suppression.none(rows.table.num_rows),
+            roles_of_masks([self], rows.table.column_names, masked.table.column_names, None, "dropped"),
+            (),
+            tuple(Apart(name, table, self.apart_is_secret) for name, table in masked.apart.items()),
+            masked.facts,
+            Privacy(),
+            (),
+        )
+        return Outcome.of(Source(rows.table, "pyarrow"), rows, result)
 
     @abstractmethod
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Mask rows whose columns and owners have been checked. The caller removes the column of the owners."""
-
-    def outcome(
-        self,
-        before: Rows,
-        after: pa.Table,
-        *,
-        rows: NDArray[np.int64] | None = None,
-        apart: Mapping[str, pa.Table] = MappingProxyType({}),
-        facts: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Outcome:
-        """Return the outcome of this method without a verification, which `veil.verification.steps` adds.
-
-        `rows` are the input rows of the output, if their order changed, and `facts` are numbers and short
-        texts about the run.
-        """
-        return Outcome(
-            Source(before.table, "pyarrow"),
-            (self,),
-            after,
-            rows=rows,
-            apart=dict(apart),
-            secret=frozenset(apart if self.apart_is_secret else ()),
-            facts=dict(facts),
-        )
 
     def check_owners(self, owners: Owners) -> None:
         """Refuse people with several rows, if the promise is about records and the method cannot count people."""

@@ -1,4 +1,4 @@
-"""The outcome of anonymizing a table, by any method, as plain data.
+"""The outcome of anonymizing a table, by any steps, as plain data.
 
 The verifier checks an outcome; engines, risk, utility and reports read it. A `Release` adds verbs to it.
 """
@@ -8,22 +8,33 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.exact import largest_count
-from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import InputError
 from veil.hierarchies import Hierarchy
 from veil.models.base import PrivacyModel
 from veil.models.k_anonymity import KAnonymity
-from veil.outcome.linked_tables import TableOut
-from veil.outcome.roles import Roles, roles_of_masks, roles_of_plan
+from veil.outcome.linked_tables import TableOut, tables_of
+from veil.outcome.masked import Masked
+from veil.outcome.result import (
+    Apart,
+    Kind,
+    Origins,
+    Pass,
+    Privacy,
+    RecodedPart,
+    Recoding,
+    StepResult,
+    Suppression,
+)
+from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
@@ -35,37 +46,6 @@ if TYPE_CHECKING:
     from veil.outcome.method import Method
 
 
-class RecodedPart(NamedTuple):
-    """Records that are generalized to the same levels: row numbers of the input."""
-
-    levels: Levels
-    rows: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One pass: how the records were transformed, how many of them, and what that costs.
-
-    Attributes
-    ----------
-    score : float or tuple
-        Information loss of the records that were suppressed before the pass, also of those that remain so.
-    factor : float, optional
-        Generalization/suppression factor of the quality model; None if it has none.
-    proven_optimal : bool
-        Whether no transformation of these records has a better score.
-    """
-
-    transformation: dict[str, int]
-    recoded: int
-    score: float | tuple[float, ...]
-    factor: float | None
-    proven_optimal: bool
-
-    def __str__(self) -> str:
-        return f"{self.recoded} records at {self.transformation}, score {self.score}"
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The outcome of anonymizing a table.
@@ -73,108 +53,123 @@ class Outcome:
     Attributes
     ----------
     source : Source
-        The input, and where its rows are: in memory, or in an engine.
-    asked : Plan or tuple of Method
-        The steps: a plan, or masking methods in their order.
-    person : str, optional
-        With masks: the column of the input that distinguishes people with several rows. A plan has its own.
-    table : pyarrow.Table
-        The output. If the input is in an engine: each combination of cells once.
-    weights : array, optional
-        Number of records of each row of `table`; None if all are 1.
-    rows : array, optional
-        The input row of each row of `table`; None if their order is unchanged.
-    hidden : array, optional
-        Mask of the suppressed input rows; None if these are not in memory, or none can be suppressed.
-    flag : str, optional
-        Column of `table` that marks its suppressed rows, where the cells alone are ambiguous.
-    parts : tuple of Part
-        Records that are not suppressed, by their levels. The first part exists even if it is empty.
-    prepared : Prepared, optional
-        Codes and hierarchies, if the plan was applied to a table in memory.
-    apart : dict
-        Further tables for files of their own: the second table of an Anatomy release, the key of pseudonyms.
-    secret : set
-        Names of those that must not be released.
+        Where the rows came from, and how a release gets that form again.
+    before : Rows
+        The input as it is judged; several tables are stacked.
+    results : tuple of StepResult
+        The result of each step, in order.
     verification : Verification
         The findings about each promise on the output.
-    passes : tuple of Pass
-        The passes of local recoding.
-    facts : dict
-        Numbers and short texts about the run, by name.
-    story : object
-        How the outcome was found, for the user interfaces: a search, a random walk, or steps.
-    statement : str, optional
-        The promise in plain words, where it needs them: that of differential privacy.
-    is_private : bool
-        False if the draws can be repeated from a seed, or are not proven to be private.
-    recoding : object
-        The local recoding of suppressed records; None if there was none.
-    over_limit : bool
-        Whether more records are suppressed than the plan allows, by explicit choice.
     acknowledged : tuple of str
         Concerns that the data holder has accepted: see `veil.risk.concerns`.
-    account : object
-        What privacy policies required and how it was met, if there were any: see `veil.policy`.
-    tables : dict
-        With several tables, whose rows are stacked in `table`: the output of each, by name. Otherwise empty.
     """
 
     source: Source
-    asked: Plan | tuple[Method, ...]
-    table: pa.Table
-    weights: NDArray[np.int64] | None = None
-    rows: NDArray[np.int64] | None = None
-    hidden: NDArray[np.bool_] | None = None
-    flag: str | None = None
-    parts: tuple[RecodedPart, ...] = ()
-    prepared: Prepared | None = None
-    apart: Mapping[str, pa.Table] = field(default_factory=dict)
-    secret: frozenset[str] = frozenset()
-    verification: Verification = field(default_factory=lambda: Verification(()))
-    passes: tuple[Pass, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    story: object = None
-    statement: str | None = None
-    is_private: bool = True
-    recoding: object = None
-    over_limit: bool = False
-    acknowledged: tuple[str, ...] = ()
-    account: object = None
-    person: str | None = None
-    tables: Mapping[str, TableOut] = field(default_factory=dict)
+    before: Rows
+    results: tuple[StepResult, ...]
+    verification: Verification
+    acknowledged: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        source: Source,
+        before: Rows,
+        *results: StepResult,
+        verification: Verification = Verification(()),  # noqa: B008  (it cannot change)
+    ) -> Outcome:
+        """Return the outcome of some steps, without findings unless they are given."""
+        return Outcome(source, before, results, verification, ())
+
+    def changed(self, **fields: Any) -> Outcome:
+        """Return an outcome with other fields of its last result; `table` gives its rows other cells.
+
+        Nothing of this is verified yet.
+        """
+        last = self.results[-1]
+        if "table" in fields:
+            fields["rows"] = last.rows.showing(fields.pop("table"))
+        return dataclasses.replace(self, results=(*self.results[:-1], dataclasses.replace(last, **fields)))
 
     # --- steps ------------------------------------------------------------------------------------
 
     @property
+    def steps(self) -> tuple[StepResult, ...]:
+        """The results of all steps: also of masks whose output was searched, which is `before` here."""
+        masks = self.source.masks.results if isinstance(self.source, Masked) else ()
+        return (*masks, *self.results)
+
+    @property
+    def last(self) -> StepResult:
+        """The result of the last step: what is released."""
+        return self.results[-1]
+
+    @property
     def plan(self) -> Plan | None:
         """The plan that was carried out; None for masks."""
-        return self.asked if isinstance(self.asked, Plan) else None
+        return next((each.step for each in self.results if isinstance(each.step, Plan)), None)
 
     @property
     def methods(self) -> tuple[Method, ...]:
         """The masking methods that were carried out; none for plans."""
-        return () if isinstance(self.asked, Plan) else self.asked
+        return tuple(each.step for each in self.steps if not isinstance(each.step, Plan))
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
         """The privacy models that the output fulfils."""
-        if isinstance(self.asked, Plan):
-            return self.asked.models
-        return tuple(model for method in self.asked for model in method.privacy_models)
+        return tuple(model for result in self.results for model in result.models)
 
-    @functools.cached_property
+    def trace(self, kind: type[Kind]) -> Kind | None:
+        """Return how the outcome was found, as one room recorded it; None if it had no part in it."""
+        return next((trace for each in self.results if (trace := each.trace(kind)) is not None), None)
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """Codes and hierarchies, if a plan was applied to a table in memory."""
+        return self.trace(Prepared)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Numbers and short texts about the run of a single step, by name."""
+        return self.last.facts if len(self.results) == 1 else {}
+
+    @property
+    def recoding(self) -> object:
+        """The local recoding of suppressed records; None if there was none."""
+        recoding = self.trace(Recoding)
+        return None if recoding is None else recoding.mode
+
+    @property
+    def passes(self) -> tuple[Pass, ...]:
+        """The passes of local recoding, or the parts."""
+        recoding = self.trace(Recoding)
+        return () if recoding is None else recoding.passes
+
+    @property
+    def apart(self) -> dict[str, pa.Table]:
+        """Further tables for files of their own, by name."""
+        return {each.name: each.table for result in self.steps for each in result.apart}
+
+    @property
+    def secret(self) -> frozenset[str]:
+        """Names of those that must not be released."""
+        return frozenset(each.name for result in self.steps for each in result.apart if each.is_secret)
+
+    @property
+    def statement(self) -> str | None:
+        """The promise of differential privacy in plain words, if there is one."""
+        return self.last.privacy.statement
+
+    @property
+    def is_private(self) -> bool:
+        """False if draws of a step can be repeated from a seed, or are not proven to be private."""
+        return all(each.privacy.is_private for each in self.steps)
+
+    # --- columns ----------------------------------------------------------------------------------
+
+    @property
     def roles(self) -> Roles:
         """What each column is."""
-        if isinstance(self.asked, Plan):
-            generalized = (
-                self.asked.quasi_identifiers if self.prepared is None else self.prepared.encoding.names
-            )
-            return roles_of_plan(self.asked, tuple(generalized))
-        # Masking in an engine keeps all columns, also those that Veil does not read.
-        others: Literal["insensitive", "dropped"] = "insensitive" if self.is_condensed else "dropped"
-        names = self.original.column_names, self.table.column_names
-        return roles_of_masks(self.asked, *names, self.person, others)
+        return self.last.roles
 
     @property
     def person_column(self) -> str | None:
@@ -186,7 +181,14 @@ class Outcome:
         """Text of suppressed cells."""
         return self.roles.marker
 
-    # --- columns ----------------------------------------------------------------------------------
+    @property
+    def flag(self) -> str | None:
+        """Column of `table` that marks its suppressed rows, where the cells alone are ambiguous."""
+        return self.roles.flag
+
+    def without_flag(self) -> Outcome:
+        """Return an outcome without a flag column."""
+        return self.changed(roles=dataclasses.replace(self.roles, flag=None))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -206,11 +208,18 @@ class Outcome:
         return dict(zip(self.prepared.encoding.names, self.prepared.encoding.hierarchies, strict=True))
 
     @property
+    def parts(self) -> tuple[RecodedPart, ...]:
+        """Records that are not suppressed, by their levels; none for masks."""
+        return tuple(part for each in self.results for part in each.parts)
+
+    @property
     def levels(self) -> dict[str, int]:
         """The level of each generalized column, in the first part."""
-        if self.prepared is None or not self.parts:
-            return {}
-        return dict(zip(self.prepared.encoding.names, self.parts[0].levels, strict=True))
+        return {
+            name: level
+            for part in self.parts[:1]
+            for name, level in zip(self.hierarchies, part.levels, strict=True)
+        }
 
     def role_of(self, name: str) -> str:
         """Return the role of a column; with masks, those that an attacker may know are quasi-identifying."""
@@ -224,74 +233,79 @@ class Outcome:
     # --- records ----------------------------------------------------------------------------------
 
     @property
+    def after(self) -> Rows:
+        """The output with its weights and owners; several tables are stacked."""
+        return self.last.rows
+
+    @functools.cached_property
+    def tables(self) -> dict[str, TableOut]:
+        """The tables that leave, by name: one or more."""
+        return tables_of(self)
+
+    @property
     def original(self) -> pa.Table:
         """The input, as far as Veil has read it."""
-        return self.source.table if self.prepared is None else self.prepared.table
+        return self.before.table
+
+    @property
+    def table(self) -> pa.Table:
+        """The output. If the input is in an engine: each combination of cells once."""
+        return self.after.table
 
     @property
     def records(self) -> int:
         """Number of records that went in."""
-        return self.source.records if self.prepared is None else self.prepared.records()
+        return self.before.records
 
     @property
     def suppressed(self) -> int:
         """Number of suppressed records."""
-        if "suppressed" in self.facts:
-            return int(self.facts["suppressed"])
-        if self.prepared is None or self.hidden is None:
-            return self.by_records.suppressed_records
-        return self.prepared.records(self.hidden)
+        return sum(each.suppression.records for each in self.results)
+
+    @property
+    def suppressed_mask(self) -> NDArray[np.bool_]:
+        """Which rows of the input are suppressed."""
+        return self.last.suppression.mask
 
     @property
     def within_limit(self) -> bool:
         """Whether no more records are suppressed than the plan allows."""
         before, limit = self.before, self.roles.suppression_limit
-        if not before.owners.are_records and self.hidden is not None:
-            return before.people_in(self.hidden) <= largest_count(limit, before.people)
+        if not before.owners.are_records and self.last.suppression.by_row:
+            return before.people_in(self.suppressed_mask) <= largest_count(limit, before.people)
         records = self.records if self.prepared is None else self.prepared.sample.records
         return self.suppressed <= largest_count(limit, records)
 
     @property
     def is_condensed(self) -> bool:
         """Whether a row can represent several records, as with tables in an engine."""
-        return self.weights is not None
+        return not self.after.weights.are_one
+
+    @functools.cached_property
+    def link(self) -> Origins:
+        """The input row of each row of `table`, over all steps."""
+        return functools.reduce(
+            lambda earlier, result: result.origins.after(earlier), self.results[1:], self.results[0].origins
+        )
 
     @property
     def origins(self) -> NDArray[np.int64]:
-        """The input row of each row of `table`."""
-        return np.arange(self.table.num_rows) if self.rows is None else self.rows
-
-    @property
-    def hidden_rows(self) -> NDArray[np.bool_] | None:
-        """Mask of the suppressed rows of `table`; None where only their cells show it."""
-        return self.hidden if self.hidden is None or self.rows is None else self.hidden[self.rows]
+        """The input row of each row of `table`, as numbers."""
+        return self.link.array
 
     @property
     def blank_rows(self) -> Suppressed:
         """Mask of the suppressed, entirely blank rows of `table`; "by cells" if only cells show it."""
         treatment = self.roles.suppressed_rows
-        if treatment == "none" or self.hidden_rows is None:
+        if treatment == "none" or not self.last.suppression.by_row:
             return "none" if treatment == "none" else "by cells"
-        return self.hidden_rows & (treatment == "blank")
+        return self.last.origins.of_mask(self.suppressed_mask) & (treatment == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
         """Return the rows of the output that come from some rows of the input."""
         place = np.empty(self.original.num_rows, np.int64)
         place[self.origins] = np.arange(self.table.num_rows)
         return self.table.take(pa.array(place[rows]))
-
-    @functools.cached_property
-    def before(self) -> Rows:
-        """The input with its weights and owners."""
-        weights = self.source.weights if self.prepared is None else self.prepared.rows.weights.counts
-        person = self.roles.person if self.roles.person in self.original.column_names else None
-        return Rows.of(self.original, weights, Owners.of(self.original, person, self.roles.knows))
-
-    @functools.cached_property
-    def after(self) -> Rows:
-        """The output with its weights and owners."""
-        owners = self.before.owners
-        return Rows.of(self.table, self.weights, None if owners.are_records else owners.take(self.origins))
 
     @functools.cached_property
     def by_people(self) -> Published:
@@ -302,12 +316,41 @@ class Outcome:
     def by_records(self) -> Published:
         """The output as published, row by row. Masks suppress no records: a missing cell is a value there."""
         return Published(
-            Rows.of(self.table, self.weights),
+            self.after.owned(Owners(self.table.num_rows)),
             self.quasi_identifiers,
             marker=self.marker,
             flag=self.flag,
             suppressed=self.blank_rows,
         )
+
+
+def outcome_of_plan(
+    source: Source,
+    prepared: Prepared,
+    table: pa.Table,
+    rows: NDArray[np.int64] | None,
+    mask: NDArray[np.bool_],
+    parts: Sequence[RecodedPart],
+    *traces: object,
+    flag: str | None,
+    apart: Mapping[str, pa.Table],
+    over_limit: bool = False,
+) -> Outcome:
+    """Return the outcome of a plan on a table in memory; `rows` are the input rows of `table`."""
+    before = prepared.rows
+    result = StepResult(
+        prepared.plan,
+        before.showing(table, rows),
+        Origins.of(rows, table.num_rows),
+        Suppression(mask, before.weights.sum_of(mask), over_limit=over_limit),
+        roles_of_plan(prepared.plan, prepared.encoding.names, flag),
+        tuple(parts),
+        tuple(Apart(name, each, True) for name, each in apart.items()),
+        {},
+        Privacy(),
+        (prepared, *traces),
+    )
+    return Outcome.of(source, before, result)
 
 
 def outcome_of(result: object) -> Outcome | None:
@@ -328,19 +371,13 @@ def require_outcome(result: object) -> Outcome:
 
 def without_rows(outcome: Outcome) -> Outcome:
     """Return an outcome without its suppressed rows, if the plan keeps some of their cells."""
-    plan, prepared, suppressed_mask = outcome.plan, outcome.prepared, outcome.hidden_rows
-    if plan is None or prepared is None or suppressed_mask is None or plan.suppressed_rows != "keep cells":
+    plan, prepared, last = outcome.plan, outcome.prepared, outcome.last
+    if plan is None or prepared is None or plan.suppressed_rows != "keep cells":
         return outcome
-    plan = dataclasses.replace(plan, suppressed_rows="drop")
-    rows = outcome.origins[~suppressed_mask]
-    return dataclasses.replace(
-        outcome,
-        asked=plan,
-        prepared=dataclasses.replace(prepared, plan=plan),
-        table=outcome.table.filter(pa.array(~suppressed_mask)),
-        rows=rows,
-        weights=prepared.weights_of(rows),
-    )
+    visible = ~last.origins.of_mask(last.suppression.mask)
+    changed = _under(outcome, prepared, dataclasses.replace(plan, suppressed_rows="drop"))
+    rows = last.origins.array[visible]
+    return changed.changed(rows=last.rows.take(visible), origins=Origins(rows.size, rows))
 
 
 def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
@@ -349,20 +386,26 @@ def without_columns(outcome: Outcome, names: Sequence[str]) -> Outcome:
     if not names or plan is None or prepared is None:
         return outcome
     models = tuple(model for model in plan.models if not set(names) & set(model.attribute_names))
-    plan = dataclasses.replace(
-        plan,
-        sensitive=tuple(name for name in plan.sensitive if name not in names),
-        models=models or (KAnonymity(1),),
-    )
+    sensitive = tuple(name for name in plan.sensitive if name not in names)
+    plan = dataclasses.replace(plan, sensitive=sensitive, models=models or (KAnonymity(1),))
+    table = prepared.table.drop_columns(list(names))
+    changed = _under(outcome, dataclasses.replace(prepared, rows=prepared.rows.showing(table)), plan)
     return dataclasses.replace(
-        outcome,
+        changed.changed(table=outcome.table.drop_columns(list(names))),
         source=dataclasses.replace(outcome.source, table=outcome.source.table.drop_columns(list(names))),
-        asked=plan,
-        prepared=dataclasses.replace(
-            prepared, plan=plan, rows=prepared.rows.showing(prepared.table.drop_columns(list(names)))
-        ),
-        table=outcome.table.drop_columns(list(names)),
+        before=outcome.before.showing(table),
     )
+
+
+def under_plan(outcome: Outcome, plan: Plan) -> Outcome:
+    """Return an outcome as one of another plan, which differs in what is promised."""
+    return outcome.changed(step=plan, roles=roles_of_plan(plan, list(outcome.hierarchies), outcome.flag))
+
+
+def _under(outcome: Outcome, prepared: Prepared, plan: Plan) -> Outcome:
+    """Return an outcome whose search was prepared otherwise, for another plan."""
+    others = (each for each in outcome.last.traces if not isinstance(each, Prepared))
+    return under_plan(outcome, plan).changed(traces=(dataclasses.replace(prepared, plan=plan), *others))
 
 
 def prepared_part(prepared: Prepared, rows: NDArray[np.int64]) -> Prepared:

@@ -37,6 +37,8 @@ class Roles:
         What becomes of suppressed records: "blank", "keep cells" or "drop"; "none" if none is suppressed.
     suppression_limit : float
         Largest share of the people who may lose a record.
+    flag : str, optional
+        Column of the output that marks its suppressed rows, where the cells alone are ambiguous.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -49,6 +51,7 @@ class Roles:
     marker: str | None
     suppressed_rows: Literal["blank", "keep cells", "drop", "none"]
     suppression_limit: float
+    flag: str | None
 
     def role_of(self, column: str) -> Role:
         """Return the role of a column."""
@@ -65,7 +68,7 @@ class Roles:
         return self.role_of(column) != "dropped" and self.identifying.get(column) != "remove"
 
 
-def roles_of_plan(plan: Plan, generalized: Sequence[str]) -> Roles:
+def roles_of_plan(plan: Plan, generalized: Sequence[str], flag: str | None = None) -> Roles:
     """Return the roles of columns by a plan; `generalized` are those with a hierarchy, in the table's order.
 
     Nothing else of the table is used: that of a private release must not be read.
@@ -81,6 +84,7 @@ def roles_of_plan(plan: Plan, generalized: Sequence[str]) -> Roles:
         marker=plan.marker,
         suppressed_rows=plan.suppressed_rows,
         suppression_limit=plan.suppression_limit,
+        flag=flag,
     )
 
 
@@ -106,4 +110,5 @@ def roles_of_masks(
         marker=None,
         suppressed_rows="none",
         suppression_limit=0,
+        flag=None,
     )

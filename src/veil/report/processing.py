@@ -34,7 +34,7 @@ def processing_record(
     on: date | None = None,
 ) -> dict[str, Any]:
     """Return the statement as a tree of JSON-LD; the defaults come from the policies."""
-    account = outcome.account if isinstance(outcome.account, Account) else None
+    account = outcome.trace(Account)
     purpose = purpose or (None if account is None else account.purpose)
     recipient = recipient or (None if account is None else account.recipient)
     if purpose is None or recipient is None:
@@ -95,7 +95,8 @@ def _measures(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def _roles(outcome: Outcome) -> list[str]:
-    return list(outcome.account.columns.values()) if isinstance(outcome.account, Account) else []
+    account = outcome.trace(Account)
+    return [] if account is None else list(account.columns.values())
 
 
 def _measure(model: PrivacyModel) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Tab
 
     outcome = outcome_of(source)
     if outcome is not None:
-        return outcome.table, outcome.weights
+        return outcome.table, outcome.after.weights.counts
     relation = relation_of(source)
     if relation is None:
         table = table_of(source)

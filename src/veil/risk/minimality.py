@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from veil.base.progress import following
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
@@ -128,7 +127,7 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
     if (
         plan is None
         or prepared is None
-        or not isinstance(outcome.story, Choice)
+        or (choice := outcome.trace(Choice)) is None
         or outcome.recoding is not None
     ):
         raise PlanError(
@@ -137,7 +136,7 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
         )
     if not prepared.rows.weights.are_one or prepared.subset is not None:
         raise InputError("the table should be in memory, and released as a whole")
-    if not outcome.story.is_optimum:
+    if not choice.is_optimum:
         raise PlanError(
             "this transformation was chosen by hand, so nothing follows from the choice: use the release "
             "that the search found"
@@ -149,9 +148,8 @@ def _searched(outcome: Outcome, column: str) -> Prepared:
 
 def _visible_groups(outcome: Outcome, prepared: Prepared) -> list[list[int]]:
     """Return the input rows of each class, and of suppressed records that keep their cells."""
-    assert outcome.hidden is not None
     numbers = prepared.sample.classes_of_rows(outcome.parts[0].levels)[1].astype(np.int64)
-    numbers[outcome.hidden] = -1
+    numbers[outcome.suppressed_mask] = -1
     keeps = prepared.plan.suppressed_rows == "keep cells"
     visible = [number for number in np.unique(numbers).tolist() if number >= 0 or keeps]
     return [np.flatnonzero(numbers == number).tolist() for number in visible]
@@ -198,11 +196,8 @@ def _leads_to(outcome: Outcome, prepared: Prepared, column: str, assignment: Seq
             )
     except (NoSolutionError, ParameterError, PlanError):
         return False  # nothing is released then
-    return recomputed.parts[0].levels == outcome.parts[0].levels and _equal(recomputed.hidden, outcome.hidden)
-
-
-def _equal(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> bool:
-    return first is not None and second is not None and bool(np.array_equal(first, second))
+    same_rows = np.array_equal(recomputed.suppressed_mask, outcome.suppressed_mask)
+    return recomputed.parts[0].levels == outcome.parts[0].levels and same_rows
 
 
 def _shares(counts: Sequence[Counter[Any]], total: int) -> Shares:

@@ -95,7 +95,7 @@ class Comparison:
                 "tables into memory first"
             )
         names = outcome.quasi_identifiers if quasi_identifiers is None else list(quasi_identifiers)
-        prepared, rows = outcome.prepared, outcome.rows
+        prepared, rows = outcome.prepared, outcome.link.rows
         if prepared is None:
             there = [
                 name

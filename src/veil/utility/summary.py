@@ -223,7 +223,7 @@ def compare(
         if quasi_identifiers is None:
             quasi_identifiers = () if outcome is None else outcome.quasi_identifiers
         if outcome is not None:
-            rows = outcome.rows if rows is None else rows
+            rows = outcome.link.rows if rows is None else rows
             if sampling_fraction is None:
                 sampling_fraction = sampling_fraction_of(outcome)
         comparison = Comparison(

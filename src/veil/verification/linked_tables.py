@@ -25,8 +25,9 @@ def verify_tables(outcome: Outcome) -> list[Finding]:
     """Check the promises on all tables together, and that each table shows no more than it should."""
     stacked = outcome.source
     assert isinstance(stacked, Stacked)
-    assert outcome.hidden is not None
-    masks = {name: outcome.hidden[span][outcome.tables[name].rows] for name, span in stacked.spans.items()}
+    masks = {
+        name: outcome.suppressed_mask[span][outcome.tables[name].rows] for name, span in stacked.spans.items()
+    }
     models = [model for model in stacked.asked.models if not model.reads_levels]
     findings = verify_models(_join(outcome, stacked, masks), models)
     together = [replace(each, promise=f"all tables together: {each.promise}") for each in findings]

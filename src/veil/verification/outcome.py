@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import NoReturn
 
-import numpy as np
-
 from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.errors import NoSolutionError, Say
-from veil.outcome.linked_tables import separate_tables
+from veil.outcome.masked import Masked
 from veil.outcome.outcome import Outcome, without_rows
+from veil.plan.linked_tables import Stacked
 from veil.published.finding import Verification
 from veil.verification.linked_tables import verify_tables
 from veil.verification.recoded import verify_recoded
@@ -20,11 +19,7 @@ from veil.verification.steps.step import verify_step
 
 
 def verified(outcome: Outcome) -> Outcome:
-    """Return an outcome with the findings about each promise on its table; raise if one is broken.
-
-    Several tables are separated here, because they are checked as released.
-    """
-    outcome = separate_tables(outcome)
+    """Return an outcome with the findings about each promise on its table; raise if one is broken."""
     checked = dataclasses.replace(outcome, verification=verify_outcome(outcome))
     shows = not checked.verification.holds and _shows_suppressed(outcome)
     if shows and verify_outcome(without_rows(outcome)).holds:
@@ -57,23 +52,28 @@ def _refuse_cells(outcome: Outcome) -> NoReturn:
 
 def verify_outcome(outcome: Outcome) -> Verification:
     """Check each promise of an outcome on its table, and on all of its tables together."""
-    verification = _verify_rows(outcome)
-    if not outcome.tables:
+    verification, source = _verify_rows(outcome), outcome.source
+    if isinstance(source, Masked):
+        masks = source.masks.verification
+        return Verification(
+            (*verification.findings, *masks.findings), (*verification.open_questions, *masks.open_questions)
+        )
+    if not isinstance(source, Stacked):
         return verification
     return dataclasses.replace(verification, findings=(*verification.findings, *verify_tables(outcome)))
 
 
 def _verify_rows(outcome: Outcome) -> Verification:
     plan, prepared = outcome.plan, outcome.prepared
-    if plan is None and outcome.story is None and not outcome.is_condensed:
+    if plan is None and not outcome.last.traces and not outcome.is_condensed:
         (method,) = outcome.methods
         return verify_step(
             method,
-            outcome.source.table,
+            outcome.original,
             outcome.table,
-            origins=outcome.rows,
+            origins=outcome.link.rows,
             apart=outcome.apart,
-            person=outcome.person,
+            person=outcome.person_column,
         )
     if plan is None or prepared is None:
         return outcome.verification
@@ -82,18 +82,16 @@ def _verify_rows(outcome: Outcome) -> Verification:
         before = rows_of(prepared.table, prepared.rows.weights, plan)
         people = prepared.sample.records if before.owners.are_records else before.people
         limit = largest_count(plan.suppression_limit, people)
-        return verify_recoded(outcome, None if outcome.over_limit else limit)
+        return verify_recoded(outcome, None if outcome.last.suppression.over_limit else limit)
     return verify_release(
         rows_of(prepared.table, prepared.rows.weights, plan),
         outcome.table,
         plan,
         outcome.levels,
         outcome.hierarchies,
-        rows=outcome.rows,
-        suppressed_mask=np.zeros(outcome.table.num_rows, np.bool_)
-        if outcome.hidden_rows is None
-        else outcome.hidden_rows,
+        rows=outcome.link.rows,
+        suppressed_mask=outcome.link.of_mask(outcome.suppressed_mask),
         subset=prepared.subset,
         flag=outcome.flag,
-        over_limit=outcome.over_limit,
+        over_limit=outcome.last.suppression.over_limit,
     )

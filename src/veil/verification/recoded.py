@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from veil.base.wording import plural
 from veil.models import KAnonymity
-from veil.outcome.outcome import Outcome, RecodedPart
+from veil.outcome.outcome import Outcome
+from veil.outcome.result import RecodedPart
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.tables.rows import Rows, Weights
@@ -69,9 +70,8 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
 
     `allowed` is the limit of suppressed records, or of people who lose one; None if exceeded knowingly.
     """
-    prepared, suppressed_mask, parts = outcome.prepared, outcome.hidden, outcome.parts
+    prepared, suppressed_mask, parts = outcome.prepared, outcome.suppressed_mask, outcome.parts
     assert prepared is not None
-    assert suppressed_mask is not None
     shape, roles = _verify_columns(outcome), verify_roles(outcome.table, prepared.plan)
     if not shape.holds:
         return Verification((shape, *roles))
@@ -89,7 +89,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         part = RecodedPart(parts[0].levels, suppressed_rows)
         findings.append(_verify_cells(outcome, part, suppressed=True))
     blank_mask = suppressed_mask[outcome.origins]
-    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.rows, blank_mask)
+    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.link.rows, blank_mask)
     before = _rows_before(outcome)
     if not before.owners.are_records:
         findings += verify_lost_rows(before, suppressed_mask, allowed)

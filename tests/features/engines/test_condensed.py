@@ -97,7 +97,7 @@ def columns_of(plan: Plan, table: pa.Table) -> list[str]:
 
 def released(release: Release, names: Sequence[str]) -> Counter[tuple[Any, ...]]:
     """The released records, each as often as it is there."""
-    weights = release.outcome.prepared.weights_of(release.outcome.rows)
+    weights = release.outcome.after.weights.array
     rows = zip(*(release.arrow[name].to_pylist() for name in names), strict=True)
     found: Counter[tuple[Any, ...]] = Counter()
     for place, row in enumerate(rows):

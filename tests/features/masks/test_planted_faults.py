@@ -24,6 +24,7 @@ from veil.base.randomness import Randomness
 from veil.errors import VerificationError
 from veil.masking import METHODS, Method, Outcome
 from veil.outcome.outcome import Outcome as _Outcome
+from veil.outcome.result import Origins
 from veil.tables.rows import Rows
 from veil.verification.outcome import verify_outcome
 from veil.verification.steps.step import CHECKS
@@ -59,7 +60,7 @@ def cell(name: str, value: Any, row: int = 3) -> Change:
         cells[row] = value(cells) if callable(value) else value
         column = pa.array(cells, made.table[name].type)
         at = made.table.column_names.index(name)
-        return dataclasses.replace(made, table=made.table.set_column(at, name, column))
+        return made.changed(table=made.table.set_column(at, name, column))
 
     return change
 
@@ -69,9 +70,7 @@ def column(name: str, new: Callable[[pa.ChunkedArray], Any]) -> Change:
 
     def change(made: Outcome) -> Outcome:
         at = made.table.column_names.index(name)
-        return dataclasses.replace(
-            made, table=made.table.set_column(at, name, pa.array(new(made.table[name])))
-        )
+        return made.changed(table=made.table.set_column(at, name, pa.array(new(made.table[name]))))
 
     return change
 
@@ -83,7 +82,11 @@ def as_it_was(name: str) -> Change:
 
 def apart(name: str, new: Callable[[pa.Table], pa.Table]) -> Change:
     """Change a table that goes with the release, or is kept apart."""
-    return lambda made: dataclasses.replace(made, apart={**made.apart, name: new(made.apart[name])})
+    return lambda made: made.changed(
+        apart=tuple(
+            each._replace(table=new(each.table)) if each.name == name else each for each in made.last.apart
+        )
+    )
 
 
 def swapped(name: str, one: int = 0, other: int | None = None) -> Callable[[pa.Table], pa.Table]:
@@ -106,14 +109,14 @@ def swapped(name: str, one: int = 0, other: int | None = None) -> Callable[[pa.T
 def fewer(made: Outcome) -> Outcome:
     """Leave out a row."""
     rows = np.delete(made.origins, 0)
-    return dataclasses.replace(made, table=made.table.slice(1), rows=rows)
+    return made.changed(table=made.table.slice(1), origins=Origins(rows.size, rows))
 
 
 def twice(made: Outcome) -> Outcome:
     """Let two rows come from one."""
     rows = made.origins.copy()
     rows[0] = rows[1]
-    return dataclasses.replace(made, rows=rows)
+    return made.changed(origins=Origins(rows.size, rows))
 
 
 def _odd_one(cells: list[Any]) -> Any:
@@ -229,7 +232,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
             apart("confidential", swapped("ill")),
             apart("confidential", lambda table: table.slice(1)),
             apart("confidential", lambda table: table.set_column(1, "ill", pa.array(["flu"] * ROWS))),
-            lambda made: dataclasses.replace(made, table=swapped("group", 0, 5)(made.table)),
+            lambda made: made.changed(table=swapped("group", 0, 5)(made.table)),
         ],
     ),
     "MInvariance": (
@@ -252,7 +255,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"columns": ["income", "ill"], "k": 4},
         [
             cell("income", _outlier),
-            lambda made: dataclasses.replace(made, table=swapped("income")(made.table)),
+            lambda made: made.changed(table=swapped("income")(made.table)),
         ],
     ),
     "UncorrelatedNoise": (
@@ -267,7 +270,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"columns": "income", "share": 1.0, "within": "sex"},
         [
             cell("income", _outlier),
-            lambda made: dataclasses.replace(made, table=swapped("income")(made.table)),
+            lambda made: made.changed(table=swapped("income")(made.table)),
         ],
     ),
     "RankSwapping": (
@@ -295,7 +298,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Change]]] = {
         {"columns": "income", "within": "sex"},
         [
             cell("income", _outlier),
-            lambda made: dataclasses.replace(made, table=swapped("income")(made.table)),
+            lambda made: made.changed(table=swapped("income")(made.table)),
         ],
     ),
     "KeyedPseudonyms": ({"columns": "name", "key": KEY}, _OF_NAMES),
@@ -358,7 +361,7 @@ def test_a_method_that_says_that_it_holds_is_not_believed() -> None:
         def mask(self, rows: Rows, randomness: Randomness) -> _Outcome:
             from veil.published.finding import Finding, Verification
 
-            made = self.outcome(rows, rows.table)
+            made = super().mask(rows, randomness).changed(table=rows.table)
             return dataclasses.replace(made, verification=Verification((Finding("rounded", True, "all"),)))
 
     with refused(VerificationError, "BROKEN", "'income'", "rounded"):

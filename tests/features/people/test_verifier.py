@@ -12,11 +12,13 @@ import pytest
 
 import veil
 from support.longitudinal import anonymized, draw
+from support.outcomes import with_prepared
 from support.refusals import refused
 from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Origins, Suppression
 from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified, verify_outcome
 from veil.verification.release import verify_lost_rows
@@ -50,10 +52,10 @@ def test_an_engine_that_counted_rows_would_be_found_out() -> None:
     # The same table, had it been one person's.
     table = VISITS.set_column(0, "who", [["a", "a", "a", "a", "c", "c", "d", "d"]])
     prepared = dataclasses.replace(outcome.prepared, rows=outcome.prepared.rows.showing(table))
-    found = broken(dataclasses.replace(outcome, prepared=prepared))
+    found = broken(with_prepared(outcome, prepared))
     assert found == ["2-anonymity, counting people: k = 1"]
     with refused(VerificationError, "2-anonymity", "counting people"):
-        verified(dataclasses.replace(outcome, prepared=prepared))
+        verified(with_prepared(outcome, prepared))
 
 
 def test_whoever_loses_all_rows_does_not_lose_some() -> None:
@@ -75,25 +77,26 @@ def test_somebody_who_is_suppressed_in_part_is_found() -> None:
         )
         for name in table.column_names
     }
-    found = broken(dataclasses.replace(outcome, table=pa.table(columns), hidden=hidden))
+    found = broken(outcome.changed(table=pa.table(columns), suppression=Suppression(hidden, 1)))
     assert "people who lose a row lose all their rows: 1 lose only some" in found
     assert "2-anonymity, counting people with the same rows: k = 1" in found
 
 
 def test_people_who_lose_a_row_are_counted() -> None:
     outcome = release_of(knows="all rows", order="input").outcome
-    plan = dataclasses.replace(outcome.asked, suppressed_rows="drop")
+    plan = dataclasses.replace(outcome.plan, suppressed_rows="drop")
     prepared = dataclasses.replace(outcome.prepared, plan=plan)
     gone = np.array([True, True, False, False, True, False, False, False])
     rows = np.flatnonzero(~gone)
     found = broken(
-        dataclasses.replace(
-            outcome,
-            asked=plan,
-            prepared=prepared,
-            table=outcome.table.take(pa.array(rows)),
-            rows=rows,
-            hidden=gone,
+        with_prepared(
+            outcome.changed(
+                step=plan,
+                rows=outcome.after.take(rows),
+                origins=Origins(rows.size, rows),
+                suppression=Suppression(gone, 3),
+            ),
+            prepared,
         )
     )
     assert "at most 0 people lose a row: 2" in found
@@ -117,9 +120,9 @@ def test_people_who_lose_a_row_are_counted() -> None:
 )
 def test_several_values_of_a_person_are_looked_at(model: Any, why: str) -> None:
     outcome = release_of().outcome
-    asked = dataclasses.replace(outcome.asked, models=(model,))
+    asked = dataclasses.replace(outcome.plan, models=(model,))
     prepared = dataclasses.replace(outcome.prepared, plan=asked)
-    (found,) = broken(dataclasses.replace(outcome, asked=asked, prepared=prepared))
+    (found,) = broken(with_prepared(outcome.changed(step=asked), prepared))
     assert why in found
 
 

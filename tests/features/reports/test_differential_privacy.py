@@ -15,10 +15,13 @@ from veil import hierarchies as h
 from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.dp import SafePub
+from veil.outcome.generalize import Choice
+from veil.outcome.result import Suppression
 from veil.plan.plan import Plan
 from veil.report import certificate_of, check_certificate, collect_facts, content_digest
 from veil.report.pages.html import html
 from veil.tables import read
+from veil.tables.rows import Rows
 
 N = 4321
 
@@ -60,12 +63,12 @@ def test_the_data_holder_gets_them(release: Release, tmp_path: Path) -> None:
 def test_the_facts_are_a_function_of_the_table_and_the_plan(release: Release) -> None:
     """Two inputs that lead to the same release lead to the same report."""
     found = collect_facts(release)
-    story = dataclasses.replace(release.outcome.story, score=-1.0)
-    other = collect_facts(
-        dataclasses.replace(
-            release.outcome, source=read(people(10)), story=story, hidden=~release.suppressed_rows
-        )
+    outcome, source = release.outcome, read(people(10))
+    choice = dataclasses.replace(outcome.trace(Choice), score=-1.0)
+    changed = outcome.changed(
+        traces=(outcome.prepared, choice), suppression=Suppression(~release.suppressed_rows, 7)
     )
+    other = collect_facts(dataclasses.replace(changed, source=source, before=Rows.of(source.table)))
     for each in (found, other):
         each["date"] = each["certificate"]["date"] = each["certificate"]["checksum"] = ""
     assert found == other

@@ -293,7 +293,7 @@ def test_the_verifier_finds_an_aggregate_of_one_known_value() -> None:
         plan,
         made.outcome.levels,
         made.outcome.hierarchies,
-        rows=made.outcome.rows,
+        rows=made.outcome.link.rows,
         suppressed_mask=pc.is_null(leaking["G"]).to_numpy(),
         flag=None,
     )

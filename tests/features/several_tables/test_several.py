@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
@@ -30,7 +29,7 @@ from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.dp import SafePub
 from veil.errors import InputError, OutputError, PlanError, VerificationError
-from veil.outcome.linked_tables import separate_tables
+from veil.outcome.linked_tables import tables_of
 
 KNOWN = {"patients": ("age", "sex"), "visits": ("ward",), "drugs": ("drug",)}
 
@@ -177,16 +176,16 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
     """The search is right, and what is made of it is not: one cell of one table is finer than planned."""
 
     def wrong(outcome: Any) -> Any:
-        made = separate_tables(outcome)
-        visits = made.tables["visits"]
+        made = tables_of(outcome)
+        visits = made["visits"]
         table = visits.table
         shown = [each != "*" for each in table["patient_id"].to_pylist()].index(True)
         wards = table["ward"].to_pylist()
         wards[shown] = "the only one"
         changed = table.set_column(table.column_names.index("ward"), "ward", pa.array(wards))
-        return dataclasses.replace(made, tables={**made.tables, "visits": visits._replace(table=changed)})
+        return {**made, "visits": visits._replace(table=changed)}
 
-    monkeypatch.setattr("veil.verification.outcome.separate_tables", wrong)
+    monkeypatch.setattr("veil.outcome.outcome.tables_of", wrong)
     with refused(VerificationError, "all tables together", "3-anonymity"):
         veil.anonymize(tables(), **plan())
 
@@ -194,16 +193,16 @@ def test_a_person_who_shows_more_in_one_table_is_caught(monkeypatch: pytest.Monk
 def test_rows_that_belong_to_another_person_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def wrong(outcome: Any) -> Any:
-        made = separate_tables(outcome)
-        drugs = made.tables["drugs"]
+        made = tables_of(outcome)
+        drugs = made["drugs"]
         table = drugs.table
         whose = table["patient_id"].to_pylist()
         place = next(i for i, each in enumerate(whose) if each != "*")
         whose[place] = next(each for each in whose if each not in ("*", whose[place]))
         changed = table.set_column(0, "patient_id", pa.array(whose))
-        return dataclasses.replace(made, tables={**made.tables, "drugs": drugs._replace(table=changed)})
+        return {**made, "drugs": drugs._replace(table=changed)}
 
-    monkeypatch.setattr("veil.verification.outcome.separate_tables", wrong)
+    monkeypatch.setattr("veil.outcome.outcome.tables_of", wrong)
     with pytest.raises(VerificationError):
         veil.anonymize(tables(), **plan(models=KAnonymity(2), suppression_limit=0.1))
 

@@ -25,8 +25,8 @@ def test_a_sample_holds_rows_of_the_table_in_their_order(values, data):
     size = data.draw(st.integers(1, len(values)))
     made = outcome(RandomSampling(size=size), {"x": values})
     assert made.table.num_rows == size
-    assert made.rows.tolist() == sorted(set(made.rows.tolist()))
-    assert made.table["x"].to_pylist() == [values[row] for row in made.rows]
+    assert made.origins.tolist() == sorted(set(made.origins.tolist()))
+    assert made.table["x"].to_pylist() == [values[row] for row in made.origins]
 
 
 def test_every_sample_is_equally_likely():
@@ -84,8 +84,8 @@ def test_within_a_stratum_every_choice_is_equally_likely():
 def test_each_record_by_itself():
     made = outcome(BernoulliSampling(0.3), {"x": list(range(10_000))}, seed=3)
     assert abs(made.table.num_rows - 3000) < 230  # five standard deviations
-    assert made.table["x"].to_pylist() == made.rows.tolist()
-    neighbours = np.diff(made.rows) == 1
+    assert made.table["x"].to_pylist() == made.origins.tolist()
+    neighbours = np.diff(made.origins) == 1
     assert abs(neighbours.mean() - 0.3) < 0.05
 
 

@@ -30,7 +30,9 @@ from veil.engines.write.writing import Piece, write, write_pieces
 from veil.errors import InputError, ParameterError, VerificationError
 from veil.masking.partition.partitioning import SAME_LABELS
 from veil.outcome.method import Method
-from veil.outcome.outcome import Outcome, Pass
+from veil.outcome.outcome import Outcome
+from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, Suppression
+from veil.outcome.roles import roles_of_masks, roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
@@ -139,11 +141,10 @@ class BlockSource(EngineSource):
         return write_pieces(relation, lambda: pieces, pieces[0].make, target, **options)
 
     def token(self, outcome: Outcome) -> str:
-        assert outcome.weights is not None
-        identity = (outcome.asked, str(self.blocks.numbered.relation.location))
+        identity = (outcome.last.step, str(self.blocks.numbered.relation.location))
         digest = hashlib.sha256(repr(identity).encode())
         digest.update(repr([part.box for part in self.blocks.parts]).encode())
-        digest.update(outcome.weights.tobytes())
+        digest.update(outcome.after.weights.array.tobytes())
         for column in outcome.table.columns:
             (cells,) = column.chunks
             digest.update(repr(cells.dictionary.to_pylist()).encode())
@@ -153,7 +154,7 @@ class BlockSource(EngineSource):
 
 def outcome_in_blocks(
     blocks: Blocks,
-    steps: Plan | tuple[Method, ...],
+    step: Plan | Method,
     order: Literal["random", "input"],
     progress: Progress,
 ) -> Outcome:
@@ -173,22 +174,33 @@ def outcome_in_blocks(
     published = blocks.published(classes, weights, np.concatenate(hidden))
     _check_merged(blocks, published, np.repeat(np.arange(len(parts)), [each.size for each in records]))
     relation = numbered.relation
-    return Outcome(
-        BlockSource(
-            numbered.sketch,
-            "engine",
-            weights=numbered.weights,
-            columns=tuple(relation.original.table.columns),
-            blocks=blocks,
-            order=order,
-        ),
-        steps,
-        classes,
-        weights=weights,
-        verification=Verification(tuple(merge_findings(each) for each in zip(*findings, strict=True))),
-        facts=blocks.facts(published, (covered / numbered.work.records).tolist()),
-        passes=blocks.passes,
+    source = BlockSource(
+        numbered.sketch,
+        "engine",
+        weights=numbered.weights,
+        columns=tuple(relation.original.table.columns),
+        blocks=blocks,
+        order=order,
     )
+    figures = blocks.facts(published, (covered / numbered.work.records).tolist())
+    names = numbered.sketch.column_names, classes.column_names
+    result = StepResult(
+        step,
+        Rows.of(classes, weights),
+        Origins(classes.num_rows),
+        Suppression.counted(numbered.sketch.num_rows, figures.get("suppressed", 0)),
+        # Masking in an engine keeps all columns, also those that Veil does not read.
+        roles_of_plan(step, list(step.quasi_identifiers))
+        if isinstance(step, Plan)
+        else roles_of_masks([step], *names, None, "insensitive"),
+        (),
+        (),
+        figures,
+        Privacy(),
+        (Recoding(None, blocks.passes),),
+    )
+    checked = Verification(tuple(merge_findings(each) for each in zip(*findings, strict=True)))
+    return Outcome.of(source, Rows.of(source.table, source.weights), result, verification=checked)
 
 
 def _verify(blocks: Blocks, rows: pa.Table, weights: NDArray[np.int64], class_count: int) -> list[Finding]:

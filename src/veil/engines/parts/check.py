@@ -37,7 +37,7 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
     """Check the written rows against the planned classes, and against the models."""
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
-    expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.weights)
+    expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.after.weights.array)
     blank_in = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
     due = ExpectedOutput(
         _COLUMNS, set(source.table.columns) - blocks.dropped, expected, blank_in, outcome.marker
@@ -94,7 +94,7 @@ def _turn_of_label(blocks: Blocks, outcome: Outcome) -> Lookup:
     best: tuple[int, str, pa.Array, NDArray[np.int64]] | None = None
     for name in blocks.numbered.names:
         values, codes = encode_values(outcome.table[name])
-        records = count_codes(codes, len(values), outcome.weights)
+        records = count_codes(codes, len(values), outcome.after.weights.counts)
         if best is None or records.max() < best[0]:
             best = int(records.max()), name, values, records
     assert best is not None

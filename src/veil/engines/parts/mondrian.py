@@ -40,7 +40,7 @@ def mask_on_engine(
     numbered = RankedRelation(relation, method)
     progress.phase("cutting on the engine")
     return outcome_in_blocks(
-        MondrianBlocks(numbered, divide_table(numbered, most), most), (method,), order, progress
+        MondrianBlocks(numbered, divide_table(numbered, most), most), method, order, progress
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,7 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import BestNode
 from veil.outcome.generalize import Choice, generalize, search_best
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Apart
 from veil.plan.owners import number_people
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, encode, prepare
@@ -47,7 +48,7 @@ class OwnersPart:
 
     number: int
     search: BestNode | None = None
-    apart: Mapping[str, pa.Table] = field(default_factory=dict)
+    apart: tuple[Apart, ...] = ()
 
     @property
     def levels(self) -> Levels:
@@ -124,8 +125,8 @@ class OwnerParts:
         assert part.search is not None
         evaluator = Evaluator(prepared.sample, plan.searched_models, plan.quality, plan.suppression_limit)
         outcome = generalize(source, prepared, Choice(part.levels, part.search, evaluator))
-        part.apart = part.apart or outcome.apart
-        return replace(outcome, apart=part.apart), source
+        part.apart = part.apart or outcome.last.apart
+        return outcome.changed(apart=part.apart), source
 
     def _prepare(self, part: OwnersPart, source: CondensedSource, progress: Progress) -> Prepared:
         """Prepare the part for the plan, and search for its best transformation if that is unknown."""
@@ -180,7 +181,7 @@ class OwnerParts:
     def transform(self, part: OwnersPart, *, keep: str | None = None) -> tuple[ibis.Table, str]:
         """Return the released rows of a part, and the name of the column `keep` in them."""
         outcome, source = self.make(part)
-        release_rows = Transform(replace(outcome, flag=None), source, keep=keep, labelled=self.labelled)
+        release_rows = Transform(outcome.without_flag(), source, keep=keep, labelled=self.labelled)
         return release_rows(source.relation.table), release_rows.kept_as
 
     def union(self, *, keep: str | None = None) -> tuple[ibis.Table, str]:

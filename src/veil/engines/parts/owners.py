@@ -42,8 +42,10 @@ from veil.engines.write.writing import Piece, write_pieces
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
 from veil.outcome.generalize import Choice
-from veil.outcome.outcome import Outcome, Pass
+from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
+from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, Suppression
+from veil.outcome.roles import roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.plan.prepare import columns_read
@@ -115,12 +117,10 @@ class _PartResult:
 
     @staticmethod
     def of(outcome: Outcome) -> _PartResult:
-        prepared, hidden, weights = outcome.prepared, outcome.hidden, outcome.weights
+        prepared, choice = outcome.prepared, outcome.trace(Choice)
         assert prepared is not None
-        assert hidden is not None
-        assert weights is not None
-        assert isinstance(outcome.story, Choice)
-        levels, choice = outcome.parts[0].levels, outcome.story
+        assert choice is not None
+        hidden, weights, levels = outcome.suppressed_mask, outcome.before.weights.array, choice.levels
         covered = [
             np.where(hidden, 1.0, hierarchy.shares[level][hierarchy.label_map(level)[codes]]) @ weights
             for hierarchy, level, codes in zip(
@@ -148,25 +148,31 @@ def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
     """Combine all parts, and check every promise on all of them."""
     weights = np.concatenate([each.weights for each in results])
     tables = [_with_labels(owners, part, each) for part, each in zip(owners.parts, results, strict=True)]
-    key = [part.apart[KEY] for part in owners.parts if KEY in part.apart]
-    outcome = Outcome(
-        OwnersSource(
-            stack_tables([each.before for each in results]),
-            "engine",
-            weights=weights,
-            columns=tuple(owners.relation.original.table.columns),
-            owners=owners,
-        ),
-        owners.plan,
-        stack_tables(tables),
+    key = [each.table for part in owners.parts for each in part.apart]
+    source = OwnersSource(
+        stack_tables([each.before for each in results]),
+        "engine",
         weights=weights,
-        hidden=np.concatenate([each.hidden for each in results]),
-        apart={KEY: pa.concat_tables(key)} if key else {},
-        secret=frozenset([KEY] if key else []),
-        passes=tuple(each.recoding for each in results),
+        columns=tuple(owners.relation.original.table.columns),
+        owners=owners,
     )
+    plan, mask = owners.plan, np.concatenate([each.hidden for each in results])
+    before = Rows.of(source.table, weights, Owners.of(source.table, plan.person_column, plan.knows))
+    result = StepResult(
+        plan,
+        before.showing(stack_tables(tables)),
+        Origins(mask.size),
+        Suppression(mask, before.weights.sum_of(mask)),
+        roles_of_plan(plan, list(plan.quasi_identifiers)),
+        (),
+        (Apart(KEY, pa.concat_tables(key), True),) if key else (),
+        {},
+        Privacy(),
+        (Recoding(None, tuple(each.recoding for each in results)),),
+    )
+    outcome = Outcome.of(source, before, result)
     covered = sum(each.covered for each in results) / weights.sum()
-    outcome = replace(outcome, facts=_facts(owners, outcome, covered.tolist()))
+    outcome = outcome.changed(facts=_facts(owners, outcome, covered.tolist()))
     return replace(outcome, verification=_verify(owners, outcome))
 
 
@@ -187,9 +193,7 @@ def _with_labels(owners: OwnerParts, part: OwnersPart, result: _PartResult) -> p
 
 
 def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[str, Any]:
-    assert outcome.weights is not None
-    assert outcome.hidden is not None
-    sizes, suppressed = outcome.by_records.sizes, int(outcome.weights[outcome.hidden].sum())
+    sizes, suppressed = outcome.by_records.sizes, outcome.suppressed
     domains = [each.domain_size for each in owners.hierarchies.values()]
     figures = quality_with_suppressed(sizes, suppressed, outcome.records, covered, domains)
     several = (
@@ -209,8 +213,7 @@ def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[s
 
 def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
     """Check every promise on all parts together; each part by itself has been checked already."""
-    plan, before, hidden = owners.plan, outcome.before, outcome.hidden
-    assert hidden is not None
+    plan, before, hidden = owners.plan, outcome.before, outcome.suppressed_mask
     published = _published(owners, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
     findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
@@ -266,7 +269,7 @@ def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Veri
         relation,
         rows,
         ExpectedOutput(promise, planned, outcome.table, blank_in, plan.marker),
-        outcome.weights,
+        outcome.after.weights.array,
         judge,
         before,
         [name for name in planned if name not in names and name not in plan.identifying],
@@ -308,7 +311,6 @@ class OwnersSource(EngineSource):
         for table in (self.table, outcome.table, *outcome.apart.values()):
             for column in table.columns:
                 digest.update(repr(column.unique().to_pylist()).encode())
-        for numbers in (outcome.weights, outcome.hidden):
-            assert numbers is not None
+        for numbers in (outcome.after.weights.array, outcome.suppressed_mask):
             digest.update(numbers.tobytes())
         return digest.hexdigest()[:24]

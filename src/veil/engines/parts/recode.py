@@ -36,7 +36,8 @@ from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.masking.partition.columns import Labels, TreeColumn
 from veil.masking.partition.mondrian import LabelledPartition, Mondrian
-from veil.outcome.outcome import Outcome, Pass
+from veil.outcome.outcome import Outcome
+from veil.outcome.result import Pass
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published

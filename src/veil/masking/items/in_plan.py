@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ def with_items(outcome: Outcome) -> Outcome:
 
     Items of suppressed records are neither counted nor released.
     """
-    plan, hidden = outcome.plan, outcome.hidden_rows
-    if plan is None or not plan.items or hidden is None:
+    plan, hidden = outcome.plan, outcome.link.of_mask(outcome.suppressed_mask)
+    if plan is None or not plan.items:
         return outcome
     rows = pa.array(np.flatnonzero(~hidden))
     classes = groups(outcome.table.take(rows), tuple(outcome.quasi_identifiers), plan)
@@ -40,7 +39,7 @@ def with_items(outcome: Outcome) -> Outcome:
             table, name, blank_cells(column, hidden, plan.marker) if hidden.any() else column
         )
         facts |= {f"{name}: {what}": fact for what, fact in masked.facts.items()}
-    return dataclasses.replace(outcome, table=in_new_memory(table), facts=facts)
+    return outcome.changed(table=in_new_memory(table), facts=facts)
 
 
 def _method(plan: Plan, name: str, class_column: str) -> Any:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from veil.base.version import __version__
 from veil.engines.engine_source import EngineSource
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.plan.linked_tables import Stacked
 from veil.published.finding import BY_CONSTRUCTION
 from veil.report.certificate.digest import fingerprint
 from veil.report.certificate.disclosed_input import input_to_disclose, spell_input
@@ -45,7 +46,7 @@ def certificate_of(release: object, *, sign: PrivateKey | AnyKey | None = None) 
         "veil_certificate": FORMAT,
         "veil": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        **(certified_tables(outcome) if outcome.tables else _certified_table(outcome)),
+        **(certified_tables(outcome) if isinstance(outcome.source, Stacked) else _certified_table(outcome)),
         "acknowledged": acknowledged_by(outcome),
     }
     if further := {name: each for name, each in outcome.apart.items() if name not in outcome.secret}:
@@ -83,7 +84,7 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
     if any(model.compares_with for model in outcome.models):
         facts = input_to_disclose(outcome)
         promises["input"] = spell_input(facts)
-    published = published_table(table, promises, outcome.weights)
+    published = published_table(table, promises, outcome.after.weights.counts)
     findings = check_models(specs, stated, published, facts, several="person" in promises)
     return [spell_finding(promise, each) for promise, each in zip(stated, findings, strict=True)]
 
@@ -91,7 +92,7 @@ def _findings_of_plan(outcome: Outcome, table: pa.Table, promises: dict[str, Any
 def _findings_of_mask(outcome: Outcome, table: pa.Table, promises: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the findings of the promises of a mask. Models count if they hold after all steps."""
     promises["untouched"] = True  # no record is suppressed: missing cells are values
-    published = published_table(table, promises, outcome.weights)
+    published = published_table(table, promises, outcome.after.weights.counts)
     facts = Input(whole=True, records=published.records)
     promises["input"] = spell_input(facts)
     specs = spell_models(outcome.models, outcome.table)

@@ -172,7 +172,7 @@ def _open_release(source: Any, data: dict[str, Any]) -> Source:
     if isinstance(source, Source):
         return source
     if (outcome := outcome_of(source)) is not None:
-        return Source(normalize(outcome.table), "pyarrow", weights=outcome.weights)
+        return Source(normalize(outcome.table), "pyarrow", weights=outcome.after.weights.counts)
     certified = data["content"]["sha256"] is not None
     if isinstance(source, Relation):
         relation: Relation | None = source

@@ -141,7 +141,7 @@ def collect_facts(
 
 def _policies(outcome: Outcome) -> dict[str, Any] | None:
     """Return the requirements of policies and how they were met, without names, keys or values of people."""
-    return outcome.account.as_data() if isinstance(outcome.account, Account) else None
+    return account.as_data() if (account := outcome.trace(Account)) is not None else None
 
 
 def _recipe(outcome: Outcome) -> dict[str, Any]:
@@ -171,11 +171,11 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
     }
     before = outcome.before
     if not before.owners.are_records:
-        affected_count = 0 if outcome.hidden is None else before.people_in(outcome.hidden)
+        affected_count = before.people_in(outcome.suppressed_mask)
         summary["people"] = {"all": before.people, "lose_a_row": affected_count}
     if private:
         return summary
-    prepared, story = outcome.prepared, outcome.story
+    prepared, choice = outcome.prepared, outcome.trace(Choice)
     summary |= {
         "records": outcome.records,
         "chosen": outcome.records if prepared is None else prepared.records(prepared.subset),
@@ -184,16 +184,16 @@ def _summary(outcome: Outcome, private: bool, hides_search: bool) -> dict[str, A
         "within_limit": outcome.within_limit,
         "ending": outcome.facts.get("ending"),
     }
-    if isinstance(story, Choice):
+    if choice is not None:
         summary |= {
-            "is_optimum": story.is_optimum,
-            "proven_optimal": story.proven_optimal,
-            "gap": None if hides_search else story.gap,
+            "is_optimum": choice.is_optimum,
+            "proven_optimal": choice.proven_optimal,
+            "gap": None if hides_search else choice.gap,
         }
         if outcome.plan is None or not (hides_search and outcome.plan.quality.attribute_names):
-            summary["score"] = list(story.score) if isinstance(story.score, tuple) else story.score
+            summary["score"] = list(choice.score) if isinstance(choice.score, tuple) else choice.score
         if not hides_search:
-            summary["nodes"] = {"all": story.found.space.size, "checked": len(story.found.space.evaluated)}
+            summary["nodes"] = {"all": choice.found.space.size, "checked": len(choice.found.space.evaluated)}
     else:
         summary["measures"] = {name: float(value) for name, value in measures_of(outcome).items()}
     return summary

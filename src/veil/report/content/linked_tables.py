@@ -14,6 +14,7 @@ _TREATMENTS = {"remove": "removed", "mask": "masked"}
 
 def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the numbers of input and output rows, the columns and the output's fingerprint of each table."""
+    tables = {name: (outcome.tables[name], each) for name, each in certificate.get("tables", {}).items()}
     return [
         {
             "name": name,
@@ -21,9 +22,9 @@ def tables_of(outcome: Outcome, certificate: dict[str, Any]) -> list[dict[str, A
             "rows_in": each.source.table.num_rows,
             "rows": each.table.num_rows,
             "columns": each.table.column_names,
-            "sha256": certificate["tables"][name]["sha256"],
+            "sha256": certified["sha256"],
         }
-        for name, each in outcome.tables.items()
+        for name, (each, certified) in tables.items()
     ]
 
 

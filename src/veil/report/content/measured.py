@@ -22,7 +22,7 @@ from veil.report.content.disclosure import hides_records, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
 from veil.risk import RiskAnalysis, analyze
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison
 from veil.utility.comparison import has_values
@@ -92,7 +92,7 @@ class Findings:
         published = outcome.by_people
         if population is not None and outcome.prepared is not None:
             published = Published(
-                Rows.of(outcome.table, outcome.weights),
+                outcome.after.owned(Owners(outcome.table.num_rows)),
                 published.names,
                 marker=outcome.marker,
                 flag=outcome.flag,
@@ -203,10 +203,10 @@ class Findings:
     @functools.cached_property
     def space(self) -> dict[str, Any] | None:
         """The transformations that the search evaluated; None if there was no search or it is not shown."""
-        story, prepared = self.outcome.story, self.outcome.prepared
-        if not isinstance(story, Choice) or prepared is None or self.private or self.hides_search:
+        choice, prepared = self.outcome.trace(Choice), self.outcome.prepared
+        if choice is None or prepared is None or self.private or self.hides_search:
             return None
-        space, records = story.found.space, max(1, prepared.sample.records)
+        space, records = choice.found.space, max(1, prepared.sample.records)
         nodes = list(space.evaluated.values())
         sample_nodes = nodes if len(nodes) <= MOST_NODES else nodes[:: math.ceil(len(nodes) / MOST_NODES)]
         sums: dict[int, dict[str, Any]] = {}
@@ -225,7 +225,7 @@ class Findings:
             "evaluated": len(nodes),
             "minimum": list(space.minimum),
             "maximum": list(space.maximum),
-            "chosen": list(story.levels),
+            "chosen": list(choice.levels),
             "by_level_sum": [{"level_sum": key, **sums[key]} for key in sorted(sums)],
             "nodes": [
                 {
@@ -241,12 +241,12 @@ class Findings:
     @functools.cached_property
     def curve(self) -> list[dict[str, Any]]:
         """The best scores over the time of the search."""
-        story = self.outcome.story
-        if self.private or not isinstance(story, Choice) or self.hides_search:
+        choice = self.outcome.trace(Choice)
+        if self.private or choice is None or self.hides_search:
             return []
         return [
             {"seconds": seconds, "checked": checked, "score": score[0]}
-            for seconds, checked, score in story.found.curve
+            for seconds, checked, score in choice.found.curve
         ]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.outcome.outcome import Outcome
+from veil.plan.linked_tables import Stacked
 from veil.tables import Csv, Format
 from veil.tables.csv.text import spell
 
@@ -29,7 +30,7 @@ def sample_of(outcome: Outcome, rows: int) -> list[dict[str, Any]]:
     """Return the first rows of each released table as texts."""
     if not rows or outcome.is_condensed:
         return []
-    if outcome.tables:
+    if isinstance(outcome.source, Stacked):
         return [
             _rows(each.table, np.arange(min(rows, _ROWS_OF_EACH, each.table.num_rows)), name, None)
             for name, each in outcome.tables.items()

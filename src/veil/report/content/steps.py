@@ -67,7 +67,7 @@ def describe_step(method: Method, outcome: Outcome) -> dict[str, Any]:
             if name not in ("kind", "columns", "column")
         },
     }
-    steps: Sequence[StepSummary] = outcome.story if isinstance(outcome.story, tuple) else ()
+    steps = [each for each in (result.trace(StepSummary) for result in outcome.results) if each is not None]
     of_method = [step for step in steps if step.method is method]
     facts = of_method[0].facts if of_method else outcome.facts
     description["facts"] = {

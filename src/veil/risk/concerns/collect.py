@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from veil.errors import ParameterError, Say
 from veil.outcome.outcome import Outcome, require_outcome
+from veil.plan.linked_tables import Stacked
 from veil.risk.concerns.concern import KINDS, Concern, Concerns
 from veil.risk.concerns.contents import identifying_texts
 from veil.risk.concerns.context import ReleaseContext
@@ -40,7 +41,7 @@ def concerns_of(release: object) -> tuple[Concern, ...]:
 
 
 def _collect(outcome: Outcome) -> tuple[Concern, ...]:
-    if outcome.tables:
+    if isinstance(outcome.source, Stacked):
         tables = each_table(outcome)
         concerns = [about(name, concern) for name in tables for concern in _find(tables[name])]
     else:

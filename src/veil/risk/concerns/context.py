@@ -51,7 +51,7 @@ class ReleaseContext:
         self.outcome = outcome
         self.published = outcome.by_records
         self.visible_rows: Rows = np.flatnonzero(~self.published.suppressed)
-        self.weights = None if outcome.weights is None else outcome.weights[self.visible_rows]
+        self.weights = outcome.after.weights.take(self.visible_rows).counts
         self.records = int(self.visible_rows.size if self.weights is None else self.weights.sum())
         self._columns: dict[str, ReleasedColumn] = {}
         self._samples: dict[str, ReleasedColumn] = {}
@@ -186,7 +186,7 @@ class ReleaseContext:
 
     def original(self, name: str, rows: Rows) -> pa.ChunkedArray:
         """Return the cells of an input column in some rows of the release."""
-        origins = rows if self.outcome.rows is None else self.outcome.rows[rows]
+        origins = self.outcome.origins[rows]
         return self.outcome.original[name].take(pa.array(origins))
 
 

@@ -139,9 +139,8 @@ def keeps_order(context: ReleaseContext) -> bool:
         return outcome.plan.order == "input"
     if outcome.is_condensed:
         return False
-    return outcome.rows is None or (
-        outcome.rows.size >= _NOT_BY_CHANCE and bool((np.diff(outcome.rows) > 0).all())
-    )
+    rows = outcome.link.rows
+    return rows is None or (rows.size >= _NOT_BY_CHANCE and bool((np.diff(rows) > 0).all()))
 
 
 def _shares_revealed_by_order(context: ReleaseContext) -> dict[str, float]:

@@ -14,9 +14,12 @@ from veil.hierarchies import identity
 from veil.models import KAnonymity
 from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Privacy, StepResult, Suppression
+from veil.outcome.roles import roles_of_plan
 from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
 from veil.risk.concerns.concern import Concern
+from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
 
@@ -24,9 +27,8 @@ def each_table(outcome: Outcome) -> dict[str, Outcome]:
     """Return each of several tables as an outcome of its own, with its part of the plan."""
     stacked = outcome.source
     assert isinstance(stacked, Stacked)
-    assert outcome.hidden is not None
     return {
-        name: _alone(stacked, name, outcome.tables[name], outcome.hidden[span])
+        name: _alone(stacked, name, outcome.tables[name], outcome.suppressed_mask[span])
         for name, span in stacked.spans.items()
     }
 
@@ -36,7 +38,20 @@ def _alone(stacked: Stacked, name: str, output: TableOut, hidden: NDArray[np.boo
     before = output.source.table.append_column(stacked.label, _constant(name, output.source.table.num_rows))
     after = output.table.append_column(stacked.label, _constant(name, output.table.num_rows))
     plan = _part_of_plan(stacked, output.source.table.column_names)
-    return Outcome(Source(before, "pyarrow"), plan, after, rows=output.rows, hidden=hidden)
+    rows = Rows.of(before, owners=Owners.of(before, plan.person_column, plan.knows))
+    result = StepResult(
+        plan,
+        rows.showing(after, output.rows),
+        output.origins,
+        Suppression(hidden, int(hidden.sum())),
+        roles_of_plan(plan, list(plan.quasi_identifiers)),
+        (),
+        (),
+        {},
+        Privacy(),
+        (),
+    )
+    return Outcome.of(Source(before, "pyarrow"), rows, result)
 
 
 def _constant(text: str, number: int) -> pa.Array:

@@ -1,0 +1,207 @@
+"""The result of a step: whatever makes a table out of a table leaves one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from veil.classes.encoding import Levels
+from veil.models.base import PrivacyModel
+from veil.outcome.roles import Roles
+from veil.plan.plan import Plan
+from veil.tables.rows import Rows
+
+if TYPE_CHECKING:
+    from veil.outcome.method import Method
+
+Kind = TypeVar("Kind")
+Cells = TypeVar("Cells", pa.Array, pa.ChunkedArray, pa.Table)
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Origins:
+    """The input row of each row of an output: of all rows in their order, or of those in `rows`.
+
+    >>> Origins(3).array.tolist(), Origins.of(np.array([2, 0]), 3).after(Origins.of(np.array([5, 6, 7]), 9)).array.tolist()
+    ([0, 1, 2], [7, 5])
+    """
+
+    count: int
+    rows: Integers | None = None
+
+    @staticmethod
+    def of(rows: Integers | None, count: int) -> Origins:
+        """Return origins by row numbers; None: all of `count` rows, in their order."""
+        return Origins(count) if rows is None else Origins(rows.size, rows)
+
+    @property
+    def array(self) -> Integers:
+        """The input row of each row."""
+        return np.arange(self.count) if self.rows is None else self.rows
+
+    def take(self, cells: Cells) -> Cells:
+        """Return the cells that the output would have if they were unchanged, given those of the input."""
+        return cells if self.rows is None else cells.take(pa.array(self.rows))
+
+    def of_mask(self, mask: Mask) -> Mask:
+        """Return a mask of rows of the output, given one of rows of the input."""
+        return mask if self.rows is None else mask[self.rows]
+
+    def after(self, earlier: Origins) -> Origins:
+        """Return the origins of two steps, given those of the earlier one."""
+        if self.rows is None or earlier.rows is None:
+            return earlier if self.rows is None else self
+        return Origins(self.count, earlier.rows[self.rows])
+
+
+class RecodedPart(NamedTuple):
+    """Records that are generalized to the same levels: row numbers of the input."""
+
+    levels: Levels
+    rows: Integers
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass: how the records were transformed, how many of them, and what that costs.
+
+    Attributes
+    ----------
+    score : float or tuple
+        Information loss of the records that were suppressed before the pass, also of those that remain so.
+    factor : float, optional
+        Generalization/suppression factor of the quality model; None if it has none.
+    proven_optimal : bool
+        Whether no transformation of these records has a better score.
+    """
+
+    transformation: dict[str, int]
+    recoded: int
+    score: float | tuple[float, ...]
+    factor: float | None
+    proven_optimal: bool
+
+    def __str__(self) -> str:
+        return f"{self.recoded} records at {self.transformation}, score {self.score}"
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """How records got transformations of their own: by a mode of local recoding, or part by part (None)."""
+
+    mode: object
+    passes: tuple[Pass, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Suppression:
+    """The suppressed rows of the input.
+
+    Attributes
+    ----------
+    mask : array
+        Which rows are suppressed; all False if an engine has only counted them.
+    records : int
+        Number of suppressed records.
+    by_row : bool
+        Whether `mask` shows them; otherwise, only the cells of the output do.
+    over_limit : bool
+        Whether there are more than the plan allows, by explicit choice.
+    """
+
+    mask: Mask
+    records: int
+    by_row: bool = True
+    over_limit: bool = False
+
+    @staticmethod
+    def none(rows: int) -> Suppression:
+        """Return the suppression of no row."""
+        return Suppression(np.zeros(rows, np.bool_), 0)
+
+    @staticmethod
+    def counted(rows: int, records: int) -> Suppression:
+        """Return a suppression of which only the number of records is known."""
+        return Suppression(np.zeros(rows, np.bool_), records, by_row=False)
+
+
+class UsedRows(NamedTuple):
+    """The rows of the source that went into the first step, if policies left some out."""
+
+    rows: Integers
+
+
+class Apart(NamedTuple):
+    """A further table for a file of its own: the second table of Anatomy, the key of pseudonyms."""
+
+    name: str
+    table: pa.Table
+    is_secret: bool
+
+
+class Privacy(NamedTuple):
+    """The promise of differential privacy in plain words, and whether draws are private.
+
+    `statement` is None without such a promise. `is_private` is False if the draws can be repeated from a seed,
+    or are not proven to be private.
+    """
+
+    statement: str | None = None
+    is_private: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """The result of one step.
+
+    Attributes
+    ----------
+    step : Plan or Method
+        The search of a plan, or a masking method.
+    rows : Rows
+        The output. If the input is in an engine: each combination of cells once.
+    origins : Origins
+        The input row of each row of the output.
+    suppression : Suppression
+        The suppressed rows of the input.
+    roles : Roles
+        What each column is, after this step and those before it.
+    parts : tuple of RecodedPart
+        Records that are not suppressed, by their levels; none for masks. The first part of a search exists even
+        if it is empty.
+    apart : tuple of Apart
+        Further tables for files of their own.
+    facts : dict
+        Numbers and short texts about the run, by name.
+    privacy : Privacy
+        The promise of differential privacy, if there is one.
+    traces : tuple
+        How the result was found, by the rooms that made it: one of each kind. See `trace`.
+    """
+
+    step: Plan | Method
+    rows: Rows
+    origins: Origins
+    suppression: Suppression
+    roles: Roles
+    parts: tuple[RecodedPart, ...]
+    apart: tuple[Apart, ...]
+    facts: Mapping[str, Any]
+    privacy: Privacy
+    traces: tuple[object, ...]
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """The privacy models that the output fulfils."""
+        return self.step.models if isinstance(self.step, Plan) else self.step.privacy_models
+
+    def trace(self, kind: type[Kind]) -> Kind | None:
+        """Return how the result was found, as one room recorded it; None if it had no part in it."""
+        return next((each for each in self.traces if isinstance(each, kind)), None)

@@ -273,8 +273,7 @@ class PolicyRun:
     ) -> Release:
         """Check on the output the requirements of every policy, and promise all of them together."""
         outcome = release.outcome
-        plan = outcome.plan
-        assert plan is not None
+        plan = outcome.searched.plan
         every = [translation.model(each) for group in joined for each in group.askers]
         if every:
             models = tuple(dict.fromkeys([*required_models, *every, *plan.models]))

@@ -273,13 +273,12 @@ class Release:
     def _require_search(self, name: str) -> SearchResult:
         if self.search is not None:
             return self.search
-        instead = "`steps` and `measures()`" if self.outcome.plan is None else "`passes` and `measures()`"
-        why = (
-            "masking methods made this release, not a search"
-            if self.outcome.plan is None
-            else "this release has several transformations"
+        instead, why = (
+            ("steps", "masking methods made this release, not a search")
+            if self.plan is None
+            else ("passes", "this release has several transformations")
         )
-        raise AttributeError(f"there is no `{name}`: {why}. Use {instead} instead")
+        raise AttributeError(f"there is no `{name}`: {why}. Use `{instead}` and `measures()` instead")
 
     def local_recoding(
         self,

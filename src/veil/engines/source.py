@@ -179,8 +179,7 @@ class CondensedSource(EngineSource):
 
 
 def _is_shuffled(outcome: Outcome) -> bool:
-    assert outcome.plan is not None
-    return outcome.plan.order == "random"
+    return outcome.searched.plan.order == "random"
 
 
 def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -> CondensedSource:

@@ -51,8 +51,7 @@ class Transform:
         The column `keep` stays unchanged, for a check before it is removed. `labelled` columns show text also
         on their lowest level, as other rows of the same release show labels there.
         """
-        prepared = outcome.prepared
-        assert prepared is not None
+        prepared = outcome.searched
         self.keep = keep
         self.kept_as = f"{free_prefix(source.relation.table.columns)}_person"
         self.plan, self.flag, self.source = prepared.plan, source.flag_of(outcome), source

@@ -44,8 +44,7 @@ _MODULUS = 2**31 - 1
 
 def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -> Verification:
     """Check the written rows against the plan, and against the outcome."""
-    assert outcome.prepared is not None
-    plan, flag = outcome.prepared.plan, source.flag_of(outcome)
+    plan, flag = outcome.searched.plan, source.flag_of(outcome)
     planned = [*released_columns(plan, source.relation), *([flag] if flag is not None else [])]
     names = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
     renamed = [str(flag) if name == outcome.flag else name for name in names]
@@ -145,14 +144,13 @@ def _verify_people(
     outcome: Outcome, source: CondensedSource, names: list[str], flag: str | None, output: Condensed
 ) -> list[Finding]:
     """Check models that count owners, on rows that still have the column `person`."""
-    assert outcome.plan is not None
-    transform = Transform(outcome, source, keep=outcome.plan.person_column)
+    transform = Transform(outcome, source, keep=outcome.person_column)
     relation = dataclasses.replace(source.relation, table=transform(source.relation.table))
 
     def judge(rows: Rows) -> list[Finding]:
         return _verify_models(outcome, rows, flag)
 
-    return verify_people(outcome.plan, relation, transform.kept_as, names, output, judge)
+    return verify_people(outcome.searched.plan, relation, transform.kept_as, names, output, judge)
 
 
 def verify_people(
@@ -186,8 +184,7 @@ def verify_people(
 
 
 def _verify_models(outcome: Outcome, output: Rows, flag: str | None) -> list[Finding]:
-    prepared, recoded = outcome.prepared, outcome.recoding is not None
-    assert prepared is not None
+    prepared, recoded = outcome.searched, outcome.recoding is not None
     blanked = prepared.plan.suppressed_rows == "blank" and outcome.suppressed > 0
     published = as_published(
         rows_of(prepared.table, prepared.rows.weights, prepared.plan),

@@ -128,6 +128,12 @@ class Outcome:
         return self.trace(Prepared)
 
     @property
+    def searched(self) -> Prepared:
+        """The prepared plan of an outcome that a search has made: masks, parts and blocks have none."""
+        (prepared,) = (trace for each in self.results for trace in each.traces if isinstance(trace, Prepared))
+        return prepared
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """Numbers and short texts about the run of a single step, by name."""
         return self.last.facts if len(self.results) == 1 else {}

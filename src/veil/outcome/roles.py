@@ -25,6 +25,8 @@ class Roles:
         Columns that must not be learned; columns that are released as they are.
     identifying : dict
         Columns that name people, with how they are treated: remove, mask or pseudonym.
+    microaggregated : tuple of str
+        Columns that show one value for each class.
     others : str
         Role of every other column: "insensitive" or "dropped".
     person : str, optional
@@ -45,6 +47,7 @@ class Roles:
     sensitive: tuple[str, ...]
     insensitive: tuple[str, ...]
     identifying: Mapping[str, str]
+    microaggregated: tuple[str, ...]
     others: Literal["insensitive", "dropped"]
     person: str | None
     knows: Knows
@@ -78,6 +81,7 @@ def roles_of_plan(plan: Plan, generalized: Sequence[str], flag: str | None = Non
         sensitive=plan.sensitive,
         identifying=plan.identifying,
         insensitive=plan.insensitive,
+        microaggregated=tuple(plan.microaggregated),
         others="insensitive" if plan.others == "keep" else "dropped",
         person=plan.person_column,
         knows=plan.knows,
@@ -104,6 +108,7 @@ def roles_of_masks(
         sensitive=(),
         identifying={},
         insensitive=tuple(output_columns),
+        microaggregated=(),
         others=others,
         person=person,
         knows="one row",

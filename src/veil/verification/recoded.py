@@ -48,13 +48,11 @@ def _with_input(outcome: Outcome, before: Rows) -> Published:
 
 
 def _rows_before(outcome: Outcome) -> Rows:
-    assert outcome.prepared is not None
-    return rows_of(outcome.original, outcome.prepared.rows.weights, outcome.prepared.plan)
+    return rows_of(outcome.original, outcome.searched.rows.weights, outcome.searched.plan)
 
 
 def _part_of(outcome: Outcome, part: RecodedPart, before: Rows) -> Published:
-    assert outcome.prepared is not None
-    names = outcome.prepared.encoding.names
+    names = outcome.searched.encoding.names
     return Published(
         before.showing(outcome.pick(part.rows), part.rows),
         names,
@@ -70,8 +68,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
 
     `allowed` is the limit of suppressed records, or of people who lose one; None if exceeded knowingly.
     """
-    prepared, suppressed_mask, parts = outcome.prepared, outcome.suppressed_mask, outcome.parts
-    assert prepared is not None
+    prepared, suppressed_mask, parts = outcome.searched, outcome.suppressed_mask, outcome.parts
     shape, roles = _verify_columns(outcome), verify_roles(outcome.table, prepared.plan)
     if not shape.holds:
         return Verification((shape, *roles))
@@ -114,8 +111,7 @@ def _verify_columns(outcome: Outcome) -> Finding:
 
 def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = False) -> Finding:
     """Check the cells of one part as a release of its own, without any other promise."""
-    prepared = outcome.prepared
-    assert prepared is not None
+    prepared = outcome.searched
     levels = dict(zip(prepared.encoding.names, part.levels, strict=True))
     plan = dataclasses.replace(prepared.plan, models=(KAnonymity(1),))
     verification = verify_release(

@@ -87,7 +87,7 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
         (("patients.csv", "-o", "o.csv", "--step", "keyed-pseudonyms:name,key_variable=NO_SUCH_KEY"),
          "NO_SUCH_KEY is not set or empty. To make one: python -c"),
         (("patients.csv", "-o", "o.csv", "--step", "rounding:sex,base=5"), "numbers are needed"),
-        (("patients.csv", "-o", "o.csv", "--step", "local-suppression:sex,k=7"), "the table has only 6 records"),
+        (("patients.csv", "-o", "o.csv", "--step", "local-suppression:sex,k=7"), "the table has 6 records, too few for a group of 7"),
         (("patients.csv", "-o", "o.csv", *SWAP, "--input", "x.csv"), "--input is only for recipes"),
         (("recipe.yaml",), "`quasi_identifiers` is not known here"),
         (("steps.yaml", *SWAP), "--step is only for a table, not for a recipe"),

@@ -117,8 +117,7 @@ class _PartResult:
 
     @staticmethod
     def of(outcome: Outcome) -> _PartResult:
-        prepared, choice = outcome.prepared, outcome.trace(Choice)
-        assert prepared is not None
+        prepared, choice = outcome.searched, outcome.trace(Choice)
         assert choice is not None
         hidden, weights, levels = outcome.suppressed_mask, outcome.before.weights.array, choice.levels
         covered = [

@@ -124,7 +124,7 @@ class StratifiedSampling(_SizedSampling):
 class BernoulliSampling(Sampling):
     """Each record is kept with the same probability, independently of all others.
 
-    >>> BernoulliSampling(1).mask(Rows.of(pa.table({"age": [30, 41]})), Randomness()).rows
+    >>> BernoulliSampling(1).mask(Rows.of(pa.table({"age": [30, 41]})), Randomness()).origins
     array([0, 1])
     """
 

@@ -97,8 +97,7 @@ def _structures(context: ReleaseContext) -> Iterator[Concern]:
 
 def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
     """Find aggregates of classes of two, where each person can compute the value of the other."""
-    plan, sizes = context.outcome.plan, context.published.sizes
-    aggregated = () if plan is None else tuple(plan.microaggregated)
+    aggregated, sizes = context.outcome.roles.microaggregated, context.published.sizes
     pairs = int(np.count_nonzero(sizes == 2))
     if not aggregated or not pairs:
         return
@@ -173,7 +172,7 @@ def several_rows(context: ReleaseContext) -> Iterator[Concern]:
         or not context.visible_rows.size
     ):
         return
-    if context.outcome.plan is not None and context.outcome.plan.person_column is not None:
+    if context.outcome.person_column is not None:
         return  # people are counted
     classes, sizes = context.published.classes, context.published.sizes
     for name in context.outcome.original.column_names:

@@ -29,6 +29,7 @@ from veil.api.release import Release
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import Inclusion, KAnonymity, PrivacyModel
+from veil.models.implication import Implication, weakest
 from veil.models.sensitive import SensitiveModel
 from veil.models.subset import RowNumbers
 from veil.outcome.outcome import Outcome, without_columns
@@ -46,7 +47,6 @@ from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.names import Requirement
 from veil.policy.personal_minimum import CoarsenedColumn, lift
 from veil.policy.pseudonyms import Keys, masking_method
-from veil.policy.substitution import Substitution, weakest
 from veil.published.finding import Finding, Verification
 from veil.tables import Source
 from veil.tables.columns import replace_column
@@ -140,8 +140,8 @@ class PolicyRun:
             lambda models: self._anonymize(table, everything, roles, copies, lifted, models, subset)
         )
         distributions = distributions_of(table, required_models, len(rows), self.options.get("marker", "*"))
-        substitution = weakest(required_models, distributions, trial=tries.loss)
-        release = tries.release(substitution.models)
+        implication = weakest(required_models, distributions, trial=tries.loss)
+        release = tries.release(implication.models)
         owners = np.array([*names, None], object)[codes_of_all]
         release = self._verify(release, joined, required_models, lifted, translation, owners)
         if apart is not None:
@@ -151,7 +151,7 @@ class PolicyRun:
             release = Release(outcome)
         notes += _above_caps(lifted, roles)
         account = self._account(
-            reasons, names, codes, joined, substitution, roles, withheld, lifted, notes, release, rows
+            reasons, names, codes, joined, implication, roles, withheld, lifted, notes, release, rows
         )
         return release, account
 
@@ -328,7 +328,7 @@ class PolicyRun:
         names: list[str],
         codes: Integers,
         joined: list[Joined],
-        substitution: Substitution,
+        implication: Implication,
         roles: Mapping[str, str],
         withheld: Mapping[str, int],
         lifted: Mapping[str, CoarsenedColumn],
@@ -351,7 +351,7 @@ class PolicyRun:
             len(names),
             dict(reasons),
             tuple(requirements),
-            tuple(str(substitution).splitlines()) if substitution.models else (),
+            tuple(str(implication).splitlines()) if implication.models else (),
             {name: role for name, role in roles.items() if role != "dropped"},
             withheld,
             {name: each.coarser for name, each in lifted.items() if each.coarser},

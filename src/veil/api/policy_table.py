@@ -14,12 +14,12 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.models import PrivacyModel
+from veil.models.implication import ValueFrequencies
 from veil.models.subset import RowNumbers
 from veil.policy.combined import Joined, Terms, join_pseudonyms, strictest_group
 from veil.policy.elements import PseudonymizationMethod
 from veil.policy.personal_minimum import CoarsenedColumn
 from veil.policy.population import below, others_of
-from veil.policy.substitution import ValueFrequencies
 from veil.published.blank import shows_no_value
 from veil.tables.columns import encode_values, is_text, replace_column
 from veil.tables.spelling import encode_people

@@ -30,10 +30,6 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.retention import due as due
     from veil.policy.schema import json_schema as json_schema
     from veil.policy.schema import xml_schema as xml_schema
-    from veil.policy.substitution import Substitution as Substitution
-    from veil.policy.substitution import ValueFrequencies as ValueFrequencies
-    from veil.policy.substitution import implied as implied
-    from veil.policy.substitution import weakest as weakest
     from veil.policy.unmapped_parts import Unmapped as Unmapped
     from veil.policy.unmapped_parts import unmapped as unmapped
 
@@ -45,7 +41,6 @@ _HOMES = {
     "audit": ("refused_cells",),
     "retention": ("DueData", "due"),
     "schema": ("json_schema", "xml_schema"),
-    "substitution": ("ValueFrequencies", "Substitution", "implied", "weakest"),
     "unmapped_parts": ("Unmapped", "unmapped"),
 }
 

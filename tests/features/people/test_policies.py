@@ -19,10 +19,10 @@ from support.policies import attributes, datum, model, policy
 from support.refusals import refused
 from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError, Say
 from veil.models import KAnonymity, Profitability
+from veil.models.implication import weakest
 from veil.policy import apply, check
 from veil.policy.elements import Entity, Policy, PrivacyModel, PseudonymizationMethod
 from veil.policy.population import others_of
-from veil.policy.substitution import weakest
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab"}
 

@@ -21,8 +21,8 @@ from veil.models import (
     PrivacyModel,
     TCloseness,
 )
+from veil.models.implication.rules import Conclusion, RuleContext, at_most, rule
 from veil.models.sensitive import SensitiveModel
-from veil.policy.substitution.rules import Conclusion, RuleContext, at_most, rule
 
 Facts = Sequence[PrivacyModel]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from veil.models import PrivacyModel
-from veil.policy.substitution import diversity, frequencies, sizes  # noqa: F401  (they enter their rules)
-from veil.policy.substitution.rules import RULES, Conclusion, RuleContext, ValueFrequencies
-from veil.policy.substitution.weaker import follows
+from veil.models.implication import diversity, frequencies, sizes  # noqa: F401  (they enter their rules)
+from veil.models.implication.rules import RULES, Conclusion, RuleContext, ValueFrequencies
+from veil.models.implication.weaker import follows
 
 _ROUNDS = 8
 _ALL_SUBSETS = 12
@@ -34,7 +34,7 @@ class RuleApplication(NamedTuple):
         return f"{', '.join(map(str, self.premises))} ⇒ {self.conclusion} ({self.why})"
 
 
-LAXER = "the same model with a laxer parameter"
+WEAKER = "the same model with a weaker parameter"
 
 
 def implied(
@@ -111,12 +111,12 @@ def _steps(
 
     add(strict)
     if strict != goal:
-        steps.append(RuleApplication(LAXER, (strict,), goal, LAXER))
+        steps.append(RuleApplication(WEAKER, (strict,), goal, WEAKER))
     return tuple(steps)
 
 
 @dataclass(frozen=True)
-class Substitution:
+class Implication:
     """A smallest set of models that proves all others.
 
     Attributes
@@ -146,7 +146,7 @@ def weakest(
     distributions: Mapping[str, ValueFrequencies] | None = None,
     *,
     trial: Callable[[tuple[PrivacyModel, ...]], float] | None = None,
-) -> Substitution:
+) -> Implication:
     """Return a smallest set of requirements from which all others follow.
 
     Parameters
@@ -175,14 +175,14 @@ def weakest(
             if sufficient:
                 break
     if not sufficient:
-        return Substitution(())
+        return Implication(())
     smallest = (
         sufficient[0] if trial is None or len(sufficient) == 1 else min(sufficient[:_TRIALS], key=trial)
     )
     proofs = tuple(
         (each, implied(smallest, each, distributions) or ()) for each in models if each not in smallest
     )
-    return Substitution(smallest, proofs, tuple(each for each in sufficient if each != smallest))
+    return Implication(smallest, proofs, tuple(each for each in sufficient if each != smallest))
 
 
 def _suffices(

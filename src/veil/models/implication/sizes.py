@@ -18,7 +18,7 @@ from veil.models import (
     SampleUniqueness,
     SubsetKAnonymity,
 )
-from veil.policy.substitution.rules import Conclusion, RuleContext, rule
+from veil.models.implication.rules import Conclusion, RuleContext, rule
 
 Facts = Sequence[PrivacyModel]
 

@@ -37,10 +37,10 @@ from veil import (
     TCloseness,
 )
 from veil.models import PrivacyModel
+from veil.models.implication import ValueFrequencies, consequences, implied, weakest
+from veil.models.implication.rules import RULES, RuleContext
+from veil.models.implication.weaker import follows
 from veil.models.subset import Where
-from veil.policy.substitution import ValueFrequencies, consequences, implied, weakest
-from veil.policy.substitution.rules import RULES, RuleContext
-from veil.policy.substitution.weaker import follows
 
 SUBSET_OF = Where("released = 'yes'")
 getcontext().prec = 50

@@ -19,7 +19,7 @@ from veil.models import (
     PrivacyModel,
     RecursiveCLDiversity,
 )
-from veil.policy.substitution.rules import Conclusion, RuleContext, at_most, rule
+from veil.models.implication.rules import Conclusion, RuleContext, at_most, rule
 
 Facts = Sequence[PrivacyModel]
 

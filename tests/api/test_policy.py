@@ -463,7 +463,7 @@ def test_who_withdraws_does_not_show_in_the_difference() -> None:
     same = apply(table, policies, **ASKED, previous=first)
     assert same.account is not None
     assert same.account.notes == ()
-    key = release.key
+    key = release.origins
     assert sorted(key["input row"].to_pylist()) == [1, 2, 3, 4, 5]
 
 
@@ -513,7 +513,7 @@ def test_whatever_people_ask_is_met_row_by_row(asked: list[tuple[int, int, int, 
             labels = Counter(chain(asked[at][0])[max(level, min(asked[at][1:3]))] for at in agreeing)
             assert min(labels.values()) < strictest
         return
-    key = release.key
+    key = release.origins
     released = dict(zip(key["input row"].to_pylist(), key["release row"].to_pylist(), strict=True))
     assert sorted(released) == agreeing
     rows = release.table.to_pylist()

@@ -51,13 +51,13 @@ def _frame(outcome: Outcome, source: Source) -> Any:
     return source.frame.from_arrow(outcome.table, None)
 
 
-def key_of(outcome: Outcome) -> Any:
+def origins_of(outcome: Outcome) -> Any:
     """Return the input row of each row of the release, as a frame of the input's kind."""
     if outcome.is_condensed:
-        refuse_key()
-    key = _rows_of_input(outcome)
+        refuse_origins()
+    origins = _rows_of_input(outcome)
     frame = outcome.source.frame
-    return key if frame is None else frame.from_arrow(key, frozenset())
+    return origins if frame is None else frame.from_arrow(origins, frozenset())
 
 
 def rows_beside(outcome: Outcome, rows: int) -> Any:
@@ -66,11 +66,11 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     Columns with the same cells are shown once.
     """
     if outcome.is_condensed:
-        refuse_key()
+        refuse_origins()
     if outcome.tables or outcome.statement is not None:
         raise PlanError(
             "`beside` needs a single table whose rows correspond to those of the input; for "
-            "this release, see `release.key`"
+            "this release, see `release.origins`"
         )
     places = outcome.origins[:rows]
     before, after = outcome.original.take(pa.array(places)), outcome.table.slice(0, rows)
@@ -90,8 +90,8 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     return table_beside if frame is None else frame.from_arrow(table_beside, frozenset())
 
 
-def refuse_key() -> NoReturn:
-    """Refuse a key of a table in an engine."""
+def refuse_origins() -> NoReturn:
+    """Refuse the origins of a table in an engine."""
     raise PlanError(
         "an engine holds this table, and its rows have no numbers: keep a column of pseudonyms to join by, "
         "or use ",
@@ -99,16 +99,16 @@ def refuse_key() -> NoReturn:
     )
 
 
-def check_key(key: Path, target: Path) -> None:
-    """Refuse a key in the folder of the release, or below it."""
-    if goes_along(key.resolve().parent, target):
+def check_origins(origins: Path, target: Path) -> None:
+    """Refuse a file of origins in the folder of the release, or below it."""
+    if goes_along(origins.resolve().parent, target):
         raise OutputError(
-            f"{key}: the release is written to this folder or one above it, and its key must not be "
+            f"{origins}: the release is written to this folder or one above it, and the origins of its rows must not be "
             "published with it. Choose a folder next to that of the release"
         )
 
 
-def write_key(outcome: Outcome, path: Path) -> None:
+def write_origins(outcome: Outcome, path: Path) -> None:
     """Write the input row of each row of the release."""
     with path.open("wb") as file:
         write_csv(_rows_of_input(outcome), file, Csv())
@@ -118,8 +118,8 @@ def _rows_of_input(outcome: Outcome) -> pa.Table:
     """Return the input row of each row of the release; refuse where that is secret, or rows were merged."""
     if outcome.statement is not None:
         raise PlanError(
-            "a differentially private release has no key: the promise relies on nobody knowing who was "
-            "sampled. Leave `key` out"
+            "a differentially private release has no origins: the promise relies on nobody knowing who was "
+            "sampled. Leave `origins` out"
         )
     if outcome.plan is not None and outcome.plan.items and outcome.plan.person_column is not None:
         raise PlanError(
@@ -137,7 +137,7 @@ def save(
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
-    key: str | os.PathLike[str] | None = None,
+    origins: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     **options: Any,
@@ -146,15 +146,15 @@ def save(
     if isinstance(outcome.source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
-        if key is not None:
-            refuse_key()
+        if origins is not None:
+            refuse_origins()
         places = [] if apart is None else places_apart(outcome, Path(apart), target, overwrite=overwrite)
         with Together(overwrite=overwrite) as files:
             make_apart(outcome, places, files)
             options.setdefault("placing", files.placing)
             return outcome.source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if isinstance(outcome.source, Fetched) and (options or goes_to_engine(target)):
-        return _save_fetched(outcome, outcome.source, target, apart, key, overwrite, progress, options)
+        return _save_fetched(outcome, outcome.source, target, apart, origins, overwrite, progress, options)
     if options:
         raise PlanError(
             f"`{next(iter(options))}` is only for tables written by an engine, and this one is in memory: "
@@ -165,16 +165,16 @@ def save(
     format = output_format(path, outcome.source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
-    if key is not None:
-        check_key(Path(key), path)
-        places.append(Path(key))
-        tables["key"] = _rows_of_input(outcome)
+    if origins is not None:
+        check_origins(Path(origins), path)
+        places.append(Path(origins))
+        tables["origins"] = _rows_of_input(outcome)
     inputs = files_of(outcome.source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )
     with Together(overwrite=overwrite) as files:
-        # The key first: a release whose key is lost cannot be reversed.
+        # What is kept apart first: a release without it cannot be reversed.
         for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as staging_path, staging_path.open("wb") as file:
                 write_csv(table, file, Csv())
@@ -197,7 +197,7 @@ def _save_fetched(
     source: Fetched,
     target: Any,
     apart: str | os.PathLike[str] | None,
-    key: str | os.PathLike[str] | None,
+    origins: str | os.PathLike[str] | None,
     overwrite: bool,
     progress: ProgressLike,
     options: dict[str, Any],
@@ -205,8 +205,8 @@ def _save_fetched(
     """Write rows that were read from an engine to a place that an engine writes to."""
     from veil.engines.write.rows import write_rows  # needs Ibis
 
-    if key is not None:
-        refuse_key()
+    if origins is not None:
+        refuse_origins()
     places: list[Path] = []
     if apart is not None:
         places = places_apart(outcome, Path(apart), target, overwrite=overwrite)

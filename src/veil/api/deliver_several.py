@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.api.deliver import check_key, files_of, make_apart, places_apart
+from veil.api.deliver import check_origins, files_of, make_apart, places_apart
 from veil.api.targets import check_targets, is_database
 from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
@@ -45,7 +45,7 @@ def as_frames(outcome: Outcome) -> dict[str, Any]:
     return frames
 
 
-def keys_of(outcome: Outcome) -> dict[str, pa.Table]:
+def origins_of_tables(outcome: Outcome) -> dict[str, pa.Table]:
     """Return the input row of each row of each table, both counted from 0, by the name of the table."""
     return {
         name: pa.table({"release row": np.arange(each.rows.size), "input row": each.rows})
@@ -58,7 +58,7 @@ def save_tables(
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
-    key: str | os.PathLike[str] | None = None,
+    origins: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     beside: Together | None = None,
@@ -75,16 +75,16 @@ def save_tables(
     place = place_of_tables(target)
     check_place(outcome, place, overwrite=overwrite)
     places_apart = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
-    if key is not None:
-        check_key(Path(key), Path(os.devnull) if isinstance(place, Database) else release_in(place))
-        check_targets({"key": Path(key)}, keep=_files_read(outcome), overwrite=overwrite)
+    if origins is not None:
+        check_origins(Path(origins), Path(os.devnull) if isinstance(place, Database) else release_in(place))
+        check_targets({"origins": Path(origins)}, keep=_files_read(outcome), overwrite=overwrite)
 
     together = Together(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
     with following(progress) as tracker, together as files:
         tracker.phase("writing the tables")
         make_apart(outcome, places_apart, files)
-        if key is not None:
-            make_key(outcome, Path(key), files)
+        if origins is not None:
+            make_origins(outcome, Path(origins), files)
         if isinstance(place, Database):
             from veil.engines.write.linked_tables import write_tables  # needs Ibis
 
@@ -92,15 +92,15 @@ def save_tables(
             write_tables(place, tables, _relations(outcome), overwrite=overwrite, beside=files)
         else:
             _write_folder(outcome, place, files, overwrite=overwrite)
-    places = places_apart if key is None else [*places_apart, Path(key)]
+    places = places_apart if origins is None else [*places_apart, Path(origins)]
     return Written(str(place), apart=tuple(places), verification=outcome.verification)
 
 
-def make_key(outcome: Outcome, path: Path, files: Together) -> None:
-    """Make the key file of all tables, with the input row of each row."""
+def make_origins(outcome: Outcome, path: Path, files: Together) -> None:
+    """Make the file with the origins of all tables: the input row of each row."""
     keys = [
         each.add_column(0, "table", pa.array([name] * each.num_rows, pa.string()))
-        for name, each in keys_of(outcome).items()
+        for name, each in origins_of_tables(outcome).items()
     ]
     with files.making(path, 0o600) as staging_path, staging_path.open("wb") as file:
         write_csv(pa.concat_tables(keys), file, Csv())
@@ -197,7 +197,7 @@ def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, ove
 def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite: bool) -> None:
     """Write all tables next to the folder, in a private place, and move them there in one step.
 
-    The files that go with them come first: a release whose key is lost cannot be reversed. The remains of a
+    The files that go with them come first: a release without them cannot be reversed. The remains of a
     killed run are restored or removed by the next one.
     """
     real = Path(os.path.realpath(folder))

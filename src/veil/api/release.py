@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.deliver import as_frame, key_of, rows_beside, save
-from veil.api.deliver_several import as_frames, keys_of, save_tables
+from veil.api.deliver import as_frame, origins_of, rows_beside, save
+from veil.api.deliver_several import as_frames, origins_of_tables, save_tables
 from veil.api.search import SearchResult
 from veil.api.targets import check_targets
 from veil.base.progress import ProgressLike
@@ -83,13 +83,13 @@ class Release:
         return only_used_categories(self.outcome.table)
 
     @property
-    def key(self) -> Any:
+    def origins(self) -> Any:
         """The input row of each row of the release, both counted from 0, as a frame of the input's kind.
 
         With several tables there is one for each, by name. It undoes the random order, and belongs to the
-        data holder alone: `save(..., key=...)` writes it to a file of its own.
+        data holder alone: `save(..., origins=...)` writes it to a file of its own.
         """
-        return keys_of(self.outcome) if self.outcome.tables else key_of(self.outcome)
+        return origins_of_tables(self.outcome) if self.outcome.tables else origins_of(self.outcome)
 
     def beside(self, rows: int = 5) -> Any:
         """Return some rows of the release next to the input, as a frame of its kind: for your eyes only.
@@ -120,7 +120,7 @@ class Release:
         target: Any,
         *,
         apart: str | os.PathLike[str] | None = None,
-        key: str | os.PathLike[str] | None = None,
+        origins: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
         progress: ProgressLike = None,
         **options: Any,
@@ -139,14 +139,20 @@ class Release:
         apart
             A folder for the tables apart, as CSV files that only you may read. Secret ones must not go into
             the folder of the release, nor below it.
-        key
-            A CSV file for the `key`, that only you may read: not in the folder of the release, nor below it.
+        origins
+            A CSV file for the `origins`, that only you may read: not in the folder of the release, nor below it.
         overwrite
             Whether an existing file is replaced, or a folder with its content. The input never is.
         """
         write = save_tables if self.outcome.tables else save
         return write(
-            self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
+            self.outcome,
+            target,
+            apart=apart,
+            origins=origins,
+            overwrite=overwrite,
+            progress=progress,
+            **options,
         )
 
     # --- the run ----------------------------------------------------------------------------------

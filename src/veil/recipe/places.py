@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
@@ -258,6 +258,27 @@ def url_with_table(database: Database) -> str:
     """
     names = [quote(each, safe="") for each in (database.schema, database.table) if each is not None]
     return f"{database.url}#{'.'.join(names)}" if names else database.url
+
+
+def with_file(database: Database, move: Callable[[str], str]) -> Database:
+    """Return a database with the path of its file changed by `move`; unchanged if it has no file."""
+    if database.file is None:
+        return database
+    scheme = database.url.partition(":")[0]
+    url = f"{scheme}://{quote(Path(move(str(database.file))).as_posix())}"
+    return Database(url, database.table, database.schema, database.password_variable)
+
+
+def spell_source(source: AnySource, move: Callable[[str], str]) -> Any:
+    """Write the place of a table, with its path changed by `move`: the path alone, if that says it all."""
+    if isinstance(source, Database):
+        return spell_database(with_file(source, move))
+    path, spec = move(source.path), spell_value(source)
+    kind = kind_of_name(path) or ("files" if isinstance(source, FilesInput) else None)
+    if kind == source.kind:
+        del spec["kind"]
+    del spec["path"]
+    return {"path": path, **spec} if spec else path
 
 
 def spell_database(database: Database) -> Any:

@@ -22,6 +22,7 @@ import pytest
 import veil
 from support.cli import veil as run
 from support.dp.poison import CELLS, LINES, PEOPLE, as_objects, some
+from support.recipes import generalize
 from support.workbench import Client, workbench
 from veil import SafePub
 from veil.errors import PlanError, VeilError
@@ -152,7 +153,7 @@ def test_engines(tmp_path: Path, unit: str) -> None:
     assert_alike(found)
 
 
-RECIPE = """\
+RECIPE = generalize("""\
 input: people.csv
 output: release.csv
 report: report.json
@@ -161,7 +162,7 @@ person: {person}
 identifying: [patient]
 quasi_identifiers: {{age: {{kind: table, rows: {age}}}, sex: {{kind: table, rows: {sex}}}}}
 models: [{{kind: SafePub, epsilon: 1, delta: 1.0e-4, generalization: {{age: 1, sex: 0}}}}]
-"""
+""")
 
 
 @pytest.mark.slow

@@ -246,7 +246,7 @@ def test_both_hold_of_every_class(jobs: list[str], k: int, l: int) -> None:
     except (NoSolutionError, ImpossibleError):
         assert len(jobs) < max(k, l) or len(set(jobs)) < l
         return
-    key = release.key
+    key = release.origins
     before = dict(zip(key["release row"].to_pylist(), key["input row"].to_pylist(), strict=True))
     classes = defaultdict(list)
     for at, row in enumerate(release.table.to_pylist()):

@@ -24,6 +24,7 @@ import pytest
 import veil.risk
 from support.cli import veil as run
 from support.origins import leaves, tokens
+from support.recipes import generalize
 from veil.report import content_digest
 from veil.report.certificate.digest import column_digests
 from veil.report.content.measured import grouped_sizes
@@ -33,14 +34,14 @@ CLOCK = re.compile(r"date|veil|checksum|.*\.date|.*\.veil|.*\.checksum|files\..*
 """What the clock, the version, the other places of the document or the person who runs it decide, and no cell."""
 SAFEPUB = "{kind: SafePub, epsilon: 1.25, delta: 1.0e-4, generalization: {age: 1, sex: 0}}"
 AGE = json.dumps([[str(age), f"{age // 10}0s", "*"] for age in range(120)])
-RECIPE = f"""\
+RECIPE = generalize(f"""\
 input: people.csv
 output: release.csv
 certificate: certificate.json
 person: null
 identifying: [patient]
 quasi_identifiers: {{age: {{kind: table, rows: {AGE}}}, sex: {{kind: table, rows: [[f, '*'], [m, '*']]}}}}
-"""
+""")
 
 
 class Said(NamedTuple):

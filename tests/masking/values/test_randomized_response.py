@@ -29,7 +29,7 @@ from veil.dp import Accountant, fingerprint
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.masking import RandomizedResponse
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe import Recipe
 
 YES_NO = ("yes", "no")
 COIN = [[0.75, 0.25], [0.25, 0.75]]
@@ -215,7 +215,7 @@ def test_the_account_is_that_of_the_table(tmp_path):
 
 
 def test_recipes_and_the_command_line_know_it(tmp_path):
-    recipe = MaskingRecipe(
+    recipe = Recipe(
         steps=[
             {"kind": "RandomizedResponse", "column": "smokes", "categories": ["yes", "no"], "matrix": [["3/4", 0.25], [0.25, "3/4"]]},
             {"kind": "RandomizedResponse", "column": "drinks", "categories": ["yes", "no"], "epsilon": "ln(2)"},

@@ -155,7 +155,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     else:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
-        recipe["local_recoding"] = spell_value(outcome.recoding)
+        recipe["steps"].append(spell_value(outcome.recoding))
     if acknowledged := acknowledged_by(outcome):
         recipe["acknowledge"] = acknowledged
     return recipe

@@ -1,4 +1,4 @@
-"""A run: a recipe of any kind with all places resolved, and checked before hours are spent on the results."""
+"""A run: a recipe with all places resolved, and checked before hours are spent on the results."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veil.api.deliver import check_key, refuse_key
+from veil.api.deliver import check_origins, refuse_origins
 from veil.api.deliver_several import check_tables_target, place_of_tables, release_in
 from veil.api.open import Engine, Place, find_relation
 from veil.api.targets import check_ending, check_output, check_targets, goes_along, require
 from veil.base.paths import usable
+from veil.base.references import relocate
 from veil.engines.database import Database
 from veil.engines.relation import Relation
 from veil.errors import OutputError, PlanError, Say
 from veil.recipe import Recipe
 from veil.recipe.about import NOTHING, About, read_about, spell_about
-from veil.recipe.base import Located
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe.generalize import GeneralizeSpec
 from veil.recipe.places import CERTIFICATES, PROCESSING_RECORDS, REPORTS
-from veil.recipe.policy import PolicyRecipe
 from veil.tables import Format, output_format
 from veil.tables.formats import similar_format
+
+_FILES = ("report", "certificate", "sign", "apart", "origins", "budget")
 
 
 @dataclass(frozen=True)
 class Run:
     """A recipe with all places resolved."""
 
-    recipe: Recipe | MaskingRecipe | PolicyRecipe
+    recipe: Recipe
     input: Place | Mapping[str, Place]
     """The table; or several, by name."""
     format: Format | None
@@ -39,7 +40,8 @@ class Run:
     certificate: Path | None = None
     sign: Path | None = None
     apart: Path | None = None
-    key: Path | None = None
+    origins: Path | None = None
+    budget: Path | None = None
     processing_record: Path | None = None
     save_recipe: Path | None = None
     about: About = NOTHING
@@ -54,7 +56,7 @@ class Run:
             "release": None if isinstance(self.output, Database) else Path(self.output),
             "report": self.report,
             "certificate": self.certificate,
-            "key": self.key,
+            "origins": self.origins,
             "record of processing": self.processing_record,
             "recipe": self.save_recipe,
         }
@@ -64,73 +66,76 @@ class Run:
     def files_read(self) -> list[Path]:
         """Files that are read, and must not be overwritten; engines protect their own."""
         tables = self.input.values() if isinstance(self.input, Mapping) else [self.input]
-        population = self.recipe.population_path if isinstance(self.recipe, PolicyRecipe) else None
-        places = (*tables, self.recipe.file, self.sign, population)
-        return [place for place in places if isinstance(place, Path) and not os.path.isdir(place)]
+        places = [*tables, self.recipe.file, self.sign, *_files_of(self.recipe.located_steps())]
+        return [
+            place
+            for place in places
+            if isinstance(place, Path) and place != self.processing_record and not os.path.isdir(place)
+        ]
 
 
-def settle(
-    recipe: Recipe | MaskingRecipe | PolicyRecipe,
+def _files_of(steps: list[Any]) -> list[Path]:
+    """Return the files that steps name, such as hierarchies and keys."""
+    paths: list[str] = []
+
+    def collect(path: str) -> str:
+        paths.append(path)
+        return path
+
+    relocate(steps, collect)
+    return [Path(path) for path in paths]
+
+
+def resolve(
+    recipe: Recipe,
     *,
     input: Place | None = None,
     format: Format | None = None,
     output: str | Database | None = None,
-    report: Path | None = None,
-    certificate: Path | None = None,
-    sign: Path | None = None,
-    apart: Path | None = None,
-    key: Path | None = None,
     processing_record: Path | None = None,
     save_recipe: Path | None = None,
     about: Mapping[str, Any] | None = None,
     acknowledge: Iterable[str] = (),
     overwrite: bool = False,
     engine: Engine | None = None,
+    **files: Path | None,
 ) -> Run:
-    """Resolve all places of a recipe; arguments override it."""
-    is_mask = isinstance(recipe, MaskingRecipe)
+    """Resolve all places of a recipe; arguments override it. `files` are those of `Run`."""
     table: Place | Mapping[str, Place]
-    if isinstance(recipe, Recipe) and recipe.tables is not None:
+    if recipe.tables is not None:
         _refuse_beside_several(input=input or recipe.input, format=format, engine=engine)
         table, input_format = recipe.table_places, None
     else:
         table, input_format = table_of(recipe, input=input, format=format)
     target = output or recipe.target
-    if target is None:
-        what = "table" if is_mask else "release"
+    if target is None and recipe.questions is None:
         raise PlanError(
-            f"{recipe.name} does not say where to write the {what}: add `output`, or give ", Say("output")
+            f"{recipe.name} does not say where to write the release: add `output`, or give ", Say("output")
         )
-    if isinstance(recipe, MaskingRecipe | PolicyRecipe):
-        if save_recipe is not None:
-            raise PlanError(
-                Say("save_recipe"), " is only for recipes of plans, not of masking methods or policies"
-            )
-        apart = apart or recipe.apart_path
-        if isinstance(recipe, PolicyRecipe):
-            processing_record = processing_record or recipe.processing_record_path
-    else:
-        if apart is not None and "pseudonym" not in recipe.plan().identifying.values():
+    if recipe.command == "anonymize":
+        if (files.get("apart") or recipe.apart) and "pseudonym" not in recipe.plan().identifying.values():
             raise PlanError(
                 Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
             )
-        engine = engine or recipe.reading
+    elif save_recipe is not None:
+        raise PlanError(
+            Say("save_recipe"), " is only for recipes of plans, not of masking methods or policies"
+        )
+    for step in recipe.located_steps():
+        path = getattr(step, "processing_record", None)
+        processing_record = processing_record or (None if path is None else Path(path))
     return Run(
         recipe,
         table,
         input_format,
-        target,
-        report=report or recipe.report_path,
-        certificate=certificate or recipe.certificate_path,
-        sign=sign or recipe.sign_path,
-        apart=apart,
-        key=key or recipe.key_path,
+        target or "",
+        **{name: files.get(name) or recipe.path(name) for name in (*files, *_FILES)},
         processing_record=processing_record,
         save_recipe=save_recipe,
         about=read_about(spell_about(recipe.about or NOTHING) | dict(about or {})),
         acknowledge=tuple(dict.fromkeys([*recipe.acknowledge, *acknowledge])),
         overwrite=overwrite or recipe.overwrite,
-        engine=engine or "auto",
+        engine=engine or recipe.reading,
     )
 
 
@@ -144,7 +149,7 @@ def _refuse_beside_several(**options: Any) -> None:
 
 
 def table_of(
-    recipe: Located, *, input: Place | None = None, format: Format | None = None
+    recipe: Recipe, *, input: Place | None = None, format: Format | None = None
 ) -> tuple[Place, Format | None]:
     """Return the table of a recipe, and its format."""
     table = input or recipe.source
@@ -159,83 +164,60 @@ def table_of(
     return table, input_format
 
 
-def relation_of(job: Run, threads: int | None) -> Relation | None:
+def relation_of(run: Run, threads: int | None) -> Relation | None:
     """Return the table of a run, if it is in an engine or is to be read by one."""
-    if isinstance(job.input, Mapping):
+    if isinstance(run.input, Mapping):
         return None
-    models = job.recipe.models if isinstance(job.recipe, Recipe) else ()
+    models = [model for step in run.recipe.steps if isinstance(step, GeneralizeSpec) for model in step.models]
     return find_relation(
-        job.input,
-        job.format,
-        job.engine,
+        run.input,
+        run.format,
+        run.engine,
         threads=threads,
-        output=job.output,
+        output=run.output,
         over_neighbours=any(model.over_neighbours for model in models),
     )
 
 
-def check_job(job: Run, relation: Relation | None) -> None:
+def check_run(run: Run, relation: Relation | None) -> None:
     """Refuse targets that cannot be written to, before hours are spent on the results."""
-    targets, release = job.targets, None
-    if isinstance(job.input, Mapping):
-        check_tables_target(
-            place_of_tables(job.output),
-            list(job.input),
-            overwrite=job.overwrite,
-            beside=[path for what, path in targets.items() if what != "release"],
-        )
+    targets, release = run.targets, None
+    beside = [path for what, path in targets.items() if what != "release"]
+    if isinstance(run.input, Mapping):
+        place = place_of_tables(run.output)
+        check_tables_target(place, list(run.input), overwrite=run.overwrite, beside=beside)
         release = targets.pop("release", None)
     elif relation is None:
-        _check_format(Path(str(job.output)), job.format)
+        _check_format(Path(str(run.output)), run.format)
     else:
-        check_output(
-            job.output,
-            relation,
-            overwrite=job.overwrite,
-            beside=[path for what, path in targets.items() if what != "release"],
-        )
+        check_output(run.output, relation, overwrite=run.overwrite, beside=beside)
         release = targets.pop("release", None)
-    check_targets(targets, keep=job.files_read, overwrite=job.overwrite)
-    if job.report is not None:
-        check_ending(job.report, "report", REPORTS)
-        if job.report.suffix.lower() == ".pdf":
+    check_targets(targets, keep=run.files_read, overwrite=run.overwrite)
+    if run.report is not None:
+        check_ending(run.report, "report", REPORTS)
+        if run.report.suffix.lower() == ".pdf":
             require("Reports as PDF", "reportlab", "matplotlib", extra="report")
-    if job.certificate is not None:
-        check_ending(job.certificate, "certificate", CERTIFICATES)
-    if job.processing_record is not None:
-        check_ending(job.processing_record, "record of processing", PROCESSING_RECORDS)
-        if job.processing_record.suffix.lower() == ".ttl":
+    if run.certificate is not None:
+        check_ending(run.certificate, "certificate", CERTIFICATES)
+    if run.processing_record is not None:
+        check_ending(run.processing_record, "record of processing", PROCESSING_RECORDS)
+        if run.processing_record.suffix.lower() == ".ttl":
             require("Records of processing as Turtle", "rdflib", extra="policy")
-    if job.sign is not None:
-        if job.certificate is None and job.report is None:
-            raise PlanError(
-                "there is nothing to sign: ",
-                Say("sign"),
-                " goes with ",
-                Say("certificate"),
-                " or ",
-                Say("report"),
-            )
-        signing_key(job)  # refuses one that is missing or locked
-    if job.key is not None:
-        check_ending(job.key, "key", (".csv",))
+    if run.sign is not None:
+        if run.certificate is None and run.report is None:
+            goes_with = (Say("sign"), " goes with ", Say("certificate"), " or ", Say("report"))
+            raise PlanError("there is nothing to sign: ", *goes_with)
+        signing_key(run)  # refuses one that is missing or locked
+    if run.origins is not None:
+        check_ending(run.origins, "file of origins", (".csv",))
         if relation is not None:
-            refuse_key()
-        if not isinstance(job.output, Database):
-            check_key(job.key, release_in(job.output) if isinstance(job.input, Mapping) else Path(job.output))
+            refuse_origins()
+        if not isinstance(run.output, Database):
+            several = isinstance(run.input, Mapping)
+            check_origins(run.origins, release_in(run.output) if several else Path(run.output))
     if release is not None:
         _check_beside(release.resolve(), targets)
-    if isinstance(job.recipe, MaskingRecipe) or job.apart is not None:
-        _check_apart(job, _steps_with_secret_table(job.recipe))
-
-
-def _steps_with_secret_table(recipe: Recipe | MaskingRecipe | PolicyRecipe) -> list[str]:
-    """Return the names of the steps that make a secret table."""
-    if isinstance(recipe, Recipe):
-        return ["the plan"]
-    if isinstance(recipe, PolicyRecipe):
-        return ["the policy"]
-    return [type(each).__name__ for each in recipe.steps if each.apart_is_secret]
+    _check_apart(run)
 
 
 def _check_beside(release: Path, targets: Mapping[str, Path]) -> None:
@@ -260,33 +242,34 @@ def _check_format(output: Path, format: Format | None) -> None:
         raise OutputError(*error.words, folder) from None
 
 
-def _check_apart(job: Run, secret: list[str]) -> None:
+def _check_apart(run: Run) -> None:
     """Refuse to keep a secret table nowhere, or with the release."""
-    if job.apart is None:
+    steps = run.recipe.steps
+    secret = ", ".join(step.kind for step in steps if getattr(step, "apart_is_secret", run.apart is not None))
+    if run.apart is None:
         if secret:
             raise OutputError(
-                f"{', '.join(secret)} makes a table with which it can be reversed. Say where to keep that "
-                "table, away from the release: ",
+                f"{secret} makes a table with which it can be reversed. Say where to keep that table, away "
+                "from the release: ",
                 Say("apart", "FOLDER"),
             )
         return
-    if not usable(job.apart, OutputError).is_dir():
+    if not usable(run.apart, OutputError).is_dir():
         raise OutputError(
-            f"{job.apart}: is not a folder. Create it, beside that of the release, or choose another one"
+            f"{run.apart}: is not a folder. Create it, beside that of the release, or choose another one"
         )
-    place = place_of_tables(job.output) if isinstance(job.input, Mapping) else job.output
-    if secret and goes_along(job.apart, release_in(place) if isinstance(place, Path) else place):
+    place = place_of_tables(run.output) if isinstance(run.input, Mapping) else run.output
+    if secret and goes_along(run.apart, release_in(place) if isinstance(place, Path) else place):
         raise OutputError(
-            f"{job.apart}: the release is written there or to a folder above it, and what "
-            f"{', '.join(secret)} keeps apart must not be published with it. Choose a folder next to that "
-            "of the release"
+            f"{run.apart}: the release is written there or to a folder above it, and what {secret} keeps "
+            "apart must not be published with it. Choose a folder next to that of the release"
         )
 
 
-def signing_key(job: Run) -> Any:
+def signing_key(run: Run) -> Any:
     """Return the key that signs the certificate, if there is one."""
-    if job.sign is None:
+    if run.sign is None:
         return None
     from veil.report import PrivateKey
 
-    return PrivateKey.read(job.sign)
+    return PrivateKey.read(run.sign)

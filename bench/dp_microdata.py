@@ -33,17 +33,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.declared import Declared
 from veil.dp.price import Price
-from veil.dp.private_table.cells import cut
-from veil.dp.private_table.clusters import clusters
-from veil.dp.private_table.columns import Numbers, read_columns
-from veil.dp.private_table.method import Neighbourhood, block_sizes
-from veil.dp.private_table.published import published_numbers
-from veil.dp.private_table.ranking import blocks_of
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.private_table.mechanisms.cells import cut
+from veil.private_table.mechanisms.clusters import clusters
+from veil.private_table.mechanisms.columns import Numbers, read_columns
+from veil.private_table.mechanisms.published import published_numbers
+from veil.private_table.mechanisms.ranking import blocks_of
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood, block_sizes
 from veil.tables import read
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))

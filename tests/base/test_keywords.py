@@ -57,7 +57,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "detect_identifiers": (veil.risk.detect_identifiers, "threshold"),
     "propose_roles": (veil.risk.propose_roles, "threshold"),
     "compare": (veil.utility.compare, "targets"),
-    "private_table": (veil.dp.private_table, "bounds"),
+    "private_table": (veil.private_table.private_table, "bounds"),
 }
 
 

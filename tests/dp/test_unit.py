@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Session
+from veil.dp import Accountant
 from veil.dp.declared import Declared
 from veil.dp.noisy_vector import _Each, noise_for
 from veil.dp.price import Price
-from veil.dp.questions.totals import sum_reach
 from veil.dp.source import MemorySource, TruncatedOwners
 from veil.dp.unit import Unit
+from veil.questions import Session
+from veil.questions.totals import sum_reach
 from veil.tables.cells import Cells
 
 Rows = tuple[tuple[str, int], ...]
@@ -127,7 +128,7 @@ def open_session(
         bounds={"x": (0, 3)},
         keys={"x": [0, 3]},
         missing={"x": 0},
-        steady=False,
+        constant_time=False,
         randomness=randomness,
     )
 

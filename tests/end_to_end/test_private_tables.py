@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.dp import Corners, IndividualRanking, MarginalTree
-from veil.dp.private_table import private_table
 from veil.hierarchies import Hierarchy
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
 from veil.recipe import Recipe
 
 ROWS = 3000

@@ -41,14 +41,5 @@ class Provided(Generic[T]):
         return self.function()(*args, **kwargs)
 
 
-TABLE_OF_ENGINE: Provided[Any] = Provided("tables that an engine holds, to ask questions of")
-"""Given a source, returns a table whose questions an engine answers; None if it is read into memory."""
-
-REPORT_OF_PRIVATE_TABLE: Provided[Any] = Provided("reports of private tables")
-"""Given a private table and a path, writes the report there and returns the path."""
-
-WORKBENCH: Provided[None] = Provided("the workbench")
-"""Serves the workbench until it is stopped; given the table to open, and where to listen."""
-
 POLICIES_CARRIED_OUT: Provided[Any] = Provided("a way to carry policies out")
 """Given a table and the policies of the people in it, returns a release: `veil.policy.apply`."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from veil.api.ask import ask
 from veil.api.budget import open_budget
 from veil.api.open import place_of
 from veil.api.resolve import table_of
@@ -14,11 +13,12 @@ from veil.cli import files, grammar, show
 from veil.cli.measure import Destination
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer
 from veil.engines.database import is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError
+from veil.questions.answers import Answer
+from veil.questions.step import ask
 from veil.recipe import Recipe
 
 Options = dict[str, Sequence[Any]]

@@ -14,11 +14,12 @@ from veil.cli import files, grammar, show
 from veil.cli.ask import read_bounds, read_pairs, unit_of
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
-from veil.dp.private_table import METHODS, PrivateTable
 from veil.engines.database import is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import PlanError
+from veil.private_table import PrivateTable
+from veil.private_table.mechanisms import METHODS
 from veil.recipe import Recipe
 from veil.recipe.parts import is_path
 

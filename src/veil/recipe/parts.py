@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from veil import lattice, models
 from veil import quality as qualities
@@ -27,6 +28,16 @@ def one_or_more(value: Any) -> Any:
 
 
 Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type=str | list[str])]
+
+
+def _finite(value: int | float | str) -> int | float | str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a finite number is needed, not {value}")
+    return value
+
+
+Number = Annotated[int | float | str, AfterValidator(_finite)]
+"""A number, or a text such as ln(3)."""
 
 
 def members(union: Any) -> dict[str, type[Any]]:

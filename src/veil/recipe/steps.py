@@ -25,7 +25,7 @@ from veil.recipe.parts import RECODINGS, with_kind
 if TYPE_CHECKING:
     from veil.recipe.recipe import Recipe
 
-_ANNEXES = ("veil.api.by_policies", "veil.api.private_table", "veil.api.ask")
+_ANNEXES = ("veil.api.by_policies", "veil.private_table.step", "veil.questions.step")
 """Modules that declare the steps of annexes; without one of them, its step is unknown."""
 
 

@@ -20,12 +20,12 @@ from support.amount import runs
 from support.dp.stochastic import find_violation
 from support.dp.tables import read_columns
 from veil.base.randomness import Randomness
-from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.price import Price
-from veil.dp.private_table import ConceptTaxonomy
-from veil.dp.private_table.method import Neighbourhood
 from veil.dp.zcdp import rho_of_epsilon
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood
+from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 
 LEAVES = Hierarchy.from_rows([["a", "*"], ["b", "*"]])
 NUMBERS: dict[str, Any] = {"bounds": {"x": (0, 1)}, "universe": [(0,), (1,)]}

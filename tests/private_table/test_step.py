@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from support.refusals import refused
-from veil.dp import Corners, IndividualRanking, MarginalTree
 from veil.errors import ParameterError, PlanError
+from veil.private_table import Corners, IndividualRanking, MarginalTree
 from veil.recipe import Recipe, schema
 
 STEP: dict[str, Any] = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from veil.dp.private_table.consistent import Table
 from veil.errors import MissingDependencyError
+from veil.private_table.mechanisms.consistent import Table
 
 
 def fit_by_mbi(

@@ -18,8 +18,8 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
-from veil.dp.private_table.columns import Column
 from veil.errors import ParameterError, PlanError, Say
+from veil.private_table.mechanisms.columns import Column
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,11 @@ from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
-from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
-from veil.dp.private_table.method import (
+from veil.dp.symbolic import Symbolic
+from veil.errors import ParameterError
+from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
+from veil.private_table.mechanisms.published import published_concepts, published_numbers
+from veil.private_table.mechanisms.table_mechanism import (
     DrawnTable,
     Neighbourhood,
     Shares,
@@ -40,10 +43,7 @@ from veil.dp.private_table.method import (
     require_public_size,
     shares_of,
 )
-from veil.dp.private_table.published import published_concepts, published_numbers
-from veil.dp.private_table.taxonomy import ConceptTaxonomy
-from veil.dp.symbolic import Symbolic
-from veil.errors import ParameterError
+from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 
 
 @declared(kind_of=TableMechanism)
@@ -93,7 +93,7 @@ class IndividualRanking(TableMechanism):
             if isinstance(column, CategoricalColumn) and column.hierarchy is None:
                 raise ParameterError(
                     f"column {column.name!r} has a list of values, but blocks are cut along a hierarchy: "
-                    "give a hierarchy as its domain, or ask for a histogram (veil.dp.Session), or use MarginalTree()"
+                    "give a hierarchy as its domain, or ask for a histogram (veil.questions.Session), or use MarginalTree()"
                 )
 
     def block(self, columns: Sequence[Column], price: Price) -> int:
@@ -142,7 +142,7 @@ class IndividualRanking(TableMechanism):
             )
             if len(taxonomy.walk) < len(sizes):  # counts have less noise than that many draws
                 notes.append(
-                    f"{column.name!r} has {len(taxonomy.walk)} values, fewer than blocks: a histogram (veil.dp.Session) tells "
+                    f"{column.name!r} has {len(taxonomy.walk)} values, fewer than blocks: a histogram (veil.questions.Session) tells "
                     "their frequencies much better for the same price."
                 )
         proof = (

@@ -22,18 +22,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from veil.api.ask import Number, hold_cells
 from veil.api.budget import open_budget
+from veil.api.open import open_cells
 from veil.api.resolve import Run, check_run
 from veil.base.declare import declared
 from veil.dp.accountant import Accountant
 from veil.dp.neighbours import Neighbours
-from veil.dp.private_table import METHODS, AnyMethod, PrivateTable, private_table
 from veil.dp.unit import Unit
 from veil.errors import PlanError
 from veil.hierarchies import File, Hierarchy, Table
+from veil.private_table.mechanisms import METHODS, AnyMethod
+from veil.private_table.release import PrivateTable, private_table
 from veil.recipe import Recipe
-from veil.recipe.parts import HierarchySpec, with_kind
+from veil.recipe.parts import HierarchySpec, Number, with_kind
 from veil.recipe.steps import Annex
 from veil.tables.atomic import Together
 from veil.tables.writing import write
@@ -111,7 +112,7 @@ class PrivateTableStep(Annex):
         if accountant is None and run.budget is not None:
             accountant = open_budget(run.input, run.budget)  # type: ignore[arg-type]
         result = private_table(
-            hold_cells(run.input, run.format, run.engine),
+            open_cells(run.input, run.format, run.engine),
             step.method,
             step.epsilon,
             neighbours=step.neighbours,

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from support.refusals import refused
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Laplace, Prior, Session, constant_time, fingerprint, rho_of_epsilon
-from veil.dp.private_table import MarginalTree, private_table
-from veil.dp.questions.totals import sum_reach
+from veil.dp import Accountant, Laplace, Prior, fingerprint, rho_of_epsilon
 from veil.dp.source import MemorySource
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
-from veil.report.private_table import private_facts
+from veil.private_table import MarginalTree, private_table
+from veil.private_table.report import private_facts
+from veil.questions import Session, constant_time
+from veil.questions.totals import sum_reach
 
 PATIENTS = pa.table(
     {
@@ -50,7 +51,7 @@ def open_session(source: Any = PATIENTS, budget: object = 10**6, **options: Any)
         "bounds": {"age": (0, 120), "income": (-100, 1000)},
         "keys": {"sex": ["f", "m"]},
         "missing": {"age": "leave out", "income": 0},
-        "steady": False,
+        "constant_time": False,
         **options,
     }
     neighbours = given_options["neighbours"]
@@ -450,11 +451,11 @@ def test_answers_take_a_multiple_of_a_step(monkeypatch, took, waits) -> None:
     assert slept == [pytest.approx(waits)]
 
 
-def test_a_session_is_steady_unless_told_otherwise(monkeypatch) -> None:
+def test_answers_take_constant_time_by_default(monkeypatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(constant_time.time, "sleep", slept.append)
-    open_session(steady=True).count(epsilon=1)
-    open_session(steady=False).count(epsilon=1)
+    open_session(constant_time=True).count(epsilon=1)
+    open_session(constant_time=False).count(epsilon=1)
     assert len(slept) == 1
     assert 0 < slept[0] <= constant_time.STEP
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from veil.dp.private_table import PrivateTable
+from veil.private_table.release import PrivateTable
 from veil.report.content.facts import versions
 from veil.report.pages.blocks import Block, Cell, Paragraph, Section, TableBlock
 from veil.report.pages.html import page

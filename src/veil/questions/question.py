@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp.answers import HalfWidths, chance_in_words
-from veil.dp.condition import Condition
 from veil.dp.declared import Bounded, Declared
 from veil.dp.neighbours import Neighbours
 from veil.dp.noisy_vector import VectorNoise
@@ -23,6 +21,8 @@ from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.models.query import Query
 from veil.models.subset import Where
+from veil.questions.answers import HalfWidths, chance_in_words
+from veil.questions.condition import Condition
 from veil.tables.cells import Cells
 
 Noise = str | Prior

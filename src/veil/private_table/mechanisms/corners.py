@@ -24,9 +24,11 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.noise import Laplace
 from veil.dp.price import Price
-from veil.dp.private_table.clusters import cluster_sums, clusters
-from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
-from veil.dp.private_table.method import (
+from veil.errors import ParameterError
+from veil.private_table.mechanisms.clusters import cluster_sums, clusters
+from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
+from veil.private_table.mechanisms.published import published_numbers
+from veil.private_table.mechanisms.table_mechanism import (
     DrawnTable,
     Neighbourhood,
     Shares,
@@ -37,8 +39,6 @@ from veil.dp.private_table.method import (
     require_public_size,
     shares_of,
 )
-from veil.dp.private_table.published import published_numbers
-from veil.errors import ParameterError
 
 _MOST_COLUMNS = 12
 

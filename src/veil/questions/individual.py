@@ -17,9 +17,9 @@ import pyarrow as pa
 from veil.dp.declared import Declared, key_text
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Question, RowMask, by_refinement
 from veil.dp.source import Selected
 from veil.errors import ParameterError, Say
+from veil.questions.question import Question, RowMask, by_refinement
 
 
 def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior | None) -> Question:

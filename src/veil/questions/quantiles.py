@@ -17,13 +17,13 @@ import numpy as np
 
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
-from veil.dp.answers import chance_in_words
 from veil.dp.declared import Declared
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
-from veil.dp.questions.question import Question, RowMask, weights_of
 from veil.dp.source import Selected
 from veil.errors import ParameterError
+from veil.questions.answers import chance_in_words
+from veil.questions.question import Question, RowMask, weights_of
 
 _CANDIDATES = 2**10
 """Default number of intervals between the equally spaced answers."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp.private_table.columns import CategoricalColumn, Numbers
-from veil.dp.private_table.taxonomy import ConceptTaxonomy
+from veil.private_table.mechanisms.columns import CategoricalColumn, Numbers
+from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 
 Rows = Sequence[NDArray[np.int64]]
 """The rows of each block."""

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from veil.base.randomness import Randomness
-from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.declared import Bounded, Declared
 from veil.dp.noisy_vector import VectorNoise, noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Method, Noise, Question, RowMask, by_refinement, weights_of, with_noise
 from veil.dp.source import Selected
+from veil.questions.answers import HalfWidths, chance_in_words
+from veil.questions.question import Method, Noise, Question, RowMask, by_refinement, weights_of, with_noise
 
 
 def sum_of(

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from veil.base.randomness import Randomness
-from veil.dp.answers import HalfWidths, chance_in_words
 from veil.dp.declared import Declared
 from veil.dp.noisy_vector import noise_for
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.question import Noise, Question, RowMask, by_refinement, with_noise
 from veil.dp.source import Selected
 from veil.errors import ParameterError
+from veil.questions.answers import HalfWidths, chance_in_words
+from veil.questions.question import Noise, Question, RowMask, by_refinement, with_noise
 
 
 def count(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.dp.grid import exact_value
-from veil.dp.private_table.columns import CategoricalColumn, Column, Numbers
 from veil.errors import InputError, ParameterError, did_you_mean
+from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
 
 _PARTS = 10
 """Default number of parts of equal width that numbers are cut into."""

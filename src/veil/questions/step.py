@@ -18,37 +18,25 @@ questions:
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from veil.api.budget import open_budget
-from veil.api.open import Engine, find_relation
+from veil.api.open import Engine
 from veil.api.resolve import Run
 from veil.base.declare import declared
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer, CostEstimate
 from veil.dp.neighbours import Neighbours
 from veil.dp.priors import Prior
-from veil.dp.session import Asking, Session
 from veil.dp.unit import Unit
-from veil.engines.questions import EngineQuestionSource, read_cell_by_cell
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
+from veil.questions.answers import Answer, CostEstimate
+from veil.questions.session import Asking, Session
 from veil.recipe import Recipe
-from veil.recipe.parts import Names
+from veil.recipe.parts import Names, Number
 from veil.recipe.steps import Annex
 from veil.tables import Format
-
-
-def _finite(value: int | float | str) -> int | float | str:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"a finite number is needed, not {value}")
-    return value
-
-
-Number = Annotated[int | float | str, AfterValidator(_finite)]
-"""A number, or a text such as ln(3)."""
 
 
 class PriorSpec(BaseModel):
@@ -220,33 +208,6 @@ class Questions(Annex):
         return list(answers)
 
 
-def open_session(
-    source: Any,
-    accountant: Accountant,
-    *,
-    format: Format | None = None,
-    engine: Engine = "auto",
-    **declared: Any,
-) -> Session:
-    """Open a table for questions, as `veil.dp.Session` does, with a choice of format and engine.
-
-    >>> import pyarrow as pa
-    >>> ages = pa.table({"age": [34, 71, 68]})
-    >>> session = open_session(ages, Accountant(1), neighbours="one more or less", person=None, steady=False)
-    >>> type(session.count(epsilon=0.5).value)
-    <class 'int'>
-    """
-    return Session(hold_cells(source, format, engine), accountant, **declared)
-
-
-def hold_cells(source: Any, format: Format | None, engine: Engine) -> Any:
-    """Return a table for a promise over neighbours, read cell by cell in memory or by an engine."""
-    relation = find_relation(source, format, engine, over_neighbours=True)
-    if relation is not None:
-        return EngineQuestionSource(relation)
-    return read_cell_by_cell(source, format)
-
-
 def ask(
     recipe: Recipe,
     source: Any,
@@ -261,7 +222,7 @@ def ask(
     All of them are built before the first is paid for, so that a mistake in the last one costs nothing.
     """
     questions: Questions = recipe.questions
-    session = open_session(
+    session = Session(
         source,
         accountant,
         format=format,

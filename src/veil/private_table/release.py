@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from veil.api.open import open_cells
 from veil.base.keywords import own_keywords
-from veil.base.provided import REPORT_OF_PRIVATE_TABLE
 from veil.base.randomness import Randomness
 from veil.base.wording import plural
 from veil.dp.accountant import Accountant
 from veil.dp.declared import Declared
 from veil.dp.neighbours import Neighbours
 from veil.dp.price import Price
-from veil.dp.private_table.columns import Column, Domain, Numbers, read_columns
-from veil.dp.private_table.method import Neighbourhood, TableMechanism
 from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import ParameterError, PlanError
 from veil.plan.plan import ASK
+from veil.private_table.mechanisms.columns import Column, Domain, Numbers, read_columns
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood, TableMechanism
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ class PrivateTable:
 
         A report reveals nothing beyond the table and its declarations.
         """
-        target: Path = REPORT_OF_PRIVATE_TABLE(self, Path(path))
-        return target
+        from veil.private_table.report import write_private_report  # pages are slow to import
+
+        return write_private_report(self, Path(path))
 
 
 @own_keywords
@@ -131,7 +132,7 @@ def private_table(
         Makes the draw repeatable, so that the result is not private.
 
     >>> import pyarrow as pa
-    >>> from veil.dp import IndividualRanking
+    >>> from veil.private_table import IndividualRanking
     >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
     >>> hidden = {"neighbours": "one changed", "person": None}
     >>> private = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
@@ -148,7 +149,7 @@ def private_table(
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
         )
-    source = as_source(table, hidden.neighbours, unit)
+    source = as_source(open_cells(table), hidden.neighbours, unit)
     origin = source.source if isinstance(source, MemorySource) else None
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     names = [name for name in source.names if name != unit.person] if columns is None else list(columns)

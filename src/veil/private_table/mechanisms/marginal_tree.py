@@ -27,14 +27,19 @@ from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.price import Price
-from veil.dp.private_table.by_mbi import fit_by_mbi, require_mbi
-from veil.dp.private_table.cells import CellColumn, cut
-from veil.dp.private_table.columns import Column
-from veil.dp.private_table.consistent import Table, draw_child, draw_root, fit, nearest_counts
-from veil.dp.private_table.method import DrawnTable, Neighbourhood, PublicNumber, TableMechanism
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.dp.zcdp import rho_of_epsilon
 from veil.errors import ParameterError
+from veil.private_table.mechanisms.by_mbi import fit_by_mbi, require_mbi
+from veil.private_table.mechanisms.cells import CellColumn, cut
+from veil.private_table.mechanisms.columns import Column
+from veil.private_table.mechanisms.consistent import Table, draw_child, draw_root, fit, nearest_counts
+from veil.private_table.mechanisms.table_mechanism import (
+    DrawnTable,
+    Neighbourhood,
+    PublicNumber,
+    TableMechanism,
+)
 
 Pair = tuple[int, int]
 

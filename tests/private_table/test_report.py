@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from support.refusals import refused
-from veil.dp import Accountant, Corners, IndividualRanking, MarginalTree, private_table
+from veil.dp import Accountant
 from veil.errors import OutputError
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
 
 SECRET = 87.1234567
 TABLE = pa.table({"age": [34.0, 71, 68, 25, 47, SECRET], "sex": ["f", "m", "f", "f", "m", "m"]})

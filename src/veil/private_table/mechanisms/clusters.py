@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
-from veil.dp.private_table.columns import Numbers
+from veil.private_table.mechanisms.columns import Numbers
 
 Corner = tuple[int, ...]
 

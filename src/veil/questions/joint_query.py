@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from veil.dp.answers import Answer
 from veil.dp.declared import Declared
 from veil.dp.grid import positive
 from veil.dp.price import Price
-from veil.dp.questions.counting import cells_together, count, histogram
-from veil.dp.questions.question import Question
-from veil.dp.questions.totals import sum_of, sum_reach
 from veil.dp.symbolic import Readable, enclosure
 from veil.errors import BudgetError
+from veil.questions.answers import Answer
+from veil.questions.counting import cells_together, count, histogram
+from veil.questions.question import Question
+from veil.questions.totals import sum_of, sum_reach
 
 
 class Joint:

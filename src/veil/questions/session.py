@@ -6,26 +6,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from veil.api.open import Engine, open_cells
 from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer, CostEstimate
-from veil.dp.constant_time import STEP, pad_time
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
-from veil.dp.joint_query import Joint
 from veil.dp.neighbours import Neighbours, convert_price
 from veil.dp.price import Price
 from veil.dp.priors import Prior
-from veil.dp.questions.counting import count, histogram
-from veil.dp.questions.individual import record
-from veil.dp.questions.quantiles import quantiles
-from veil.dp.questions.question import Noise, Question
-from veil.dp.questions.totals import mean_of, sum_of
 from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
 from veil.errors import BudgetError, ParameterError, PlanError
 from veil.plan.plan import ASK
+from veil.questions.answers import Answer, CostEstimate
+from veil.questions.constant_time import STEP, pad_time
+from veil.questions.counting import count, histogram
+from veil.questions.individual import record
+from veil.questions.joint_query import Joint
+from veil.questions.quantiles import quantiles
+from veil.questions.question import Noise, Question
+from veil.questions.totals import mean_of, sum_of
+from veil.tables import Format
 
 Result = TypeVar("Result", Answer, CostEstimate)
 
@@ -132,6 +134,8 @@ class Session(Asking[Answer]):
         A pandas, polars or pyarrow frame, a file, or a table in an engine, as for `veil.anonymize`.
     accountant
         The account that answers are charged to.
+    format, engine
+        How it is read, as for `veil.anonymize`.
     neighbours
         The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
@@ -149,7 +153,7 @@ class Session(Asking[Answer]):
     outside
         Treatment of values outside of bounds: "clamp", or "leave out"; it is not reported. Values that are no
         key are not counted.
-    steady
+    constant_time
         Whether each answer takes a multiple of a quarter of a second, against timing side channels.
     randomness
         For tests: `Randomness.for_testing(seed)`.
@@ -158,7 +162,7 @@ class Session(Asking[Answer]):
 
     >>> import pyarrow as pa
     >>> patients = pa.table({"age": [34, 71, 68, 25], "sex": ["f", "m", "f", "f"]})
-    >>> session = Session(patients, Accountant(1), neighbours="one more or less", person=None, steady=False)
+    >>> session = Session(patients, Accountant(1), neighbours="one more or less", person=None, constant_time=False)
     >>> print(session.preview.count(where="age >= 65", epsilon=0.1))
     count where age >= 65: geometric, epsilon = 0.1; with 95 % the answer is within ± 30
     >>> answer = session.count(where="age >= 65", epsilon=0.1)
@@ -171,6 +175,8 @@ class Session(Asking[Answer]):
         source: Any,
         accountant: Accountant,
         *,
+        format: Format | None = None,
+        engine: Engine = "auto",
         neighbours: Neighbours,
         person: str | None = ASK,
         rows_per_person: int | None = None,
@@ -178,7 +184,7 @@ class Session(Asking[Answer]):
         keys: Mapping[str, Sequence[Hashable]] | None = None,
         missing: Mapping[str, Any] | None = None,
         outside: Outside = "clamp",
-        steady: bool = True,
+        constant_time: bool = True,
         randomness: Randomness | None = None,
     ) -> None:
         unit = Unit.declared(person, rows_per_person)
@@ -189,12 +195,12 @@ class Session(Asking[Answer]):
             )
         _check_relation(neighbours, accountant)
         self.accountant = accountant
-        self._source: QuestionSource = as_source(source, neighbours, unit)
+        self._source: QuestionSource = as_source(open_cells(source, format, engine), neighbours, unit)
         if isinstance(self._source, MemorySource) and self._source.source is not None:
             accountant.check_data(self._source.source)
         person_column = [] if unit.person is None else [unit.person]
         check_names(self._source, [*(bounds or {}), *(keys or {}), *(missing or {}), *person_column])
-        self._steady = steady
+        self._constant_time = constant_time
         self._randomness = checked_randomness(randomness)
         self._people = TruncatedOwners(self._source, unit, self._randomness)
         self.is_private = self._randomness.is_private
@@ -229,7 +235,7 @@ class Session(Asking[Answer]):
         check_names(self._source, question.reads)
 
     def _answer(self, question: Question, joint_price: Price | None = None) -> Answer:
-        with pad_time(STEP if self._steady else 0):
+        with pad_time(STEP if self._constant_time else 0):
             self._check(question)
             spent = joint_price or self._pay(question.label, question.price, question.promise)
             selected = self._people.select(question.reads)

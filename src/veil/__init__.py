@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from veil.base.annexes import ANNEXES
 from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE, WORKBENCH
 from veil.base.version import __version__ as __version__
 
@@ -58,6 +59,7 @@ TABLE_OF_ENGINE.by("veil.engines.questions:question_source")
 POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
 REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
 WORKBENCH.by("veil.web.serve:serve")
+ANNEXES[:] = ["veil.api.by_policies", "veil.api.private_table", "veil.api.ask"]
 
 # Modules of the public names, imported on first use, so that `veil --help` does not wait for the engine. All
 # privacy models are public names as well.

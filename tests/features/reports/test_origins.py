@@ -120,7 +120,9 @@ def safepub(engine: str) -> Said:
 
 
 def by_an_engine() -> Said:
-    Path("recipe.yaml").write_text(f"{RECIPE}    models: [{{kind: KAnonymity, k: 4}}]\n    suppression_limit: 0.1\n")
+    Path("recipe.yaml").write_text(
+        f"{RECIPE}    models: [{{kind: KAnonymity, k: 4}}]\n    suppression_limit: 0.1\n"
+    )
     assert run("anonymize", "recipe.yaml", "--overwrite", "--engine", "duckdb").code == 0
     return Said(
         {"certificate": json.loads(Path("certificate.json").read_text())}, figures(read("release.csv").table)

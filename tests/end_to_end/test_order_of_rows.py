@@ -146,7 +146,7 @@ def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     ran = command(
         verb, tmp_path / "in.csv", *plan, "-o", out, "--origins", out.parent / "key.csv", "-q", "--overwrite"
     )
-    assert "its key" in ran.err
+    assert "origins of its rows" in ran.err
 
 
 def neighbours_tell(shown: list[Any], truth: list[Any]) -> float:

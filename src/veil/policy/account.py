@@ -41,7 +41,7 @@ class Account:
     legal_bases
         The legal bases on which the records are used.
     rows
-        The rows of the input that were used, as `release.key` counts them. For the data holder only.
+        The rows of the input that were used, as `release.origins` counts them. For the data holder only.
     """
 
     purpose: str

@@ -52,6 +52,10 @@ from veil.tables.rows import Knows
 from veil.tables.spelling import PERSON, spell_person
 
 
+def _about(field: str) -> str:
+    return str(Plan.__pydantic_fields__[field].description)  # type: ignore[attr-defined]
+
+
 class Recipe(BaseModel):
     """Steps, or questions, together with the files that they read and write.
 
@@ -81,16 +85,16 @@ class Recipe(BaseModel):
     ] = None
     person: Annotated[
         str | None,
-        Field(min_length=1, description=str(Plan.__pydantic_fields__["person"].description)),
+        Field(min_length=1, description=_about("person")),
         *PERSON,
     ] = ASK
     knows: Annotated[
         Knows,
-        Field(description=str(Plan.__pydantic_fields__["knows"].description)),
+        Field(description=_about("knows")),
     ] = "one row"
     order: Annotated[
         Literal["random", "input"],
-        Field(description=str(Plan.__pydantic_fields__["order"].description)),
+        Field(description=_about("order")),
     ] = "random"
     engine: Annotated[
         EngineSpec,

@@ -2,8 +2,8 @@
 
 A step is a declared value with a `kind`. Masking methods and modes of local recoding are steps where they
 are declared. An annex (policies, private tables, questions) stands above the verbs that it calls: it declares
-its step with `@declared(kind_of=Annex)` in a module that is listed here, or that another package names as an
-entry point of the group `veil.steps`.
+its step with `@declared(kind_of=Annex)` in a module that `veil/__init__.py` lists, or that another package names
+as an entry point of the group `veil.steps`. Without that module, its step is unknown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationInfo
 from pydantic_core import core_schema
 
+from veil.base.annexes import ANNEXES
 from veil.base.registry import REGISTRY, load_entry_points
 from veil.base.spell import spell_value
 from veil.plan.plan import Plan
@@ -24,9 +25,6 @@ from veil.recipe.parts import RECODINGS, with_kind
 
 if TYPE_CHECKING:
     from veil.recipe.recipe import Recipe
-
-_ANNEXES = ("veil.api.by_policies", "veil.private_table.step", "veil.questions.step")
-"""Modules that declare the steps of annexes; without one of them, its step is unknown."""
 
 
 class Annex:
@@ -55,11 +53,17 @@ class Annex:
 
 def annexes() -> dict[str, type[Annex]]:
     """Return the steps of annexes, and the questions, by their kind."""
-    for module in _ANNEXES:
+    for module in ANNEXES:
         if importlib.util.find_spec(module) is not None:
             importlib.import_module(module)
     load_entry_points("veil.steps", Annex)
     return dict(REGISTRY.get(Annex, {}))
+
+
+def _masks() -> Mapping[str, type[Any]]:
+    from veil.masking import METHODS  # imported late, for a faster start
+
+    return METHODS
 
 
 def _annex_steps() -> dict[str, type[Annex]]:
@@ -72,7 +76,7 @@ class _Steps(Mapping[str, type[Any]]):
     rooms: tuple[Callable[[], Mapping[str, type[Any]]], ...] = (
         lambda: {"Generalize": GeneralizeSpec},
         lambda: RECODINGS,
-        lambda: importlib.import_module("veil.masking").METHODS,  # on first use, for a faster start
+        _masks,
         _annex_steps,
     )
 

@@ -248,7 +248,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
         ["'x', which is not sensitive", "--sensitive"],
     ),
     "too many values": (["--model", "k-anonymity:2,3"], ["at most 1 value, not 2"]),
-    "limit above 1": (["--suppression-limit", "1.5"], ["`steps[0].suppression_limit`", "1.5"]),
+    "limit above 1": (["--suppression-limit", "1.5"], ["`suppression_limit`", "1.5"]),
     "unknown quality": (["--quality", "los"], ["'los'", "Did you mean 'loss'?"]),
     "no hierarchy": (["--qi", "diagnosis"], ["--qi 'diagnosis'", "--qi diagnosis=auto"]),
     "unknown hierarchy": (["--qi", "x=interval:5"], ["'interval'", "Did you mean 'intervals'?"]),

@@ -109,7 +109,7 @@ def leaks(said: Said, twin: Said) -> list[str]:
 
 
 def safepub(engine: str) -> Said:
-    Path("recipe.yaml").write_text(f"{RECIPE}report: report.json\nmodels: [{SAFEPUB}]\n")
+    Path("recipe.yaml").write_text(f"{RECIPE}    models: [{SAFEPUB}]\nreport: report.json\n")
     shown = run("anonymize", "recipe.yaml", "--json", "--overwrite", "--engine", engine)
     assert shown.code == 0, shown.err
     table = read("release.csv").table
@@ -120,7 +120,9 @@ def safepub(engine: str) -> Said:
 
 
 def by_an_engine() -> Said:
-    Path("recipe.yaml").write_text(f"{RECIPE}models: [{{kind: KAnonymity, k: 4}}]\nsuppression_limit: 0.1\n")
+    Path("recipe.yaml").write_text(
+        f"{RECIPE}    models: [{{kind: KAnonymity, k: 4}}]\n    suppression_limit: 0.1\n"
+    )
     assert run("anonymize", "recipe.yaml", "--overwrite", "--engine", "duckdb").code == 0
     return Said(
         {"certificate": json.loads(Path("certificate.json").read_text())}, figures(read("release.csv").table)
@@ -177,7 +179,7 @@ NOISY = ("value", "values", "interval", "intervals", "answer")
 def workbook() -> Said:
     Path("recipe.yaml").write_text(
         RECIPE.replace("release.csv", "release.xlsx")
-        + "models: [{kind: KAnonymity, k: 4}]\nsuppression_limit: 0.1\n"
+        + "    models: [{kind: KAnonymity, k: 4}]\n    suppression_limit: 0.1\n"
     )
     assert run("anonymize", "recipe.yaml", "--overwrite").code == 0
     with zipfile.ZipFile("release.xlsx") as package:

@@ -221,7 +221,7 @@ def test_recipes_and_the_command_line_know_it(tmp_path):
             {"kind": "RandomizedResponse", "column": "drinks", "categories": ["yes", "no"], "epsilon": "ln(2)"},
         ]
     )  # fmt: skip
-    assert recipe.methods() == STEPS
+    assert recipe.steps == STEPS
     table, budget = tmp_path / "people.csv", tmp_path / "people.csv.budget.json"
     table.write_text("smokes\n" + "yes\nno\n" * 20)
     assert command("budget", table, "--epsilon", "ln(3)", "--neighbours", "one changed").code == 0

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from veil.base.annexes import ANNEXES
-from veil.base.provided import POLICIES_CARRIED_OUT
 from veil.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # names for editors and type checkers
@@ -56,9 +55,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.recipe import Recipe as Recipe
     from veil.tables.profile import profile as profile
 
-# Functions that lower layers call without importing them (see `veil.base.provided`).
-POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
-ANNEXES[:] = ["veil.api.by_policies", "veil.private_table.step", "veil.questions.step"]
+# Modules that declare steps of recipes, and stand above what these call (see `veil.base.annexes`).
+ANNEXES[:] = ["veil.policy.step", "veil.private_table.step", "veil.questions.step"]
 
 # Modules of the public names, imported on first use, so that `veil --help` does not wait for the engine. All
 # privacy models are public names as well.

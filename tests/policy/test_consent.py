@@ -495,7 +495,7 @@ def test_a_release_with_a_refused_cell_is_withheld(monkeypatch: pytest.MonkeyPat
     assert release.account is not None
     assert release.account.withheld == {"ill": 1}
     monkeypatch.setattr(
-        "veil.api.policy.decide_all",
+        "veil.policy.carry_out.decide_all",
         lambda given, *_: {name: decide(policy(name, own.data), ASKED) for name in given},
     )
     with refusals.refused(VerificationError, "no cell"):

@@ -37,7 +37,7 @@ from veil.verification.outcome import verified
 if TYPE_CHECKING:
     from veil.api.advice import Advice
     from veil.local_recoding import Mode
-    from veil.policy.account import Account
+    from veil.outcome.account import Account
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
     from veil.risk.attack_rates import TriedAttacks
@@ -529,34 +529,6 @@ class Release:
         with atomic(path) as temporary:
             temporary.write_text(as_text(self.outcome, guide), encoding="utf-8")
         return path
-
-    def processing_record(
-        self,
-        path: str | Path,
-        *,
-        purpose: str | None = None,
-        recipient: str | None = None,
-        controller: str | None = None,
-        legal_basis: str | Iterable[str] = (),
-        overwrite: bool = False,
-    ) -> Path:
-        """Write a record of processing activities for this release, in W3C's Data Privacy Vocabulary.
-
-        It is JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`). Under policies, purpose, recipient
-        and legal bases are those of the request; otherwise give them. It contains nothing about any record.
-        """
-        from veil.report import write_processing_record
-
-        self._check_target(Path(path), "record of processing", overwrite=overwrite)
-        bases = legal_basis if isinstance(legal_basis, str) else tuple(legal_basis)
-        return write_processing_record(
-            self.outcome,
-            Path(path),
-            purpose=purpose,
-            recipient=recipient,
-            controller=controller,
-            legal_basis=bases,
-        )
 
     def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
         """Refuse to overwrite the input in any case, and other files without `overwrite`."""

@@ -246,8 +246,9 @@ def _write(release: Release, run: Run, relation: Relation | None, progress: Prog
             with files.making(run.certificate) as path:
                 release.certificate(path, sign=signing_key(run))
         if run.processing_record is not None:
+            assert run.recipe.annex is not None  # only the step of policies has a place for it
             with files.making(run.processing_record) as path:
-                release.processing_record(path)
+                run.recipe.annex.write_record(release, path)
         if run.save_recipe is not None:
             with files.making(run.save_recipe) as path:
                 path.write_text(

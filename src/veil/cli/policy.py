@@ -157,7 +157,7 @@ def _recipe_of_options(
     **options: Any,
 ) -> Recipe:
     """Return the recipe of the options, with the defaults of recipes."""
-    from veil.api.by_policies import ByPolicies, KeyPlace
+    from veil.policy.step import ByPolicies, KeyPlace
     from veil.recipe import Recipe
 
     if policies is None:

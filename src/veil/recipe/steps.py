@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationInfo
@@ -50,11 +51,15 @@ class Annex:
         """Do the work of a resolved run (`veil.api.resolve.Run`)."""
         raise NotImplementedError
 
+    def write_record(self, release: Any, path: Path) -> None:
+        """Write the record of processing of a release, if it has a place for one."""
+        raise NotImplementedError
+
 
 def annexes() -> dict[str, type[Annex]]:
     """Return the steps of annexes, and the questions, by their kind."""
     for module in ANNEXES:
-        if importlib.util.find_spec(module) is not None:
+        if importlib.util.find_spec(module.rpartition(".")[0]) is not None:
             importlib.import_module(module)
     load_entry_points("veil.steps", Annex)
     return dict(REGISTRY.get(Annex, {}))

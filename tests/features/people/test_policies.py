@@ -284,7 +284,7 @@ def test_a_tie_is_tried_out_on_the_table(monkeypatch: pytest.MonkeyPatch) -> Non
         searched.append(more["models"])
         return veil.anonymize(*given, **more)
 
-    monkeypatch.setattr("veil.api.policy_run.anonymize", noted)
+    monkeypatch.setattr("veil.policy.run.anonymize", noted)
     money = model("Profitability Prosecutor No Attack", gain=8, cost=4, benefit=1200, loss=300)
     ages = [23, 24, 25, 34, 35, 36]
     policies = {

@@ -14,12 +14,12 @@ from veil.base.spell import spell_value
 from veil.base.version import __version__
 from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
+from veil.outcome.account import Account
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
-from veil.policy.account import Account
 from veil.published.finding import BY_CONSTRUCTION
 from veil.recipe.about import ABOUT, NOTHING, About
 from veil.recipe.document import document_text

@@ -100,7 +100,7 @@ class ByPolicies(Annex):
     def carry_out(
         self, run: Run, *, threads: int | None = None, progress: Any = None, **options: Any
     ) -> Release:
-        from veil.api.policy import apply  # imported late, for a faster start
+        from veil.policy.carry_out import apply  # imported late, for a faster start
 
         step, variable = run.recipe.located_steps()[0], self.credential_variable
         keys = {
@@ -117,6 +117,11 @@ class ByPolicies(Annex):
             progress=progress,
             **{name: getattr(step, name) for name in _AS_THEY_ARE},
         )
+
+    def write_record(self, release: Release, path: Path) -> None:
+        from veil.policy.processing import processing_record
+
+        processing_record(release, path)
 
 
 _AS_THEY_ARE = (

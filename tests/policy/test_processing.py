@@ -17,7 +17,7 @@ from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil.errors import OutputError, ParameterError
 from veil.hierarchies import Suppression
 from veil.models import MODELS
-from veil.policy import apply, read, unmapped
+from veil.policy import apply, processing_record, read, unmapped
 from veil.policy.linked.reading import model_of_text, text_of_model
 from veil.policy.names import element_of, requirements
 
@@ -33,7 +33,7 @@ PATIENTS = pa.table(
 
 
 def written(tmp_path: Path, release: veil.Release, **said: Any) -> dict[str, Any]:
-    path = release.processing_record(tmp_path / "record.jsonld", **said)
+    path = processing_record(release, tmp_path / "record.jsonld", **said)
     made = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(made, dict)
     return made
@@ -74,10 +74,10 @@ def test_without_policies_somebody_has_to_say_it(tmp_path: Path) -> None:
         models=[KAnonymity(2), DistinctLDiversity("ill", 2)],
     )
     with refused(ParameterError, "`purpose`", "`recipient`", "needs"):
-        release.processing_record(tmp_path / "record.jsonld")
+        processing_record(release, tmp_path / "record.jsonld")
     with refused(ParameterError, "mean 'consent'", "legal basis"):
-        release.processing_record(
-            tmp_path / "record.jsonld", purpose="x", recipient="y", legal_basis="consnt"
+        processing_record(
+            release, tmp_path / "record.jsonld", purpose="x", recipient="y", legal_basis="consnt"
         )
     assert list(tmp_path.iterdir()) == []
     said = {
@@ -109,7 +109,7 @@ def test_it_can_be_read_again(tmp_path: Path, ending: str) -> None:
     }
     table = pa.table({"age": [1, 1], "ill": ["a", "b"], "policy_id": ["ada", "bob"]})
     release = apply(table, policies, purpose="research", recipient="lab", on=date(2026, 6, 1))
-    found = read(release.processing_record(tmp_path / f"record.{ending}"))
+    found = read(processing_record(release, tmp_path / f"record.{ending}"))
     purpose = found.purposes[0]
     assert (purpose.name, purpose.legal_bases) == ("research", ("consent",))
     assert [each.name for each in purpose.recipients] == ["lab"]
@@ -122,11 +122,11 @@ def test_it_can_be_read_again(tmp_path: Path, ending: str) -> None:
 def test_names_of_files(tmp_path: Path) -> None:
     release = apply(PATIENTS, lecture(), purpose="research", recipient="lab")
     with refused(OutputError, ".ttl", "'.json'"):
-        release.processing_record(tmp_path / "record.json")
-    release.processing_record(tmp_path / "record.jsonld")
+        processing_record(release, tmp_path / "record.json")
+    processing_record(release, tmp_path / "record.jsonld")
     with pytest.raises(OutputError, match="already exists"):
-        release.processing_record(tmp_path / "record.jsonld")
-    release.processing_record(tmp_path / "record.jsonld", overwrite=True)
+        processing_record(release, tmp_path / "record.jsonld")
+    processing_record(release, tmp_path / "record.jsonld", overwrite=True)
 
 
 def test_models_are_written_as_policies_read_them() -> None:

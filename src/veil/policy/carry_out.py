@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.policy_run import Linked, PolicyRun
 from veil.api.release import Release
 from veil.base.progress import ProgressLike
 from veil.base.wording import plural
@@ -28,8 +27,8 @@ from veil.errors import (
     did_you_mean,
 )
 from veil.models import KAnonymity
+from veil.outcome.account import Account
 from veil.plan.plan import ASK
-from veil.policy.account import Account
 from veil.policy.checks import check_to_run
 from veil.policy.combined import terms_of
 from veil.policy.decide import PolicyVerdict, Request, decide_all
@@ -38,6 +37,7 @@ from veil.policy.elements import Policy
 from veil.policy.onward_transfer import check_chain
 from veil.policy.pseudonyms import Keys
 from veil.policy.retention import as_day, withdrawals
+from veil.policy.run import Linked, PolicyRun
 from veil.risk.difference import differencing
 from veil.risk.identify.repeats import check_people
 from veil.tables import Source, read

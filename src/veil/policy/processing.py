@@ -6,16 +6,17 @@ It states who gets which columns, for what purpose, under which guarantees, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from veil.api.release import Release
 from veil.dp.safepub import SafePub
 from veil.errors import OutputError, ParameterError, did_you_mean
 from veil.models import PrivacyModel
+from veil.outcome.account import Account
 from veil.outcome.outcome import Outcome
-from veil.policy.account import Account
 from veil.policy.linked.graphs import to_turtle
 from veil.policy.linked.reading import text_of_model
 from veil.policy.linked.terms import LEGAL_BASES, PREFIXES, PURPOSES
@@ -25,6 +26,42 @@ from veil.tables import atomic
 
 
 def processing_record(
+    release: Release,
+    path: str | Path,
+    *,
+    purpose: str | None = None,
+    recipient: str | None = None,
+    controller: str | None = None,
+    legal_basis: str | Iterable[str] = (),
+    overwrite: bool = False,
+) -> Path:
+    """Write a record of processing activities for a release, in W3C's Data Privacy Vocabulary.
+
+    It is JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`). Under policies, purpose, recipient and
+    legal bases are those of the request; otherwise give them. It contains nothing about any record.
+    """
+    path = Path(path)
+    release._check_target(path, "record of processing", overwrite=overwrite)
+    if path.suffix not in PROCESSING_RECORDS:
+        raise OutputError(
+            f"{path}: a record of processing ends in {' or '.join(PROCESSING_RECORDS)}, not in {path.suffix!r}. Choose another name"
+        )
+    tree = _statement(
+        release.outcome,
+        purpose=purpose,
+        recipient=recipient,
+        controller=controller,
+        legal_basis=legal_basis if isinstance(legal_basis, str) else tuple(legal_basis),
+    )
+    text = (
+        json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if path.suffix == ".jsonld" else to_turtle(tree)
+    )
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _statement(
     outcome: Outcome,
     *,
     purpose: str | None = None,
@@ -103,18 +140,3 @@ def _measure(model: PrivacyModel) -> dict[str, Any]:
     title = str(model) if element is None else text_of_model(element)
     kind = "dpv:DifferentialPrivacy" if isinstance(model, SafePub) else "dpv:Anonymisation"
     return {"@type": kind, "dct:title": title}
-
-
-def write_processing_record(outcome: Outcome, path: Path, **options: Any) -> Path:
-    """Write the statement, as JSON-LD or Turtle by the ending of the name."""
-    if path.suffix not in PROCESSING_RECORDS:
-        raise OutputError(
-            f"{path}: a record of processing ends in {' or '.join(PROCESSING_RECORDS)}, not in {path.suffix!r}. Choose another name"
-        )
-    tree = processing_record(outcome, **options)
-    text = (
-        json.dumps(tree, indent=2, ensure_ascii=False) + "\n" if path.suffix == ".jsonld" else to_turtle(tree)
-    )
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return path

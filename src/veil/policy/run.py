@@ -13,18 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.api.anonymize import anonymize
-from veil.api.policy_table import (
-    Integers,
-    copies_of,
-    describe_absent_columns,
-    distributions_of,
-    groups_of,
-    only_listed,
-    pseudonymize,
-    with_columns,
-    with_others,
-    with_unambiguous,
-)
 from veil.api.release import Release
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.masking.pseudonyms.methods import Pseudonyms
@@ -32,9 +20,9 @@ from veil.models import Inclusion, KAnonymity, PrivacyModel
 from veil.models.implication import Implication, weakest
 from veil.models.sensitive import SensitiveModel
 from veil.models.subset import RowNumbers
+from veil.outcome.account import Account
 from veil.outcome.outcome import Outcome, without_columns
 from veil.plan.plan import ASK
-from veil.policy.account import Account
 from veil.policy.audit import refused_cells
 from veil.policy.combined import (
     Joined,
@@ -47,6 +35,18 @@ from veil.policy.elements import Policy, PseudonymizationMethod
 from veil.policy.names import Requirement
 from veil.policy.personal_minimum import CoarsenedColumn, lift
 from veil.policy.pseudonyms import Keys, masking_method
+from veil.policy.table import (
+    Integers,
+    copies_of,
+    describe_absent_columns,
+    distributions_of,
+    groups_of,
+    only_listed,
+    pseudonymize,
+    with_columns,
+    with_others,
+    with_unambiguous,
+)
 from veil.published.finding import Finding, Verification
 from veil.tables import Source
 from veil.tables.columns import replace_column

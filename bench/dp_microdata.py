@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
@@ -148,14 +148,16 @@ def _corners(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, k: int
 ) -> tuple[Values, bool]:
     # Before rows are put in a random order, so that what was made of each record is known.
-    return Corners(k)._noisy(columns, clusters(columns, k), Price.read(epsilon), source), True
+    return Corners(k)._noisy(columns, clusters(columns, k), PrivacyLoss.read(epsilon), source), True
 
 
 def _made(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, method: Any
 ) -> tuple[Values, bool]:
     delta = "1e-6" if isinstance(method, MarginalTree) else 0
-    made = method.make(columns, Price.read(epsilon, delta=delta), Neighbourhood("one changed"), source).table
+    made = method.make(
+        columns, PrivacyLoss.read(epsilon, delta=delta), Neighbourhood("one changed"), source
+    ).table
     return np.array([np.array(made[name], float) for name in BOUNDS]).T, False
 
 

@@ -58,4 +58,4 @@ def start_or_show(
 
 
 def _epsilon(entry: Entry) -> str:
-    return entry.price if entry.rho else str(entry.epsilon)
+    return entry.loss if entry.rho else str(entry.epsilon)

@@ -16,7 +16,7 @@ from veil.base.wording import plural
 from veil.dp.accountant import Accountant
 from veil.dp.declared import Declared
 from veil.dp.neighbours import Neighbours
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource, QuestionSource, Selected, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
@@ -33,7 +33,7 @@ class PrivateTable:
     table: Any = field(repr=False)
     """The same kind of frame as the input; a pyarrow table for a file."""
     method: str
-    spent: Price
+    spent: PrivacyLoss
     """Its price, for `neighbours`."""
     neighbours: Neighbours
     unit: Unit
@@ -144,7 +144,7 @@ def private_table(
     unit = Unit.declared(person, rows_per_person)
     declared = Declared(neighbours, unit, bounds or {}, {}, missing or {})
     hidden = Neighbourhood(declared.neighbours, unit.rows)
-    price = Price.read(epsilon, delta=delta, rho=rho)
+    loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
     if accountant is not None and not isinstance(accountant, Accountant):
         raise ParameterError(
             f"`accountant` should be an Accountant, such as Accountant(1), not {accountant!r}"
@@ -159,7 +159,7 @@ def private_table(
             f"column {unit.person!r} tells people apart, and cannot be a column of a private table"
         )
     typed_columns = read_columns(_rows_of(source, names, unit, randomness), declared, domains or {})
-    method.check(typed_columns, price, hidden)
+    method.check(typed_columns, loss, hidden)
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
@@ -170,12 +170,12 @@ def private_table(
         protects = "" if unit.person is None else f" of people by {unit.person!r}, each with all rows"
         accountant.spend(
             f"private table by {method.name}{protects}",
-            price.epsilon,
-            price.delta,
-            rho=price.rho,
+            loss.epsilon,
+            loss.delta,
+            rho=loss.rho,
             neighbours=hidden.neighbours,
         )
-    drawn_table = method.make(typed_columns, price, hidden, randomness)
+    drawn_table = method.make(typed_columns, loss, hidden, randomness)
     # The dtypes of the input are not kept: whether a column fits its dtype would depend on the draw.
     frame = drawn_table.table
     if origin is not None and origin.frame is not None:
@@ -184,7 +184,7 @@ def private_table(
     return PrivateTable(
         frame,
         method.name,
-        price,
+        loss,
         hidden.neighbours,
         unit,
         drawn_table.proof,

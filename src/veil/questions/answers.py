@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.errors import ParameterError
 
 HalfWidths = Callable[[float], Any]
@@ -27,7 +27,7 @@ class Answer:
 
     question: str
     value: Any
-    spent: Price
+    spent: PrivacyLoss
     mechanism: str
     _interval: HalfWidths | None = field(default=None, repr=False, compare=False)
 
@@ -47,7 +47,7 @@ class CostEstimate:
 
     question: str
     mechanism: str
-    cost: Price
+    cost: PrivacyLoss
     _accuracy: Callable[[float], str] = field(repr=False, compare=False)
 
     def accuracy(self, confidence: float = 0.95) -> str:

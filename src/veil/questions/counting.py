@@ -16,8 +16,8 @@ import numpy as np
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
 from veil.dp.noisy_vector import noise_for
-from veil.dp.price import Price
 from veil.dp.priors import Prior
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.questions.answers import HalfWidths, chance_in_words
@@ -25,7 +25,7 @@ from veil.questions.question import Noise, Question, RowMask, by_refinement, wit
 
 
 def count(
-    declared: Declared, where: str | None, price: Price, noise: Noise, reach: int | None = None
+    declared: Declared, where: str | None, loss: PrivacyLoss, noise: Noise, reach: int | None = None
 ) -> Question:
     """Ask for the number of records that fulfil a condition; `reach` is the sensitivity to hide."""
 
@@ -33,18 +33,18 @@ def count(
         return selected.count(mask)
 
     if isinstance(noise, Prior):
-        method = by_refinement(truth, noise, price, "statistical")
+        method = by_refinement(truth, noise, loss, "statistical")
     else:
-        distribution = noise_for(noise, [reach or declared.unit.rows], 1, price)
+        distribution = noise_for(noise, [reach or declared.unit.rows], 1, loss)
         method = with_noise(truth, distribution, Fraction(1))
-    return Question.about(declared, "count", price, method, (), where)
+    return Question.about(declared, "count", loss, method, (), where)
 
 
 def histogram(
     declared: Declared,
     by: str | Sequence[str],
     where: str | None,
-    price: Price,
+    loss: PrivacyLoss,
     noise: Noise,
     reach: int | None = None,
 ) -> Question:
@@ -57,9 +57,9 @@ def histogram(
         )
     if reach is None:
         together = cells_together(declared, cells)
-        distribution = noise_for(noise, [1] * len(cells), together, price, declared.unit.rows)
+        distribution = noise_for(noise, [1] * len(cells), together, loss, declared.unit.rows)
     else:
-        distribution = noise_for(noise, [reach] * len(cells), 1, price)
+        distribution = noise_for(noise, [reach] * len(cells), 1, loss)
 
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, HalfWidths]:
         cell = declared.cell_of(selected, names)
@@ -79,7 +79,7 @@ def histogram(
         return f"{chance_in_words(confidence)} each number is within ± {distribution.half_width(0, confidence):.6g}"
 
     method = (distribution.name, respond, accuracy)
-    return Question.about(declared, f"histogram of {', '.join(names)}", price, method, names, where)
+    return Question.about(declared, f"histogram of {', '.join(names)}", loss, method, names, where)
 
 
 def cells_together(declared: Declared, cells: Sequence[Any]) -> int:

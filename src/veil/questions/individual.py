@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from veil.dp.declared import Declared, key_text
-from veil.dp.price import Price
 from veil.dp.priors import Prior
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.errors import ParameterError, Say
 from veil.questions.question import Question, RowMask, by_refinement
 
 
-def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior | None) -> Question:
+def record(declared: Declared, who: Any, column: str, loss: PrivacyLoss, prior: Prior | None) -> Question:
     """Ask for a person's value in a column; `who` is the person as spelled in the column of people."""
     person = declared.unit.person
     if person is None or declared.unit.rows > 1:
@@ -54,9 +54,9 @@ def record(declared: Declared, who: Any, column: str, price: Price, prior: Prior
         number = float(cells.numbers[code] or "inf")
         return number if math.isfinite(number) else None
 
-    mechanism, respond, accuracy = by_refinement(truth, expected, price, "individual")
+    mechanism, respond, accuracy = by_refinement(truth, expected, loss, "individual")
     label = f"{column} of {person} {who}"
-    return Question(label, price, "one more or less", mechanism, (column, person), respond, accuracy)
+    return Question(label, loss, "one more or less", mechanism, (column, person), respond, accuracy)
 
 
 def _default_prior(declared: Declared, column: str) -> Prior:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from veil.dp.declared import Declared
 from veil.dp.grid import positive
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Readable, enclosure
 from veil.errors import BudgetError
 from veil.questions.answers import Answer
@@ -30,13 +30,13 @@ class Joint:
         self,
         declared: Declared,
         sensitivity: Readable,
-        price: Price,
+        loss: PrivacyLoss,
         ask: Callable[[Question], Answer],
     ) -> None:
         reach = positive(sensitivity, "sensitivity")
         self._reach = enclosure(lambda bits: reach.ball())[1] if reach.logarithms else reach.rational
         self._left, self._refused = self._reach, ""
-        self._declared, self._price, self._ask = declared, price, ask
+        self._declared, self._price, self._ask = declared, loss, ask
 
     def count(self, where: str | None = None) -> Answer:
         """Ask for the number of records, or of those that fulfil a condition."""

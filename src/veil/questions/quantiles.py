@@ -19,7 +19,7 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
 from veil.dp.mechanisms import ExponentialChoice
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.questions.answers import chance_in_words
@@ -36,11 +36,11 @@ def quantiles(
     column: str,
     shares: Sequence[Any],
     where: str | None,
-    price: Price,
+    loss: PrivacyLoss,
     candidates: int | None,
 ) -> Question:
     """Ask for the values that given shares of the records do not exceed."""
-    if price.rho or price.delta:
+    if loss.rho or loss.delta:
         raise ParameterError("quantiles only take `epsilon`: leave `delta` and `rho` out")
     bounded = declared.bounded(column)
     exact_shares = [_share(each) for each in shares]
@@ -51,7 +51,7 @@ def quantiles(
         raise ParameterError(f"`candidates` should be a whole number from 1 to {_MOST}, not {candidates!r}")
     distance = bounded.highest - bounded.lowest
     places = np.unique([distance * each // number for each in range(number + 1)])
-    each_price = price.epsilon / len(exact_shares)
+    each_price = loss.epsilon / len(exact_shares)
     changed, rows = declared.neighbours == "one changed", declared.unit.rows
 
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
@@ -93,7 +93,7 @@ def quantiles(
         f"quantiles {', '.join(map(str, shares))} of {column}",
         ("exponential mechanism", respond, accuracy),
     )
-    return Question.about(declared, label, price, method, (column,), where, bounded)
+    return Question.about(declared, label, loss, method, (column,), where, bounded)
 
 
 def _share(value: Any) -> Fraction:

@@ -14,8 +14,8 @@ from veil.base.randomness import Randomness
 from veil.dp.declared import Bounded, Declared
 from veil.dp.neighbours import Neighbours
 from veil.dp.noisy_vector import VectorNoise
-from veil.dp.price import Price
 from veil.dp.priors import Prior
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.refinement import About, Refinement
 from veil.dp.source import Selected
 from veil.errors import ParameterError
@@ -40,7 +40,7 @@ class Question:
     """A question with its price, the columns it reads, and the method of answering it."""
 
     label: str
-    price: Price
+    loss: PrivacyLoss
     promise: Neighbours
     """The relation of neighbours that the price is for."""
     mechanism: str
@@ -57,7 +57,7 @@ class Question:
         cls,
         declared: Declared,
         label: str,
-        price: Price,
+        loss: PrivacyLoss,
         method: Method,
         columns: tuple[str, ...],
         where: str | None,
@@ -68,7 +68,7 @@ class Question:
         full_label = label if where is None else f"{label} where {where}"
         return cls(
             full_label,
-            price,
+            loss,
             declared.neighbours,
             mechanism,
             columns,
@@ -119,11 +119,11 @@ def with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> Method:
     return noise.name, respond, accuracy
 
 
-def by_refinement(truth: Truth, prior: Prior, price: Price, about: About) -> Method:
+def by_refinement(truth: Truth, prior: Prior, loss: PrivacyLoss, about: About) -> Method:
     """Return a method that draws from a prior reweighted towards the truth."""
-    if price.rho:
+    if loss.rho:
         raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
-    refinement = Refinement(prior, price.epsilon, delta=price.delta, about=about)
+    refinement = Refinement(prior, loss.epsilon, delta=loss.delta, about=about)
 
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
         return refinement.answer(truth(selected, mask), randomness), None

@@ -11,9 +11,9 @@ from veil.base.randomness import Randomness
 from veil.dp.accountant import Accountant
 from veil.dp.declared import Declared, Outside
 from veil.dp.draws import checked_randomness
-from veil.dp.neighbours import Neighbours, convert_price
-from veil.dp.price import Price
+from veil.dp.neighbours import Neighbours, convert_loss
 from veil.dp.priors import Prior
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource, QuestionSource, TruncatedOwners, as_source, check_names
 from veil.dp.symbolic import Readable
 from veil.dp.unit import Unit
@@ -51,8 +51,8 @@ class Asking(ABC, Generic[Result]):
         noise: Noise = "geometric",
     ) -> Result:
         """Ask for the number of records, or of those that fulfil a condition such as "age >= 65"."""
-        price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._handle(count(self._declared, where, price, noise))
+        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
+        return self._handle(count(self._declared, where, loss, noise))
 
     def histogram(
         self,
@@ -65,8 +65,8 @@ class Asking(ABC, Generic[Result]):
         noise: Noise = "geometric",
     ) -> Result:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
-        price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._handle(histogram(self._declared, by, where, price, noise))
+        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
+        return self._handle(histogram(self._declared, by, where, loss, noise))
 
     def sum(
         self,
@@ -79,8 +79,8 @@ class Asking(ABC, Generic[Result]):
         noise: Noise = "laplace",
     ) -> Result:
         """Ask for the sum of a column."""
-        price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._handle(sum_of(self._declared, column, where, price, noise))
+        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
+        return self._handle(sum_of(self._declared, column, where, loss, noise))
 
     def mean(
         self,
@@ -93,8 +93,8 @@ class Asking(ABC, Generic[Result]):
         noise: Noise = "laplace",
     ) -> Result:
         """Ask for the mean of a column."""
-        price = Price.read(epsilon, delta=delta, rho=rho)
-        return self._handle(mean_of(self._declared, column, where, price, noise))
+        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
+        return self._handle(mean_of(self._declared, column, where, loss, noise))
 
     def quantiles(
         self,
@@ -106,7 +106,9 @@ class Asking(ABC, Generic[Result]):
         candidates: int | None = None,
     ) -> Result:
         """Ask for the values that given shares of the records do not exceed, such as 0.5 for the median."""
-        return self._handle(quantiles(self._declared, column, shares, where, Price.read(epsilon), candidates))
+        return self._handle(
+            quantiles(self._declared, column, shares, where, PrivacyLoss.read(epsilon), candidates)
+        )
 
     def record(
         self,
@@ -121,8 +123,8 @@ class Asking(ABC, Generic[Result]):
 
         `who` is that person's value in the column of people, and `rows_per_person` has to be 1.
         """
-        price = Price.read(epsilon, delta=delta)
-        return self._handle(record(self._declared, who, column, price, noise))
+        loss = PrivacyLoss.read(epsilon, delta=delta)
+        return self._handle(record(self._declared, who, column, loss, noise))
 
 
 class Session(Asking[Answer]):
@@ -209,7 +211,7 @@ class Session(Asking[Answer]):
     @property
     def preview(self) -> Asking[CostEstimate]:
         """The same questions without spending: mechanism, price and accuracy of each answer."""
-        return _Preview(self._declared, self.accountant)
+        return _CostEstimates(self._declared, self.accountant)
 
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
         """Pay once for several counts, histograms and sums with a joint sensitivity to one person.
@@ -217,13 +219,13 @@ class Session(Asking[Answer]):
         Each gets Laplace noise of scale sensitivity / epsilon (protocol 1 of the thesis). L1 sensitivities of
         questions add up; one that exceeds the joint one is refused, and so are all that follow.
         """
-        price = Price.read(epsilon)
+        loss = PrivacyLoss.read(epsilon)
 
         def ask(question: Question) -> Answer:
-            return self._answer(question, joint_price=price)
+            return self._answer(question, joint_loss=loss)
 
-        joint = Joint(self._declared, sensitivity, price, ask)
-        self._pay(f"questions of joint sensitivity {sensitivity}", price, self._declared.neighbours)
+        joint = Joint(self._declared, sensitivity, loss, ask)
+        self._pay(f"questions of joint sensitivity {sensitivity}", loss, self._declared.neighbours)
         return joint
 
     def _handle(self, question: Question) -> Answer:
@@ -234,29 +236,27 @@ class Session(Asking[Answer]):
         question.check()
         check_names(self._source, question.reads)
 
-    def _answer(self, question: Question, joint_price: Price | None = None) -> Answer:
+    def _answer(self, question: Question, joint_loss: PrivacyLoss | None = None) -> Answer:
         with pad_time(STEP if self._constant_time else 0):
             self._check(question)
-            spent = joint_price or self._pay(question.label, question.price, question.promise)
+            spent = joint_loss or self._pay(question.label, question.loss, question.promise)
             selected = self._people.select(question.reads)
             value, interval = question.respond(selected, question.choose(selected), self._randomness)
         return Answer(question.label, value, spent, question.mechanism, interval)
 
-    def _pay(self, label: str, price: Price, promise: Neighbours) -> Price:
+    def _pay(self, label: str, loss: PrivacyLoss, promise: Neighbours) -> PrivacyLoss:
         """Charge the account, before the table is read."""
         if self._refused:
             raise BudgetError(f"{self._refused!r} was refused, so this session refuses all further questions")
         try:
-            entry = self.accountant.spend(
-                label, price.epsilon, price.delta, rho=price.rho, neighbours=promise
-            )
+            entry = self.accountant.spend(label, loss.epsilon, loss.delta, rho=loss.rho, neighbours=promise)
         except BudgetError:
             self._refused = label
             raise
-        return Price(entry.epsilon, entry.delta, entry.rho)
+        return PrivacyLoss(entry.epsilon, entry.delta, entry.rho)
 
 
-class _Preview(Asking[CostEstimate]):
+class _CostEstimates(Asking[CostEstimate]):
     """Estimates of the costs of questions."""
 
     def __init__(self, declared: Declared, accountant: Accountant) -> None:
@@ -264,15 +264,15 @@ class _Preview(Asking[CostEstimate]):
         self._accountant = accountant
 
     def _handle(self, question: Question) -> CostEstimate:
-        price = question.price
-        cost = convert_price(
-            price.epsilon,
-            price.delta,
-            price.rho,
+        loss = question.loss
+        cost = convert_loss(
+            loss.epsilon,
+            loss.delta,
+            loss.rho,
             promise=question.promise,
             budget=self._accountant.neighbours,
         )
-        return CostEstimate(question.label, question.mechanism, Price(*cost), question.accuracy)
+        return CostEstimate(question.label, question.mechanism, PrivacyLoss(*cost), question.accuracy)
 
 
 def _check_relation(neighbours: Neighbours, accountant: Accountant) -> None:

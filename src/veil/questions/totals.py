@@ -20,15 +20,20 @@ import numpy as np
 from veil.base.randomness import Randomness
 from veil.dp.declared import Bounded, Declared
 from veil.dp.noisy_vector import VectorNoise, noise_for
-from veil.dp.price import Price
 from veil.dp.priors import Prior
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.questions.answers import HalfWidths, chance_in_words
 from veil.questions.question import Method, Noise, Question, RowMask, by_refinement, weights_of, with_noise
 
 
 def sum_of(
-    declared: Declared, column: str, where: str | None, price: Price, noise: Noise, reach: int | None = None
+    declared: Declared,
+    column: str,
+    where: str | None,
+    loss: PrivacyLoss,
+    noise: Noise,
+    reach: int | None = None,
 ) -> Question:
     """Ask for the sum of a column; `reach` is the sensitivity to hide in steps, if not that of a person."""
     bounded = declared.bounded(column)
@@ -38,30 +43,30 @@ def sum_of(
 
     if isinstance(noise, Prior):
         method = by_refinement(
-            lambda selected, mask: truth(selected, mask) * bounded.step, noise, price, "statistical"
+            lambda selected, mask: truth(selected, mask) * bounded.step, noise, loss, "statistical"
         )
     else:
-        distribution = noise_for(noise, [reach or sum_reach(declared, bounded, where)], 1, price)
+        distribution = noise_for(noise, [reach or sum_reach(declared, bounded, where)], 1, loss)
         method = with_noise(truth, distribution, bounded.step)
-    return Question.about(declared, f"sum of {column}", price, method, (column,), where, bounded)
+    return Question.about(declared, f"sum of {column}", loss, method, (column,), where, bounded)
 
 
-def mean_of(declared: Declared, column: str, where: str | None, price: Price, noise: Noise) -> Question:
+def mean_of(declared: Declared, column: str, where: str | None, loss: PrivacyLoss, noise: Noise) -> Question:
     """Ask for the mean of a column."""
     bounded = declared.bounded(column)
     distance = bounded.highest - bounded.lowest
     changed = declared.neighbours == "one changed"
     if isinstance(noise, Prior):
-        method = by_refinement(_exact_mean(bounded), noise, price, "statistical")
+        method = by_refinement(_exact_mean(bounded), noise, loss, "statistical")
     elif changed and not _leaves_out(declared, bounded, where):
-        distribution = noise_for(noise, [distance], 1, price)
+        distribution = noise_for(noise, [distance], 1, loss)
         method = _divide_by_public_number(bounded, distribution)
     else:
         middle = (bounded.lowest + bounded.highest) // 2
         reach = distance if changed else bounded.highest - middle
-        distribution = noise_for(noise, [reach, 1], 2, price, declared.unit.rows)
+        distribution = noise_for(noise, [reach, 1], 2, loss, declared.unit.rows)
         method = _divide_by_noisy_number(bounded, distribution, middle)
-    return Question.about(declared, f"mean of {column}", price, method, (column,), where, bounded)
+    return Question.about(declared, f"mean of {column}", loss, method, (column,), where, bounded)
 
 
 def sum_reach(declared: Declared, bounded: Bounded, where: str | None) -> int:

@@ -20,7 +20,7 @@ from support.realdata import SHARED, hierarchy, needs_data, source
 from support.refusals import refused
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Laplace
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
@@ -408,13 +408,13 @@ def test_auto_depends_on_the_range_of_a_column_and_not_on_where_it_lies() -> Non
     """The square root of n sqrt(2) range / (spread epsilon), for 1,000 records and a spread of 10: of 28,284, and half."""
     for low, high, epsilon, block in ((0, 100, 0.5, 168), (900, 1000, 0.5, 168), (-50, 50, 1, 119)):
         columns = read_columns(pa.table({"x": [low] * 1000}), {"x": (low, high)}, {}, {}, "one changed")
-        assert IndividualRanking("auto", spread={"x": 10}).block(columns, Price.read(epsilon)) == block
+        assert IndividualRanking("auto", spread={"x": 10}).block(columns, PrivacyLoss.read(epsilon)) == block
 
 
 def test_auto_is_near_the_best_for_numbers_spread_evenly() -> None:
     table = pa.table({"x": np.linspace(0, 100, 5000)})
     columns: Any = read_columns(table, {"x": (0, 100)}, {}, {}, "one changed")
-    chosen = IndividualRanking("auto").block(columns, Price.read(1))
+    chosen = IndividualRanking("auto").block(columns, PrivacyLoss.read(1))
     best = min(range(1, 5001, 7), key=lambda k: expected_sse(columns, k, 1))
     assert expected_sse(columns, chosen, 1) < 1.2 * expected_sse(columns, best, 1)
 

@@ -20,7 +20,7 @@ from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Staircase, StepNoise
 from veil.dp.declared import Declared
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.questions import Session
@@ -69,7 +69,7 @@ def jointly(asked: Any, epsilon: Any) -> Any:
     """Ask one of the questions that a joint sensitivity of 3 is for, through a session or as one makes them."""
     if isinstance(asked, Session):
         return asked.jointly(sensitivity=3, epsilon=epsilon)
-    return Joint(asked._declared, 3, Price.read(epsilon), lambda question: question)  # type: ignore[arg-type, return-value]
+    return Joint(asked._declared, 3, PrivacyLoss.read(epsilon), lambda question: question)  # type: ignore[arg-type, return-value]
 
 
 QUESTIONS: dict[str, Ask] = {

@@ -21,7 +21,7 @@ from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError,
 from veil.models import KAnonymity, Profitability
 from veil.models.implication import weakest
 from veil.policy import apply, check
-from veil.policy.elements import Entity, Policy, PrivacyModel, PseudonymizationMethod
+from veil.policy.elements import Entity, Policy, PolicyModel, PseudonymizationMethod
 from veil.policy.population import others_of
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab"}
@@ -31,7 +31,7 @@ def chain(age: int) -> tuple[str, str, str]:
     return str(age), f"{age // 10}*", "*"
 
 
-def asks(name: str, age: int, *models: PrivacyModel, least: int = 0, **more: Any) -> Policy:
+def asks(name: str, age: int, *models: PolicyModel, least: int = 0, **more: Any) -> Policy:
     data = (datum("age", "QID", chain(age), least, 2), datum("ill", "SD"))
     return policy(name, data, models, **more)
 
@@ -89,7 +89,7 @@ def test_published_pseudonyms_tell_which_rows_belong_together(monkeypatch: pytes
 # Populations
 
 
-def chosen(*models: PrivacyModel, least: int = 0) -> tuple[pa.Table, dict[str, Policy]]:
+def chosen(*models: PolicyModel, least: int = 0) -> tuple[pa.Table, dict[str, Policy]]:
     ages = [23, 24, 34]
     policies = {
         f"p{at}": asks(f"p{at}", age, *models, least=least if at == 0 else 0) for at, age in enumerate(ages)

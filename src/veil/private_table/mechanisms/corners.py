@@ -23,7 +23,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.noise import Laplace
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.errors import ParameterError
 from veil.private_table.mechanisms.clusters import cluster_sums, clusters
 from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
@@ -73,16 +73,16 @@ class Corners(TableMechanism):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
+    def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
         require_public_size("Corners", hidden)
-        require_epsilon("Corners", price)
+        require_epsilon("Corners", loss)
         if len(columns) > _MOST_COLUMNS:
             raise ParameterError(f"Corners takes up to {_MOST_COLUMNS} columns, not {len(columns)}")
         numbers = _numbers(columns)
-        block_sizes(len(numbers[0].steps), self.size(numbers, price))
+        block_sizes(len(numbers[0].steps), self.size(numbers, loss))
         self._shares(numbers)
 
-    def size(self, columns: Sequence[Numbers], price: Price) -> int:
+    def size(self, columns: Sequence[Numbers], loss: PrivacyLoss) -> int:
         """Return the size of a cluster."""
         if self.k != "auto":
             return self.k
@@ -91,7 +91,7 @@ class Corners(TableMechanism):
             len(columns[0].steps),
             [float(each.bounds.high - each.bounds.low) for each in columns],
         )
-        budget, squares = float(price.epsilon), math.fsum(each**2 for each in ranges)
+        budget, squares = float(loss.epsilon), math.fsum(each**2 for each in ranges)
 
         def error(k: int) -> float:
             scale = (records // k) * sum(ranges) / (k * budget)
@@ -100,13 +100,13 @@ class Corners(TableMechanism):
         return min({round(math.pow(records, part / 200)) for part in range(201)}, key=error)
 
     def make(
-        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+        self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood, randomness: Randomness
     ) -> DrawnTable:
         numbers = _numbers(columns)
-        k, records = self.size(numbers, price), len(numbers[0].steps)
+        k, records = self.size(numbers, loss), len(numbers[0].steps)
         rows = clusters(numbers, k)
         if self.as_published:
-            epsilon = float(price.epsilon)
+            epsilon = float(loss.epsilon)
             values = np.column_stack(
                 [published_numbers(each, rows, k, epsilon, randomness) for each in numbers]
             )
@@ -117,7 +117,7 @@ class Corners(TableMechanism):
             )
             notes: tuple[str, ...] = ()
         else:
-            values = self._noisy(numbers, rows, price, randomness)
+            values = self._noisy(numbers, rows, loss, randomness)
             proof = (
                 f"Records were put in {len(rows)} clusters of {k} (the last one of {len(rows[-1])}) by orders that do not depend on "
                 "them, so that changing one record replaces at most one in each cluster. Noise on the sums of all clusters is for "
@@ -134,13 +134,13 @@ class Corners(TableMechanism):
         self,
         columns: Sequence[Numbers],
         rows: Sequence[NDArray[np.int64]],
-        price: Price,
+        loss: PrivacyLoss,
         randomness: Randomness,
     ) -> NDArray[np.float64]:
         shares, sums = self._shares(columns), cluster_sums(columns, rows)
         values = np.empty((len(columns[0].steps), len(columns)))
         for place, column in enumerate(columns):
-            noise = Laplace(len(rows) * column.reach, price.epsilon * shares[column.name], whole=True)
+            noise = Laplace(len(rows) * column.reach, loss.epsilon * shares[column.name], whole=True)
             for number, each in enumerate(rows):
                 total = int(sums[number, place]) + noise.draw(randomness)
                 values[each, place] = float(Fraction(total, len(each)))

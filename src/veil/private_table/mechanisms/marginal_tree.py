@@ -26,7 +26,7 @@ from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
 from veil.dp.mechanisms import ExponentialChoice
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Symbolic, enclosure
 from veil.dp.zcdp import rho_of_epsilon
 from veil.errors import ParameterError
@@ -75,21 +75,21 @@ class MarginalTree(TableMechanism):
     def name(self) -> str:
         return "marginal tree"
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
+    def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
         sizes = sorted((each.size for each in cut(columns, self.breaks)), reverse=True)
         if len(sizes) > 1 and sizes[0] * sizes[1] > _MOST_CELLS:
             raise ParameterError(
                 f"two columns have {sizes[0]} and {sizes[1]} values, and a table of both "
                 f"{sizes[0] * sizes[1]} cells: use fewer breaks for numbers, and coarser categories"
             )
-        _rho(price)
+        _rho(loss)
         if self.library == "mbi":
             require_mbi()
 
     def make(
-        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+        self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood, randomness: Randomness
     ) -> DrawnTable:
-        cells, third = cut(columns, self.breaks), _rho(price) / 3
+        cells, third = cut(columns, self.breaks), _rho(loss) / 3
         counter = _Counter(cells, hidden, randomness)
         singles, deviation = counter.count([(place,) for place in range(len(cells))], third)
         # The number of rows is public, or else estimated from the noisy counts.
@@ -208,10 +208,10 @@ def _draw(
     return codes
 
 
-def _rho(price: Price) -> Fraction:
+def _rho(loss: PrivacyLoss) -> Fraction:
     """Return the rho of a price."""
-    if price.rho:
-        return price.rho
-    if not price.delta:
+    if loss.rho:
+        return loss.rho
+    if not loss.delta:
         raise ParameterError("MarginalTree needs a `delta` above 0 with `epsilon`, or `rho` instead of both")
-    return rho_of_epsilon(price.epsilon, Symbolic(price.delta))
+    return rho_of_epsilon(loss.epsilon, Symbolic(loss.delta))

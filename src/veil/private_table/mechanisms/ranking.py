@@ -27,7 +27,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.dp.mechanisms import ExponentialChoice
 from veil.dp.noise import Laplace
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Symbolic
 from veil.errors import ParameterError
 from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
@@ -84,10 +84,10 @@ class IndividualRanking(TableMechanism):
     def is_sound(self) -> bool:
         return not self.as_published
 
-    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
+    def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
         require_public_size("IndividualRanking", hidden)
-        require_epsilon("IndividualRanking", price)
-        block_sizes(_records(columns), self.block(columns, price))
+        require_epsilon("IndividualRanking", loss)
+        block_sizes(_records(columns), self.block(columns, loss))
         self._shares(columns)
         for column in columns:
             if isinstance(column, CategoricalColumn) and column.hierarchy is None:
@@ -96,7 +96,7 @@ class IndividualRanking(TableMechanism):
                     "give a hierarchy as its domain, or ask for a histogram (veil.questions.Session), or use MarginalTree()"
                 )
 
-    def block(self, columns: Sequence[Column], price: Price) -> int:
+    def block(self, columns: Sequence[Column], loss: PrivacyLoss) -> int:
         """Return the size of a block."""
         records = _records(columns)
         if self.k != "auto":
@@ -110,25 +110,25 @@ class IndividualRanking(TableMechanism):
                     raise ParameterError(
                         f"the spread of {column.name!r} should be a number above 0, not {spread!r}"
                     )
-                ratios.append(reach / (spread * float(shares[column.name]) * float(price.epsilon)))
+                ratios.append(reach / (spread * float(shares[column.name]) * float(loss.epsilon)))
         # Noise costs 2 (range / k epsilon)^2 for each record, and a block of uniform numbers has the variance
         # (spread k / n)^2: the sum is least where both are equal.
-        ratio = max(ratios, default=2 / float(price.epsilon))
+        ratio = max(ratios, default=2 / float(loss.epsilon))
         return max(1, min(records, round(math.sqrt(records * math.sqrt(2) * ratio))))
 
     def make(
-        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+        self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood, randomness: Randomness
     ) -> DrawnTable:
-        k, shares = self.block(columns, price), self._shares(columns)
+        k, shares = self.block(columns, loss), self._shares(columns)
         sizes = block_sizes(_records(columns), k)
         if self.as_published:
-            return _make_as_published(columns, sizes, k, float(price.epsilon), randomness)
+            return _make_as_published(columns, sizes, k, float(loss.epsilon), randomness)
         arrays: dict[str, pa.Array] = {}
         notes = [
             "Rows are not records: each column is in a random order of its own, and says nothing about another."
         ]
         for column in columns:
-            share = price.epsilon * shares[column.name]
+            share = loss.epsilon * shares[column.name]
             order = randomness.permutation(int(sizes.sum()))
             if isinstance(column, Numbers):
                 arrays[column.name] = pa.array(

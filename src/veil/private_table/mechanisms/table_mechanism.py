@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.errors import ParameterError, PlanError, Say
 from veil.private_table.mechanisms.columns import Column
 
@@ -45,12 +45,12 @@ class TableMechanism(ABC):
         return True
 
     @abstractmethod
-    def check(self, columns: Sequence[Column], price: Price, hidden: Neighbourhood) -> None:
+    def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
         """Refuse unsuitable columns and prices, before any budget is spent."""
 
     @abstractmethod
     def make(
-        self, columns: Sequence[Column], price: Price, hidden: Neighbourhood, randomness: Randomness
+        self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood, randomness: Randomness
     ) -> DrawnTable:
         """Draw the table."""
 
@@ -88,9 +88,9 @@ def require_public_size(method: str, hidden: Neighbourhood) -> None:
         )
 
 
-def require_epsilon(method: str, price: Price) -> None:
+def require_epsilon(method: str, loss: PrivacyLoss) -> None:
     """Refuse a price that is not a plain epsilon."""
-    if price.rho or price.delta:
+    if loss.rho or loss.delta:
         raise ParameterError(f"{method} only takes `epsilon`: leave `delta` and `rho` out")
 
 

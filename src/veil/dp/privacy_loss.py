@@ -1,4 +1,4 @@
-"""The price of a question: epsilon, epsilon and delta, or rho."""
+"""The privacy loss of a question: epsilon, epsilon and delta, or rho."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from veil.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Price:
-    """A price, before it is entered in a ledger.
+class PrivacyLoss:
+    """A privacy loss, before it is entered in a ledger.
 
-    >>> print(Price.read(0.5, delta="1e-6"), "or", Price.read(rho="1/8"))
+    >>> print(PrivacyLoss.read(0.5, delta="1e-6"), "or", PrivacyLoss.read(rho="1/8"))
     epsilon = 0.5, delta = 1e-06 or rho = 0.125
     """
 
@@ -26,8 +26,8 @@ class Price:
     @classmethod
     def read(
         cls, epsilon: Readable | None = None, *, delta: Readable = 0, rho: Readable | None = None
-    ) -> Price:
-        """Read a price from the parameters of a question."""
+    ) -> PrivacyLoss:
+        """Read a privacy loss from the parameters of a question."""
         if rho is None:
             return cls(*amount(positive(epsilon), delta))
         if epsilon is not None or delta != 0:

@@ -33,17 +33,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
-from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
 from veil.dp.declared import Declared
-from veil.dp.price import Price
-from veil.dp.private_table.cells import cut
-from veil.dp.private_table.clusters import clusters
-from veil.dp.private_table.columns import Numbers, read_columns
-from veil.dp.private_table.method import Neighbourhood, block_sizes
-from veil.dp.private_table.published import published_numbers
-from veil.dp.private_table.ranking import blocks_of
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.private_table.mechanisms.cells import cut
+from veil.private_table.mechanisms.clusters import clusters
+from veil.private_table.mechanisms.columns import Numbers, read_columns
+from veil.private_table.mechanisms.published import published_numbers
+from veil.private_table.mechanisms.ranking import blocks_of
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood, block_sizes
 from veil.tables import read
 
 SHARED = Path(os.environ.get("VEIL_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -148,14 +148,16 @@ def _corners(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, k: int
 ) -> tuple[Values, bool]:
     # Before rows are put in a random order, so that what was made of each record is known.
-    return Corners(k)._noisy(columns, clusters(columns, k), Price.read(epsilon), source), True
+    return Corners(k)._noisy(columns, clusters(columns, k), PrivacyLoss.read(epsilon), source), True
 
 
 def _made(
     table: pa.Table, columns: list[Numbers], epsilon: float, source: Randomness, method: Any
 ) -> tuple[Values, bool]:
     delta = "1e-6" if isinstance(method, MarginalTree) else 0
-    made = method.make(columns, Price.read(epsilon, delta=delta), Neighbourhood("one changed"), source).table
+    made = method.make(
+        columns, PrivacyLoss.read(epsilon, delta=delta), Neighbourhood("one changed"), source
+    ).table
     return np.array([np.array(made[name], float) for name in BOUNDS]).T, False
 
 

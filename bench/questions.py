@@ -3,7 +3,7 @@
     python bench/questions.py
 
 Each is asked three times; the best time of a clock and of the processor are shown. Answers are not held back to a step
-(`steady=False`).
+(`constant_time=False`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from veil.dp import Accountant, Answer, Session
+from veil.dp import Accountant
+from veil.questions import Answer, Session
 
 ROWS = 1_200_000
 
@@ -41,7 +42,7 @@ def main() -> None:
         bounds={"age": (0, 120), "income": (0, 200_000)},
         keys={"sex": ["f", "m"], "age": list(range(100))},
         missing={"age": "leave out", "income": 0},
-        steady=False,
+        constant_time=False,
     )
     questions: dict[str, Callable[[], Answer]] = {
         "count": lambda: session.count(epsilon=0.1),

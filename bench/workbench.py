@@ -30,16 +30,21 @@ from veil.tables import write
 from veil.web.app import PAGE
 
 RECIPE = {
-    "quasi_identifiers": {
-        "age": {"kind": "intervals", "widths": [5, 10, 20]},
-        "sex": "suppression",
-        "zip": "redaction",
-    },
-    "sensitive": ["diagnosis"],
-    "others": "drop",
     "person": None,
-    "models": [{"kind": "KAnonymity", "k": 5}],
-    "suppression_limit": 0.05,
+    "steps": [
+        {
+            "kind": "Generalize",
+            "quasi_identifiers": {
+                "age": {"kind": "intervals", "widths": [5, 10, 20]},
+                "sex": "suppression",
+                "zip": "redaction",
+            },
+            "sensitive": ["diagnosis"],
+            "others": "drop",
+            "models": [{"kind": "KAnonymity", "k": 5}],
+            "suppression_limit": 0.05,
+        }
+    ],
 }
 
 

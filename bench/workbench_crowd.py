@@ -82,10 +82,11 @@ class Guest:
             self.ask("POST", f"/tables/{table}/rows", {"sort": "age"})
             self.ask("GET", f"/tables/{table}/roles")
             self.ask("POST", f"/tables/{table}/singling-out", {"columns": ["age", "city"]})
-            recipe = {
-                "quasi_identifiers": QUASI, "sensitive": ["ill"], "identifying": ["name"], "person": None,
+            step = {
+                "kind": "Generalize", "quasi_identifiers": QUASI, "sensitive": ["ill"], "identifying": ["name"],
                 "models": [{"kind": "KAnonymity", "k": self.chance.choice([2, 5, 10])}], "suppression_limit": 0.1,
             }  # fmt: skip
+            recipe = {"person": None, "steps": [step]}
             release = self.job("/releases", {"table": table, "recipe": recipe}).get("release")
             if release is not None:
                 self.ask("GET", f"/releases/{release}")

@@ -8,44 +8,119 @@ from typing import Any
 import yaml
 
 from veil.base.describe import parameters
-from veil.recipe.asking import AskingRecipe
-from veil.recipe.masking import MaskingRecipe
-from veil.recipe.policy import PolicyRecipe
-from veil.recipe.private_table import PrivateTableRecipe
+from veil.recipe.generalize import GeneralizeSpec
 from veil.recipe.recipe import Recipe
+from veil.recipe.steps import annexes
 
 PAGE = Path(__file__).parent / "recipes.md"
 
 _INTRODUCTION = """# Recipes
 
-A recipe is a YAML file that describes a run completely: where the table is, what must hold, where the results go. It can be
-reviewed, versioned and run again. There are five kinds; `veil.run("recipe.yaml")` does in Python what `veil anonymize`,
-`veil mask` and `veil policy apply` do. Paths are relative to the recipe. Do not put passwords or keys in a recipe.
+A recipe is a YAML file that describes a run completely: where the table is, what is done with it in which `steps`, where the
+results go. It can be reviewed, versioned and run again, with `veil.run("recipe.yaml")` in Python or with the command of its
+steps. Paths are relative to the recipe. Do not put passwords or keys in a recipe.
 
 Generated from the declarations by `docs/make_recipes.py`; the [reference](reference.md) lists what `kind` may be in models,
-hierarchies, quality models, strategies and masking methods, with their parameters. The JSON schemas are for editors.
+hierarchies, quality models, strategies and masking methods, with their parameters. Editors read
+[recipe.schema.json](recipe.schema.json) (`veil schema`). Documents that come from elsewhere (projects, requests to the
+workbench) have no place for a path: [portable-recipe.schema.json](portable-recipe.schema.json) (`veil schema portable`).
 """
 
-# Each example is a whole value of its field. The tests put it into the recipe of its kind and read that.
-_FILES = {
-    "input": "patients.csv",
-    "output": "release.csv",
-    "report": "report.html",
-    "key": "kept/key.csv",
-    "certificate": "certificate.json",
-    "sign": "kept/signing-key.pem",
-    "acknowledge": ["no model: income"],
-    "overwrite": True,
+WHOLE = {
+    "A search, then local recoding of what it suppressed": """input: patients.csv
+output: release.csv
+report: report.html
+steps:
+  - kind: Generalize
+    quasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}
+    sensitive: [diagnosis]
+    identifying: [name]
+    models: [{kind: KAnonymity, k: 5}, {kind: DistinctLDiversity, attribute: diagnosis, l: 3}]
+    suppression_limit: 0.05
+  - {kind: FastIterative, share: 0.01}
+""",
+    "Masking methods": """input: patients.csv
+output: published/masked.csv
+apart: secret/
+steps:
+  - {kind: RandomPseudonyms, columns: name}
+  - {kind: RankSwapping, columns: [income], p: 10}
+""",
+    "Several tables about the same people": """tables: {patients: patients.csv, visits: visits.csv}
+person: patient_id
+output: released/
+steps:
+  - kind: Generalize
+    quasi_identifiers: {age: {kind: intervals, widths: [10]}, ward: suppression}
+    identifying: {patient_id: pseudonym}
+    models: [{kind: KAnonymity, k: 3}]
+""",
+    "SafePub, with a budget": """input: patients.csv
+output: release.csv
+budget: patients.csv.budget.json
+person: null
+steps:
+  - {kind: Generalize, quasi_identifiers: {zip: redaction}, models: [{kind: SafePub, epsilon: ln(2), delta: 1.0e-6}], others: drop}
+""",
+    "A private table": """input: patients.csv
+output: private.csv
+budget: patients.csv.budget.json
+person: null
+steps:
+  - kind: PrivateTable
+    neighbours: one changed
+    bounds: {age: [0, 120]}
+    domains: {sex: [f, m]}
+    method: {kind: IndividualRanking, k: 100}
+    epsilon: 1
+""",
+    "Questions": """input: patients.csv
+budget: patients.csv.budget.json
+person: null
+questions:
+  neighbours: one more or less
+  bounds: {age: [0, 120]}
+  ask:
+    - {ask: count, where: age >= 65, epsilon: 0.1}
+    - {ask: quantiles, of: age, shares: [0.25, 0.5, 0.75], epsilon: 0.3}
+""",
+    "Policies": """input: patients.csv
+output: release.csv
+steps:
+  - {kind: ByPolicies, policies: policies/, purpose: research, recipient: lab}
+""",
 }
-_ABOUT = {"about": {"purpose": "study of waiting times", "recipient": "the university", "language": "en"}}
+"""Whole recipes, by what they are for."""
 
+# Each example is a whole value of its field. The tests put it into the recipe of its kind and read that.
 EXAMPLES: dict[type[Any], dict[str, Any]] = {
     Recipe: {
-        **_FILES,
-        **_ABOUT,
+        "input": "patients.csv",
         "tables": {"patients": "patients.csv", "visits": "visits.csv"},
+        "person": "patient",
+        "knows": "all rows",
+        "order": "input",
         "engine": {"memory": "2GB", "temporary": "scratch"},
-        "local_recoding": {"kind": "FastIterative", "share": 0.01},
+        "output": "release.csv",
+        "overwrite": True,
+        "report": "report.html",
+        "certificate": "certificate.json",
+        "sign": "kept/signing-key.pem",
+        "apart": "kept",
+        "origins": "kept/origins.csv",
+        "about": {"purpose": "study of waiting times", "recipient": "the university", "language": "en"},
+        "acknowledge": ["no model: income"],
+        "budget": "patients.csv.budget.json",
+        "steps": [
+            {"kind": "RandomPseudonyms", "columns": "name"},
+            {"kind": "RankSwapping", "columns": ["age", "cost"], "p": 5},
+        ],
+        "questions": {
+            "neighbours": "one more or less",
+            "ask": [{"ask": "count", "where": "age >= 65", "epsilon": 0.1}],
+        },
+    },
+    GeneralizeSpec: {
         "quasi_identifiers": {
             "age": {"kind": "intervals", "widths": [5, 10, 20]},
             "sex": "suppression",
@@ -58,12 +133,10 @@ EXAMPLES: dict[type[Any], dict[str, Any]] = {
         ],
         "microaggregated": {"age": "mean"},
         "sensitive": ["diagnosis"],
-        "items": {"drugs": "hierarchies/drugs.csv"},
         "insensitive": ["ward"],
         "identifying": {"name": "remove", "email": "mask"},
+        "items": {"drugs": "hierarchies/drugs.csv"},
         "pseudonym_key": "kept/pseudonyms.key",
-        "person": "patient",
-        "knows": "all rows",
         "others": "drop",
         "quality": "loss",
         "suppression_limit": 0.05,
@@ -75,84 +148,79 @@ EXAMPLES: dict[type[Any], dict[str, Any]] = {
         "suppressed_rows": "drop",
         "choose_by": "quasi-identifiers",
         "marker": "suppressed",
-        "order": "input",
     },
-    MaskingRecipe: {
-        **_FILES,
-        **_ABOUT,
-        "output": "masked.csv",
-        "apart": "kept",
-        "person": "patient",
-        "order": "input",
-        "steps": [
-            {"kind": "RandomPseudonyms", "columns": "name"},
-            {"kind": "RankSwapping", "columns": ["age", "cost"], "p": 5},
-        ],
-    },
-    AskingRecipe: {
-        "input": "patients.csv",
-        "budget": "patients.csv.budget.json",
-        "neighbours": "one more or less",
-        "bounds": {"age": [0, 120]},
-        "keys": {"sex": ["f", "m"]},
-        "missing": {"age": 40},
-        "outside": "leave out",
-        "person": "patient",
-        "rows_per_person": 5,
-        "questions": [
-            {"ask": "count", "where": "age >= 65", "epsilon": 0.1},
-            {"ask": "quantiles", "of": "age", "shares": [0.25, 0.5, 0.75], "epsilon": 0.2},
-        ],
-    },
-    PrivateTableRecipe: {
-        **_FILES,
-        "output": "private.csv",
-        "budget": "patients.csv.budget.json",
-        "person": "patient",
-        "rows_per_person": 5,
+    annexes()["PrivateTable"]: {
         "neighbours": "one changed",
+        "method": {"kind": "MarginalTree", "breaks": {"age": [18, 40, 65]}},
+        "rows_per_person": 5,
         "bounds": {"age": [0, 120]},
         "domains": {"sex": ["f", "m"]},
         "columns": ["age", "sex"],
         "missing": {"age": 40},
-        "method": {"kind": "MarginalTree", "breaks": {"age": [18, 40, 65]}},
         "epsilon": 1,
         "delta": "1e-9",
         "rho": "1/64",
     },
-    PolicyRecipe: {
-        **_FILES,
-        **_ABOUT,
-        "apart": "kept",
-        "processing_record": "processing.ttl",
-        "policy": {"policies": "policies", "purpose": "research", "recipient": "university"},
+    annexes()["ByPolicies"]: {
+        "policies": "policies",
+        "purpose": "research",
+        "recipient": "university",
+        "link": "policy_id",
+        "population": "everybody.csv",
+        "on": "2026-12-31",
+        "ended": "2026-06-30",
+        "withdrawn": {"A17": "2026-03-01"},
+        "keys": {"clinic": {"key_file": "kept/clinic.key"}},
+        "credential_variable": "VEIL_CREDENTIAL",
+        "if_impossible": "leave out",
         "suppression_limit": 0.05,
+        "processing_record": "processing.ttl",
+    },
+    annexes()["Questions"]: {
+        "neighbours": "one more or less",
+        "ask": [
+            {"ask": "count", "where": "age >= 65", "epsilon": 0.1},
+            {"ask": "quantiles", "of": "age", "shares": [0.25, 0.5, 0.75], "epsilon": 0.2},
+        ],
+        "rows_per_person": 5,
+        "bounds": {"age": [0, 120]},
+        "keys": {"sex": ["f", "m"]},
+        "missing": {"age": 40},
+        "outside": "leave out",
     },
 }
 
 _KINDS = {
-    Recipe: ("Anonymize", "veil anonymize recipe.yaml", "recipe"),
-    MaskingRecipe: ("Mask", "veil mask recipe.yaml", "masking"),
-    AskingRecipe: ("Ask questions under a budget", "veil ask questions.yaml", "asking"),
-    PrivateTableRecipe: ("Make a private table", "veil private-table recipe.yaml", "private-table"),
-    PolicyRecipe: ("Carry out policies", "veil policy apply recipe.yaml", "policy-recipe"),
+    Recipe: (
+        "The file",
+        (
+            "Either `steps` or `questions` say what is done. A recipe has one step Generalize, which a mode of local recoding may "
+            "follow (SinglePass, Iterative, FastIterative, FromTheStart); or masking methods; or one PrivateTable or ByPolicies."
+        ),
+    ),
+    GeneralizeSpec: (
+        "The step Generalize",
+        "`veil anonymize recipe.yaml`. In Python: the keywords of `veil.anonymize`.",
+    ),
+    annexes()["PrivateTable"]: ("The step PrivateTable", "`veil private-table recipe.yaml`"),
+    annexes()["ByPolicies"]: ("The step ByPolicies", "`veil policy apply recipe.yaml`"),
+    annexes()["Questions"]: ("Questions", "`veil ask recipe.yaml`"),
 }
 
 
 def text() -> str:
     """The whole page."""
-    parts = [_INTRODUCTION]
-    for kind, (heading, command, schema) in _KINDS.items():
-        parts.append(f"## {heading}\n")
-        parts.append(f"`{command}`; [{schema}.schema.json]({schema}.schema.json) describes it for editors.\n")
+    parts = [_INTRODUCTION, "## Whole recipes\n"]
+    parts += [f"{about}:\n\n```yaml\n{recipe}```\n" for about, recipe in WHOLE.items()]
+    for kind, (heading, about) in _KINDS.items():
+        parts.append(f"## {heading}\n\n{about}\n")
         for each in parameters(kind):
-            if each.name in EXAMPLES[kind]:
-                default = "required" if each.default == "required" else f"default: {each.default}"
-                about = each.about or "the table"
-                parts.append(
-                    f"### {each.name}\n\n{about[0].upper()}{about[1:]}. *{each.values}; {default}*\n"
-                )
-                parts.append(f"```yaml\n{example(kind, each.name)}```\n")
+            default = "required" if each.default == "required" else f"default: {each.default}"
+            description = each.about or "the table"
+            parts.append(
+                f"### {each.name}\n\n{description[0].upper()}{description[1:]}. *{each.values}; {default}*\n"
+            )
+            parts.append(f"```yaml\n{example(kind, each.name)}```\n")
     return "\n".join(parts)
 
 

@@ -11,13 +11,9 @@ from typing import Any
 from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
-from veil.dp.private_table import METHODS as PRIVATE_TABLES
 from veil.models.base import monotonicity
 from veil.policy import schema as policy_schema
-from veil.recipe.asking import asking_schema
-from veil.recipe.masking import masking_schema
-from veil.recipe.policy import policy_recipe_schema
-from veil.recipe.private_table import private_table_schema
+from veil.private_table.mechanisms import METHODS as PRIVATE_TABLES
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -91,11 +87,8 @@ if __name__ == "__main__":
     PAGE.write_text(text(), encoding="utf-8")
     schemas = {
         "recipe": recipe.schema(),
-        "masking": masking_schema(),
-        "asking": asking_schema(),
-        "private-table": private_table_schema(),
+        "portable-recipe": recipe.schema(paths=False),
         "policy": policy_schema.json_schema(),
-        "policy-recipe": policy_recipe_schema(),
     }
     for name, schema in schemas.items():
         made = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from veil.base.provided import POLICIES_CARRIED_OUT, REPORT_OF_PRIVATE_TABLE, TABLE_OF_ENGINE, WORKBENCH
+from veil.base.annexes import ANNEXES
 from veil.base.version import __version__ as __version__
 
 if TYPE_CHECKING:  # names for editors and type checkers
@@ -15,7 +15,9 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil import lattice as lattice
     from veil import masking as masking
     from veil import policy as policy
+    from veil import private_table as private_table
     from veil import quality as quality
+    from veil import questions as questions
     from veil import report as report
     from veil import risk as risk
     from veil import utility as utility
@@ -54,11 +56,8 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.recipe import Recipe as Recipe
     from veil.tables.profile import profile as profile
 
-# Functions that lower layers call without importing them (see `veil.base.provided`).
-TABLE_OF_ENGINE.by("veil.engines.questions:question_source")
-POLICIES_CARRIED_OUT.by("veil.api.policy:apply")
-REPORT_OF_PRIVATE_TABLE.by("veil.report.private_table:write_private_report")
-WORKBENCH.by("veil.web.serve:serve")
+# Modules that declare steps of recipes, and stand above what these call (see `veil.base.annexes`).
+ANNEXES[:] = ["veil.policy.step", "veil.private_table.step", "veil.questions.step"]
 
 # Modules of the public names, imported on first use, so that `veil --help` does not wait for the engine. All
 # privacy models are public names as well.
@@ -79,9 +78,11 @@ _HOMES = {
     "mask": "veil.api.mask",
     "masking": "veil",
     "policy": "veil",
+    "private_table": "veil",
     "profile": "veil.tables.profile",
     "promises": "veil.api.promises",
     "quality": "veil",
+    "questions": "veil",
     "relax": "veil.api.relax",
     "release": "veil.api.steps",
     "report": "veil",

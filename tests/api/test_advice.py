@@ -13,6 +13,7 @@ import yaml
 
 import veil
 from support.cli import veil as command
+from support.recipes import generalize
 from veil import KAnonymity, Release, SafePub
 from veil import hierarchies as h
 from veil.api.advice import POOR, Advice
@@ -161,8 +162,10 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     lines = [f"{20 + i % 40},{i % 97:02}" for i in range(200)]
     (tmp_path / "people.csv").write_text("age,zip\n" + "\n".join(lines) + "\n")
     (tmp_path / "recipe.yaml").write_text(
-        "input: people.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}\n"
-        "models: [{kind: KAnonymity, k: 10}]\n"
+        generalize(
+            "input: people.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}\n"
+            "models: [{kind: KAnonymity, k: 10}]\n"
+        )
     )
     ran = command("advise", "recipe.yaml", "--json")
     told = json.loads(ran.out)
@@ -171,9 +174,15 @@ def test_the_command_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "How much of each column is kept" in command("advise", "recipe.yaml").out
     assert {each.name for each in tmp_path.iterdir()} == {"people.csv", "recipe.yaml"}
     recipe = yaml.safe_load((tmp_path / "recipe.yaml").read_text())
+
+    def changed(recipe: dict[str, Any], alternative: dict[str, Any]) -> list[dict[str, Any]]:
+        fields = dict(alternative["recipe"])
+        further = fields.pop("steps", ["…"])[1:]
+        return [{**recipe["steps"][0], **fields}, *further]
+
     for each in told["alternatives"]:
         (tmp_path / "again.yaml").write_text(
-            json.dumps({**recipe, **each["recipe"], "output": "release.csv", "overwrite": True})
+            json.dumps({**recipe, "steps": changed(recipe, each), "output": "release.csv", "overwrite": True})
         )
         again = json.loads(command("anonymize", "again.yaml", "--json").out)
         assert again["suppressed"] == each["suppressed"], each["what"]

@@ -18,7 +18,6 @@ from support.cli import veil as command
 from support.refusals import refused
 from veil.errors import InputError, OutputError, PlanError, Say, VeilError
 from veil.recipe import Recipe
-from veil.recipe.masking import MaskingRecipe
 
 ALL = {"report": "report.json", "certificate": "certificate.json", "save_recipe": "saved.yaml"}
 STEPS = "input: patients.csv\noutput: out/masked.csv\napart: secret\nsteps:\n  - {kind: RandomPseudonyms, columns: name}\n"
@@ -81,11 +80,11 @@ def test_a_recipe_as_an_object_with_other_places(folder: Path) -> None:
 
 
 def test_local_recoding_of_a_recipe(folder: Path) -> None:
-    text = RECIPE + "suppression_limit: 0.9\nquality: {kind: Loss, factor: 0}\n"
-    (folder / "recipe.yaml").write_text(text + "local_recoding: {kind: FastIterative, share: 0.2}\n")
+    text = RECIPE + "    suppression_limit: 0.9\n    quality: {kind: Loss, factor: 0}\n"
+    (folder / "recipe.yaml").write_text(text + "  - {kind: FastIterative, share: 0.2}\n")
     recoded = veil.run("recipe.yaml", save_recipe="saved.yaml", progress=False)
     assert recoded.passes
-    assert Recipe.read("saved.yaml").local_recoding == Recipe.read("recipe.yaml").local_recoding
+    assert Recipe.read("saved.yaml").recoding == Recipe.read("recipe.yaml").recoding
 
 
 def test_masking_methods(folder: Path) -> None:
@@ -251,7 +250,7 @@ def test_each_names_the_way_out_in_its_own_words(folder: Path) -> None:
     with refused(OutputError, Say("overwrite", True)):
         veil.run("recipe.yaml", progress=False)
     assert command("anonymize", "recipe.yaml").err.endswith("or say --overwrite\n")
-    (folder / "recipe.yaml").write_text(RECIPE.replace("identifying: [name]\n", ""))
+    (folder / "recipe.yaml").write_text(RECIPE.replace("    identifying: [name]\n", ""))
     with refused(PlanError, "`quasi_identifiers`", "others: keep", "others: drop"):
         veil.run("recipe.yaml", output="other.csv", progress=False)
     (folder / "patients.csv").write_bytes(PATIENTS.replace("Ada", "Zoë").encode("latin-1"))
@@ -270,6 +269,6 @@ def test_what_is_missing_is_said(folder: Path) -> None:
         veil.run("recipe.yaml", apart="secret")
     with refused(PlanError, Say("save_recipe"), "recipes of plans"):
         veil.run("steps.yaml", save_recipe="saved.yaml")
-    recipe = MaskingRecipe(steps=[{"kind": "RandomPseudonyms", "columns": "name"}])
+    recipe = Recipe(steps=[{"kind": "RandomPseudonyms", "columns": "name"}])
     with refused(OutputError, "reversed", Say("apart", "FOLDER")):
         veil.run(recipe, input="patients.csv", output="masked.csv")

@@ -79,7 +79,7 @@ def test_masks_a_search_and_local_recoding_in_one_release(tmp_path: Path) -> Non
     assert made.passes
     assert made.secret == {"pseudonyms"}
     # Every row is that of its origin in the raw input, through all steps.
-    rows = made.key["input row"].to_pylist()
+    rows = made.origins["input row"].to_pylist()
     assert len(set(rows)) == made.table.num_rows == 50
     names = dict(
         zip(
@@ -157,7 +157,7 @@ def test_other_transformations_keep_the_masks() -> None:
     for each in (other, recoded):
         assert len(each.outcome.steps) == 4
         assert each.table.num_rows == 50
-        assert set(each.key["input row"].to_pylist()) == set(made.key["input row"].to_pylist())
+        assert set(each.origins["input row"].to_pylist()) == set(made.origins["input row"].to_pylist())
 
 
 def test_people_are_counted_through_masks() -> None:

@@ -20,6 +20,7 @@ import pytest
 from pydantic import Field
 
 import veil
+from support.recipes import generalize, generalize_data
 from support.refusals import refused
 from veil import hierarchies as h
 from veil.base.declare import declared
@@ -36,7 +37,7 @@ from veil.models import (
 )
 from veil.recipe import Recipe
 
-ENDLESS = {("Plan", "time_limit")}
+ENDLESS = {("Plan", "time_limit"), ("GeneralizeSpec", "time_limit")}
 """Where infinity means something: a search without an end."""
 
 OTHERS: dict[str, dict[str, Any]] = {"SafePub": {"epsilon": 1, "delta": 1e-6}}
@@ -269,7 +270,7 @@ def test_what_is_said_in_words_of_users(make: Any, message: str) -> None:
 def test_text_is_read_where_there_is_only_text(tmp_path: Path) -> None:
     models = "[{kind: TCloseness, attribute: s, t: .5}, {kind: KAnonymity, k: '5'}]"
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(f"quasi_identifiers: {{q: suppression}}\nsensitive: s\nmodels: {models}\n")
+    recipe.write_text(generalize(f"quasi_identifiers: {{q: suppression}}\nsensitive: s\nmodels: {models}\n"))
     assert Recipe.read(recipe).plan().models == (TCloseness("s", 0.5), KAnonymity(5))
     with explain_errors():  # as on the command line
         assert TCloseness("s", ".5") == TCloseness("s", 0.5)  # type: ignore[arg-type]
@@ -286,12 +287,12 @@ def test_recipes_made_in_python_refuse_true_for_a_number() -> None:
         "quasi_identifiers": {"q": "suppression"},
         "models": [{"kind": "KAnonymity", "k": 2}],
     }
-    with refused(ParameterError, "`models[0].k`", "not True"):
-        Recipe(**(fields | {"models": [{"kind": "KAnonymity", "k": True}]}))
-    with refused(ParameterError, "`suppression_limit`", "not True"):
-        Recipe(**(fields | {"suppression_limit": True}))
-    with refused(ParameterError, "`minimum_levels.q`", "not True"):
-        Recipe(**(fields | {"minimum_levels": {"q": True}}))
+    with refused(ParameterError, "`steps[0].models[0].k`", "not True"):
+        Recipe(**generalize_data(**(fields | {"models": [{"kind": "KAnonymity", "k": True}]})))
+    with refused(ParameterError, "`steps[0].suppression_limit`", "not True"):
+        Recipe(**generalize_data(**(fields | {"suppression_limit": True})))
+    with refused(ParameterError, "`steps[0].minimum_levels.q`", "not True"):
+        Recipe(**generalize_data(**(fields | {"minimum_levels": {"q": True}})))
 
 
 def test_numbers_that_cannot_be_written_down_are_refused() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import veil
 from support import refusals
+from support.recipes import generalize_data
 from veil import KAnonymity, Plan
 from veil import hierarchies as h
 from veil.errors import ParameterError
@@ -25,7 +26,9 @@ PLACES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "frontier": lambda unknown: veil.frontier(TABLE, over={"k": [2]}, **PLAN, **unknown),
     "Plan": lambda unknown: Plan(**PLAN, **unknown),
     "Recipe": lambda unknown: veil.Recipe(
-        quasi_identifiers={"age": "auto"}, models=[{"kind": "KAnonymity", "k": 2}], **unknown
+        **generalize_data(
+            quasi_identifiers={"age": "auto"}, models=[{"kind": "KAnonymity", "k": 2}], **unknown
+        )
     ),
 }
 
@@ -33,7 +36,7 @@ PLACES: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", ["weights", "weight", "sampling_weights", "weight_column"])
 def test_sampling_weights_are_told_where_they_belong(place: str, name: str) -> None:
-    with refusals.refused(ParameterError, f"`{name}`", "`weights`", "veil.risk.analyze") as refused:
+    with refusals.refused(ParameterError, name, "`weights`", "veil.risk.analyze") as refused:
         PLACES[place]({name: "w"})
     assert "`insensitive`" in str(refused.value)
 
@@ -54,7 +57,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "detect_identifiers": (veil.risk.detect_identifiers, "threshold"),
     "propose_roles": (veil.risk.propose_roles, "threshold"),
     "compare": (veil.utility.compare, "targets"),
-    "private_table": (veil.dp.private_table, "bounds"),
+    "private_table": (veil.private_table.private_table, "bounds"),
 }
 
 

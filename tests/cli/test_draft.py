@@ -25,7 +25,12 @@ def test_every_column_has_a_role_and_the_draft_runs() -> None:
     write(patients(400), "patients.csv")
     assert veil("identify", "patients.csv", "--save-recipe", "draft.yaml").code == 0
     recipe = Recipe.read("draft.yaml")
-    named = [*recipe.quasi_identifiers, *recipe.sensitive, *recipe.insensitive, *recipe.identifying]
+    named = [
+        *recipe.generalize.quasi_identifiers,
+        *recipe.generalize.sensitive,
+        *recipe.generalize.insensitive,
+        *recipe.generalize.identifying,
+    ]
     assert sorted(named) == sorted(patients(1).column_names)
     assert Path("draft.yaml").read_text(encoding="utf-8").count("#") > len(named)
     ran = veil("anonymize", "draft.yaml", "-q")
@@ -86,9 +91,9 @@ def test_a_german_export_is_understood_at_once(folder: Path) -> None:
     assert "note" not in ran.err
     recipe = Recipe.read("draft.yaml")
     assert recipe.person == "PatNr"
-    assert isinstance(recipe.quasi_identifiers["Aufnahme"], Dates)
-    assert set(recipe.quasi_identifiers["Aufnahme"].format or ()) == {"%d.%m.%Y", "%Y-%m-%d"}
-    assert "Bemerkung" in recipe.identifying
+    assert isinstance(recipe.generalize.quasi_identifiers["Aufnahme"], Dates)
+    assert set(recipe.generalize.quasi_identifiers["Aufnahme"].format or ()) == {"%d.%m.%Y", "%Y-%m-%d"}
+    assert "Bemerkung" in recipe.generalize.identifying
     table = read("export.csv", format=recipe.input_format).table
     assert pa.types.is_decimal(table.schema.field("Kosten").type)
     assert table["Tage"].null_count == 5
@@ -122,7 +127,7 @@ def test_a_table_that_an_engine_holds(source: str, folder: Path) -> None:
     ran = veil("identify", source, "--save-recipe", "recipes/draft.yaml")
     assert ran.code == 0, ran.err
     recipe = Recipe.read("recipes/draft.yaml")
-    assert {"age", "sex", "zip"} <= set(recipe.quasi_identifiers)
+    assert {"age", "sex", "zip"} <= set(recipe.generalize.quasi_identifiers)
     ran = veil("anonymize", "recipes/draft.yaml", "-q")
     assert ran.code == 0, ran.err
     assert read("recipes/release.parquet").table.num_rows == 300

@@ -208,7 +208,7 @@ def test_utility_needs_the_key_of_a_release_in_random_order(
         *plan,
         "--suppression-limit",
         "0.1",
-        "--key",
+        "--origins",
         str(kept),
         "-q",
     )
@@ -218,11 +218,11 @@ def test_utility_needs_the_key_of_a_release_in_random_order(
     assert refused.code == 2
     assert "order of the" in refused.err
     assert "the original" in refused.err
-    found = figures("utility", "many.csv", "out.csv", *changed, "--key", str(kept))
+    found = figures("utility", "many.csv", "out.csv", *changed, "--origins", str(kept))
     cost = next(each for each in found["preservation"]["columns"] if each["column"] == "cost")
     assert cost["sse_sst"] == 0  # which is published as it is
     kept.write_text("release row,input row\n0,1\n")
-    assert "not the key" in veil("utility", "many.csv", "out.csv", *changed, "--key", str(kept)).err
+    assert "not the origins" in veil("utility", "many.csv", "out.csv", *changed, "--origins", str(kept)).err
 
 
 def test_utility_tells_no_original_value_unless_asked(folder: Path) -> None:
@@ -308,7 +308,7 @@ def test_frontier_of_another_table(folder: Path) -> None:
     (folder / "recipe.yaml").write_text(RECIPE + "person: null\n")
     found = figures("frontier", "recipe.yaml", "--over", "k-anonymity.k=2", "--input", "other.csv")
     assert found["points"][0]["transformation"] == {"age": 0, "sex": 0, "zip": 0}
-    (folder / "recipe.yaml").write_text(RECIPE + "local_recoding: FastIterative\n")
+    (folder / "recipe.yaml").write_text(RECIPE + "  - {kind: FastIterative}\n")
     ran = veil("frontier", "recipe.yaml", "--over", "k=2")
     assert ran.code == 0
     assert "before local recoding" in ran.err
@@ -371,7 +371,7 @@ def test_picture_and_figures_are_written_both_or_not_at_all(
         ("utility patients.csv patients.csv --qi aeg", "the original table has no column 'aeg'"),
         ("utility patients.csv patients.csv --qi age=interval:5", "Did you mean 'intervals'?"),
         ("utility patients.csv patients.csv --qi age --target zap", "no column 'zap'"),
-        ("utility patients.csv short.csv --qi age", "--key FILE"),
+        ("utility patients.csv short.csv --qi age", "--origins FILE"),
         ("utility patients.csv patients.csv --qi age -o recipe.yaml", "already exists"),
         ("frontier recipe.yaml --over k", "such as --over k=2,5,10"),
         ("frontier recipe.yaml --over k=0,5", "`k` of KAnonymity should be greater than or equal to 1, not 0"),

@@ -13,6 +13,8 @@ from veil import Plan
 from veil.cli.options import flag_of, plan_options, spell_option
 from veil.errors import PlanError, Say, VeilError
 from veil.recipe import Recipe
+from veil.recipe.generalize import COMMON
+from veil.recipe.generalize import FIELDS as GENERALIZE
 
 FLAGS = {
     "quasi_identifiers": "--qi",
@@ -44,7 +46,8 @@ def test_every_field_of_a_plan_is_an_option_and_a_field_of_recipes() -> None:
     fields = [field.name for field in dataclasses.fields(Plan)]
     assert {name: flag_of(name) for name in fields} == FLAGS
     assert [each.name for each in plan_options()] == fields
-    assert set(fields) < set(Recipe.model_fields)
+    assert set(fields) == {*GENERALIZE, *COMMON}
+    assert set(COMMON) < set(Recipe.model_fields)
 
 
 def test_the_help_says_what_the_plan_says() -> None:

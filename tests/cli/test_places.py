@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from support.cli import Ran, contents, process, python, veil
+from support.recipes import generalize
 from support.refusals import refused
 from veil.errors import InputError
 from veil.report import check_certificate
@@ -108,9 +109,11 @@ def test_a_duckdb_file_to_a_table_of_it_and_back(folder: Path) -> None:
     assert "duckdb://clinic.db" in ran.out
     assert in_duckdb("released") == in_memory()
     Path("recipe.yaml").write_text(
-        "input: duckdb://clinic.db#patients\noutput: release.csv\n"
-        "quasi_identifiers: {age: {kind: intervals, widths: [5, 10, 20]}, sex: suppression, zip: redaction}\n"
-        "sensitive: diagnosis\nidentifying: name\nmodels: [{kind: KAnonymity, k: 5}]\nsuppression_limit: 0.05\n"
+        generalize(
+            "input: duckdb://clinic.db#patients\noutput: release.csv\n"
+            "quasi_identifiers: {age: {kind: intervals, widths: [5, 10, 20]}, sex: suppression, zip: redaction}\n"
+            "sensitive: diagnosis\nidentifying: name\nmodels: [{kind: KAnonymity, k: 5}]\nsuppression_limit: 0.05\n"
+        )
     )
     assert veil("anonymize", "recipe.yaml").code == 0
     assert records(read("release.csv").table) == in_memory()
@@ -288,7 +291,9 @@ def test_what_cannot_be_done_is_refused_before_anything_is_done(
     Path("book.xlsx").write_bytes(b"")
     Path("old").mkdir()
     Path("recipe.yaml").write_text(
-        "input: data/\nquasi_identifiers: {age: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n"
+        generalize(
+            "input: data/\nquasi_identifiers: {age: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n"
+        )
     )
     before = contents(folder)
     name, *arguments = shlex.split(command)
@@ -323,7 +328,7 @@ UNREACHABLE = f"postgres://veil:{SECRET}@127.0.0.1:1/clinic#patients"
 )
 def test_no_message_holds_a_password(command: str, folder: Path) -> None:
     pytest.importorskip("psycopg", reason="needs psycopg: pip install 'veil-anonymizer[postgres]'")
-    least = "quasi_identifiers: {age: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n"
+    least = generalize("quasi_identifiers: {age: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n")
     Path("recipe.yaml").write_text(least)
     Path("secret.yaml").write_text(f"input: {UNREACHABLE}\n{least}")
     before = contents(folder)

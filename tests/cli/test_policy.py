@@ -137,13 +137,13 @@ def test_several_records_under_one_policy_are_one_persons(clinic: Path) -> None:
 def test_a_recipe_spells_the_same(clinic: Path) -> None:
     (clinic / "recipe.yaml").write_text(
         "input: patients.csv\noutput: out/release.csv\napart: secret\n"
-        "policy: {policies: policies, purpose: research, recipient: lab}\n"
+        "steps: [{kind: ByPolicies, policies: policies, purpose: research, recipient: lab}]\n"
     )
     release = veil.run(clinic / "recipe.yaml")
     assert release.transformation == {"Age": 1, "Zipcode": 2}
     assert (clinic / "out" / "release.csv").exists()
     (clinic / "wrong.yaml").write_text(
-        "input: patients.csv\noutput: o.csv\npolicy: {policies: policies, purpse: research, recipient: lab}\n"
+        "input: patients.csv\noutput: o.csv\nsteps: [{kind: ByPolicies, policies: policies, purpse: research, recipient: lab}]\n"
     )
     with pytest.raises(veil.VeilError, match="purpse"):
         veil.run(clinic / "wrong.yaml")
@@ -152,7 +152,7 @@ def test_a_recipe_spells_the_same(clinic: Path) -> None:
 def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
     (clinic / "recipe.yaml").write_text(
         "input: patients.csv\noutput: out/release.csv\napart: secret\n"
-        "policy: {policies: policies, purpose: research, recipient: lab}\n"
+        "steps: [{kind: ByPolicies, policies: policies, purpose: research, recipient: lab}]\n"
     )
     code, told = run("policy", "apply", clinic / "recipe.yaml")
     assert code == 0, told
@@ -174,7 +174,9 @@ def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
 def test_another_command_says_which_one_it_is(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     places = "input: a.csv\noutput: b.csv\n"
-    recipe.write_text(f"{places}policy: {{policies: policies, purpose: research, recipient: lab}}\n")
+    recipe.write_text(
+        f"{places}steps: [{{kind: ByPolicies, policies: policies, purpose: research, recipient: lab}}]\n"
+    )
     code, told = run("anonymize", recipe)
     assert (code, "veil policy apply" in told) == (2, True)
     recipe.write_text(f"{places}steps: [{{kind: TopCoding, column: age, threshold: 90}}]\n")

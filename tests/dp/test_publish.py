@@ -262,12 +262,12 @@ def test_there_is_no_order_of_the_input_and_no_key(tmp_path):
     with refused(PlanError, "SafePub", "random order"):
         released(people(), order="input")
     release = released(people())
-    with refused(PlanError, "private release", "no key"):
-        _ = release.key
+    with refused(PlanError, "private release", "no origins"):
+        _ = release.origins
     for folder in ("apart", "published"):
         (tmp_path / folder).mkdir()
-    with refused(PlanError, "private release", "no key"):
-        release.save(tmp_path / "published" / "release.csv", key=tmp_path / "apart" / "key.csv")
+    with refused(PlanError, "private release", "no origins"):
+        release.save(tmp_path / "published" / "release.csv", origins=tmp_path / "apart" / "key.csv")
     assert not (tmp_path / "published" / "release.csv").exists()
 
 

@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Session
+from veil.dp import Accountant
 from veil.dp.declared import Declared
 from veil.dp.noisy_vector import _Each, noise_for
-from veil.dp.price import Price
-from veil.dp.questions.totals import sum_reach
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource, TruncatedOwners
 from veil.dp.unit import Unit
+from veil.questions import Session
+from veil.questions.totals import sum_reach
 from veil.tables.cells import Cells
 
 Rows = tuple[tuple[str, int], ...]
@@ -127,7 +128,7 @@ def open_session(
         bounds={"x": (0, 3)},
         keys={"x": [0, 3]},
         missing={"x": 0},
-        steady=False,
+        constant_time=False,
         randomness=randomness,
     )
 
@@ -172,7 +173,7 @@ def test_noise_of_a_histogram_covers_every_way_to_spread_rows_over_keys(
     neighbours: str, noise: str, rows: int
 ) -> None:
     """Of two lists of counts that a person can make, none is further from the other than the noise is for."""
-    price = Price.read(1, delta="1e-6") if noise == "gaussian" else Price.read(1)
+    price = PrivacyLoss.read(1, delta="1e-6") if noise == "gaussian" else PrivacyLoss.read(1)
     cells, together = 3, 2 if neighbours == "one changed" else 1
     adding: Any = noise_for(noise, [1] * cells, together, price, rows)
     spreads = [each for each in itertools.product(range(rows + 1), repeat=cells) if sum(each) <= rows]

@@ -69,7 +69,7 @@ def test_the_key_leads_back_and_is_not_in_the_release(kind: str, rows: str) -> N
         maximum_levels={"age": 1},
         suppressed_rows=rows,
     )
-    key = release.key
+    key = release.origins
     assert type(key) is type(people)
     key = (
         key if isinstance(key, pa.Table) else pa.table(key if kind == "polars" else pa.Table.from_pandas(key))
@@ -117,10 +117,10 @@ def test_the_key_goes_to_another_folder_and_only_the_holder_reads_it(tmp_path: P
     for folder in (tmp_path / "mine", out.parent, out.parent / "below"):
         folder.mkdir()
     for beside in (out.parent, out.parent / "below", out.parent / "below" / ".." / "below"):
-        with refused(OutputError, "key", "not be published"):
-            release.save(out, key=beside / "key.csv")
+        with refused(OutputError, "origins", "not be published"):
+            release.save(out, origins=beside / "key.csv")
     assert not list(tmp_path.rglob("*.*"))
-    release.save(out, key=tmp_path / "mine" / "key.csv")
+    release.save(out, origins=tmp_path / "mine" / "key.csv")
     assert stat.S_IMODE((tmp_path / "mine" / "key.csv").stat().st_mode) == 0o600
     read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather, "xlsx": pd.read_excel}
     key = pd.read_csv(tmp_path / "mine" / "key.csv")
@@ -135,7 +135,7 @@ def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     plan = ["--qi", "age=intervals:100", "--insensitive", "number", "--model", "k-anonymity:1"]
     plan = plan if verb == "anonymize" else ["--step", "rounding:age,base=10"]
     out, key = tmp_path / "published" / "out.csv", tmp_path / "mine" / "key.csv"
-    ran = command(verb, tmp_path / "in.csv", *plan, "-o", out, "--key", key, "-q")
+    ran = command(verb, tmp_path / "in.csv", *plan, "-o", out, "--origins", key, "-q")
     assert ran.code == 0, ran.err
     shown = pd.read_csv(out)["number"].tolist()
     assert shown == pd.read_csv(key)["input row"].tolist()
@@ -144,9 +144,9 @@ def test_the_key_on_the_command_line(tmp_path: Path, verb: str) -> None:
     assert ran.code == 0, ran.err
     assert pd.read_csv(out)["number"].tolist() == list(range(60))
     ran = command(
-        verb, tmp_path / "in.csv", *plan, "-o", out, "--key", out.parent / "key.csv", "-q", "--overwrite"
+        verb, tmp_path / "in.csv", *plan, "-o", out, "--origins", out.parent / "key.csv", "-q", "--overwrite"
     )
-    assert "its key" in ran.err
+    assert "origins of its rows" in ran.err
 
 
 def neighbours_tell(shown: list[Any], truth: list[Any]) -> float:
@@ -182,7 +182,7 @@ def test_neighbours_tell_nothing_of_suppressed_ages() -> None:
         release = veil.anonymize(pa.Table.from_pandas(adult, preserve_index=False), **plan, order=order)
         ages = release.outcome.hierarchies["age"]
         label = {row[0]: row[1] for row in ages.to_rows()}
-        key = np.array(release.key["input row"])
+        key = np.array(release.origins["input row"])
         truth = [label[str(age)] for age in adult["age"].to_numpy()[key]]
         told[order] = neighbours_tell(release.table["age"].to_pylist(), truth)
     assert told["input"] > 0.8

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from veil.api.private_table import publish_private_table
-from veil.dp import Corners, IndividualRanking, MarginalTree
-from veil.dp.private_table import private_table
+import veil
 from veil.hierarchies import Hierarchy
-from veil.recipe.private_table import PrivateTableRecipe
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.recipe import Recipe
 
 ROWS = 3000
 FRAMES: dict[str, Any] = {
@@ -100,17 +99,15 @@ def test_one_record_changes_no_type_and_no_layout(ending: str, other: str, tmp_p
         lines = [f"{i % 80}" for i in range(400)] + [cell]
         source.write_text("\n".join(["age", *(line or '""' for line in lines), ""]))
         target = tmp_path / f"made{number}.{ending}"
-        recipe = PrivateTableRecipe(
-            input=str(source),
-            output=str(target),
-            method={"kind": "IndividualRanking", "k": 20},
-            epsilon=1,
-            neighbours="one changed",
-            bounds={"age": (0, 120)},
-            missing={"age": 0},
-            person=None,
-        )
-        publish_private_table(recipe)
+        step = {
+            "kind": "PrivateTable",
+            "method": {"kind": "IndividualRanking", "k": 20},
+            "epsilon": 1,
+            "neighbours": "one changed",
+            "bounds": {"age": (0, 120)},
+            "missing": {"age": 0},
+        }
+        veil.run(Recipe(input=str(source), output=str(target), person=None, steps=[step]))
         seen.append(layout(target))
     assert seen[0] == seen[1]
 

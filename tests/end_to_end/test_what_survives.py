@@ -353,7 +353,8 @@ def test_the_sheet_of_a_release_is_not_called_as_that_of_the_input(
         sheet = {"sheet": book.active.title} if named else {}
         files = {"input": {"path": str(source), **sheet}, "output": str(target)}
         columns = {"quasi_identifiers": {"age": "identity"}, "insensitive": ["ward"]}
-        veil.run(Recipe(**files, **columns, models=[{"kind": "KAnonymity", "k": 3}]))
+        step = {"kind": "Generalize", **columns, "models": [{"kind": "KAnonymity", "k": 3}]}
+        veil.run(Recipe(**files, steps=[step]))
     elif way == "command line":
         which = ["--format", f"excel:{book.active.title}"] if named else []
         asked = ["--qi", "age=identity", "--insensitive", "ward", "--model", "k-anonymity:3", *which]

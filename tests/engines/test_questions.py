@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from veil.dp import Accountant, Session
+from veil.dp import Accountant
+from veil.questions import Session
 
 DUCKDB = {
     "HUGEINT": ("34", ["170141183460469231731687303715884105727"]),
@@ -32,7 +33,7 @@ def counts(source: Any) -> tuple[int, int]:
         neighbours="one more or less",
         person=None,
         keys={"cell": [34, 34.5, "2024-01-31", "2024-01-31T00:00:00+00:00"]},
-        steady=False,
+        constant_time=False,
     )
     found = session.histogram("cell", epsilon=900).value
     return session.count(epsilon=900).value, sum(found.values())
@@ -95,7 +96,7 @@ def test_a_count_of_all_and_then_the_first_column() -> None:
         person=None,
         bounds={"age": (0, 120)},
         missing={"age": 0},
-        steady=False,
+        constant_time=False,
     )
     assert session.count(epsilon=900).value == 3
     assert round(session.sum("age", epsilon=900).value) == 173

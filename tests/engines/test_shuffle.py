@@ -195,4 +195,4 @@ def test_the_order_of_the_input_if_asked(tmp_path: Path) -> None:
 def test_there_is_no_key() -> None:
     release = veil.anonymize(people(), **PLAN)
     with refused(PlanError, "no numbers"):
-        release.key  # noqa: B018
+        release.origins  # noqa: B018

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from support.recipes import generalize
 from support.refusals import refused
 from veil import KAnonymity, Plan, masking
 from veil import hierarchies as h
@@ -143,9 +144,11 @@ def test_files_hold_the_release_and_the_key_stays_apart(tmp_path: Path) -> None:
 def test_recipes_make_pseudonyms_and_throw_the_key_away_unless_told(tmp_path: Path) -> None:
     pd.DataFrame(_visits().to_pydict()).to_csv(tmp_path / "visits.csv", index=False)
     (tmp_path / "recipe.yaml").write_text(
-        "input: visits.csv\noutput: public/out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 40]}}\n"
-        "identifying: {patient: pseudonym}\nperson: patient\nknows: all rows\nothers: drop\n"
-        "models: [{kind: KAnonymity, k: 2}]\noverwrite: true\n"
+        generalize(
+            "input: visits.csv\noutput: public/out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [10, 40]}}\n"
+            "identifying: {patient: pseudonym}\nperson: patient\nknows: all rows\nothers: drop\n"
+            "models: [{kind: KAnonymity, k: 2}]\noverwrite: true\n"
+        )
     )
     (tmp_path / "public").mkdir()
     veil.run(tmp_path / "recipe.yaml")
@@ -155,7 +158,7 @@ def test_recipes_make_pseudonyms_and_throw_the_key_away_unless_told(tmp_path: Pa
     veil.run(tmp_path / "recipe.yaml", apart=tmp_path / "kept")
     assert (tmp_path / "kept" / "pseudonyms.csv").exists()
     spelled = Recipe.of(Recipe.read(tmp_path / "recipe.yaml").plan()).spell(tmp_path)
-    assert spelled["identifying"] == {"patient": "pseudonym"}
+    assert spelled["steps"][0]["identifying"] == {"patient": "pseudonym"}
 
 
 def test_certificates_know_pseudonyms(tmp_path: Path) -> None:
@@ -232,8 +235,10 @@ def test_a_recipe_finds_its_key(tmp_path: Path) -> None:
     )
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(
-        "quasi_identifiers: {age: {kind: intervals, widths: [10]}}\nmodels: [{kind: KAnonymity, k: 2}]\nperson: patient\n"
-        "knows: all rows\nidentifying: {patient: pseudonym}\npseudonym_key: veil.key\n",
+        generalize(
+            "quasi_identifiers: {age: {kind: intervals, widths: [10]}}\nmodels: [{kind: KAnonymity, k: 2}]\nperson: patient\n"
+            "knows: all rows\nidentifying: {patient: pseudonym}\npseudonym_key: veil.key\n"
+        ),
         encoding="utf-8",
     )
     read = Recipe.read(recipe)

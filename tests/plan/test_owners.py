@@ -21,6 +21,7 @@ from veil import (
     SampleUniqueness,
 )
 from veil import hierarchies as h
+from veil.cli.anonymize import recipe_of
 from veil.cli.options import fields_of
 from veil.errors import InputError, PlanError, Say
 from veil.models import PrivacyModel, SubsetKAnonymity
@@ -165,5 +166,5 @@ def test_recipes_spell_all_three(tmp_path: Path) -> None:
 
 def test_options_spell_both() -> None:
     given = {"quasi_identifiers": ["sex=suppression"], "models": ["k-anonymity:2"]}
-    assert Recipe(**fields_of({**given, "person": "patient"})).plan().person == "patient"
-    assert Recipe(**fields_of({**given, "person": "null"})).plan().person is None
+    assert recipe_of(fields_of({**given, "person": "patient"})).plan().person == "patient"
+    assert recipe_of(fields_of({**given, "person": "null"})).plan().person is None

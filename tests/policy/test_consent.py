@@ -35,7 +35,7 @@ from veil.policy.elements import (
     Data,
     Entity,
     Policy,
-    PrivacyModel,
+    PolicyModel,
     PseudonymizationMethod,
     Purpose,
     Retention,
@@ -60,7 +60,7 @@ def purpose(**more: Any) -> Purpose:
         "point_of_acceptance": "2026-01-01",
         "recipients": (Entity("lab", type="DataRecipient"), Entity("ward")),
         "retention": Retention("indefinite"),
-        "models": (PrivacyModel("k-Anonymity", (Attribute("k", "2"),)),),
+        "models": (PolicyModel("k-Anonymity", (Attribute("k", "2"),)),),
         "pseudonymization": (PseudonymizationMethod("PID", "pid", (), ("name",)),),
         "data": DATA,
     }
@@ -342,7 +342,7 @@ def policies_at_random() -> st.SearchStrategy[Policy]:
     purposes = built(
         Purpose, st.just("research"), st.sampled_from([*[True] * 6, False]), flags,
         recipients=recipients, retention=retention, data=data,
-        models=st.tuples(built(PrivacyModel, st.just("k-Anonymity"), st.just((Attribute("k", "1"),)))),
+        models=st.tuples(built(PolicyModel, st.just("k-Anonymity"), st.just((Attribute("k", "1"),)))),
     )  # fmt: skip
     other = built(
         Purpose, st.just("part"), st.just(True), flags, recipients=recipients, retention=retention, data=data
@@ -495,7 +495,7 @@ def test_a_release_with_a_refused_cell_is_withheld(monkeypatch: pytest.MonkeyPat
     assert release.account is not None
     assert release.account.withheld == {"ill": 1}
     monkeypatch.setattr(
-        "veil.api.policy.decide_all",
+        "veil.policy.carry_out.decide_all",
         lambda given, *_: {name: decide(policy(name, own.data), ASKED) for name in given},
     )
     with refusals.refused(VerificationError, "no cell"):

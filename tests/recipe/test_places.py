@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import refusals
+from support.recipes import generalize
 from veil import KAnonymity, Plan
 from veil.engines import Database, Settings
 from veil.errors import ParameterError
 from veil.recipe import Recipe, schema
-from veil.recipe.masking import MaskingRecipe
 from veil.tables import Csv, Parquet
 
-LEAST = "quasi_identifiers: {sex: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n"
+LEAST = generalize("quasi_identifiers: {sex: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n")
 PLAN = Plan({"sex": "suppression"}, KAnonymity(2))
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
@@ -50,7 +50,7 @@ def read(text: str, folder: Path) -> Recipe:
 def test_databases_as_input_and_as_output(text: str, database: Database, tmp_path: Path) -> None:
     recipe = read(f"input: {text}\noutput: {text}\n", tmp_path)
     assert (recipe.source, recipe.target) == (database, database)
-    assert (recipe.input_path, recipe.input_format, recipe.output_path) == (None, None, None)
+    assert recipe.input_format is None
     recipe.save(tmp_path / "again.yaml")
     assert Recipe.read(tmp_path / "again.yaml").input == database
 
@@ -90,7 +90,7 @@ def test_folders_and_patterns(text: str, path: str, format: Any, tmp_path: Path)
 def test_a_folder_as_output_keeps_its_mark(tmp_path: Path) -> None:
     recipe = read("output: releases/v1.2/\n", tmp_path / "a")
     assert recipe.target == f"{tmp_path}/a/releases/v1.2/"
-    assert recipe.output_path == tmp_path / "a" / "releases" / "v1.2"
+    assert recipe.path("output") == tmp_path / "a" / "releases" / "v1.2"
     assert recipe.spell(tmp_path)["output"] == "a/releases/v1.2/"
 
 
@@ -177,10 +177,10 @@ def test_mistakes(text: str, message: str, tmp_path: Path) -> None:
     assert message in str(refused.value)
 
 
-def test_masking_recipes_read_files_only() -> None:
+def test_no_recipe_holds_a_password() -> None:
     steps = [{"kind": "RankSwapping", "columns": "age", "p": 10}]
-    with refusals.refused(ParameterError, "a file", "not a database") as refused:
-        MaskingRecipe(input=f"postgres://veil:{SECRET}@host/db#patients", steps=steps)
+    with refusals.refused(ParameterError, "password", "`password_variable`") as refused:
+        Recipe(input=f"postgres://veil:{SECRET}@host/db#patients", steps=steps)
     assert SECRET not in str(refused.value)
 
 

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 import veil
 from support.cli import veil as invoke
 from support.projects import deid, packed
+from support.recipes import generalize, generalize_data
 from support.refusals import refused
 from veil.errors import InputError, OutputError, PlanError
 from veil.recipe import Project, Recipe
 from veil.recipe.project import Attached
 
 ROWS = [["f", "*"], ["m", "*"], [None, "*"]]
-RECIPE = {
+STEP = {
     "quasi_identifiers": {
         "sex": {"kind": "table", "rows": ROWS},
         "age": {"kind": "intervals", "widths": [5, 10]},
@@ -30,6 +31,7 @@ RECIPE = {
     "sensitive": ["ill"],
     "models": [{"kind": "KAnonymity", "k": 2}],
 }
+RECIPE = generalize_data(**STEP)
 WHOLE = Project(
     RECIPE,
     "ward 3",
@@ -66,7 +68,7 @@ labels = st.text(st.characters(exclude_characters="\0"), max_size=4) | st.sample
 
 @given(rows=st.lists(st.lists(labels | st.none(), min_size=2, max_size=2), min_size=1, max_size=4))
 def test_any_hierarchy_comes_back_as_it_was(tmp_path_factory, rows):
-    made = Project({**RECIPE, "quasi_identifiers": {"sex": {"kind": "table", "rows": rows}}})
+    made = Project(generalize_data(**STEP | {"quasi_identifiers": {"sex": {"kind": "table", "rows": rows}}}))
     path = made.save(tmp_path_factory.mktemp("p") / "x.veil")
     assert Project.read(path).recipe == made.recipe
 
@@ -75,7 +77,7 @@ def test_a_hierarchy_that_could_not_be_read_again_is_not_saved(tmp_path):
     """A label NULL keeps the rows in the recipe, which cannot hold the other label."""
     builder = {"kind": "table", "rows": [["NULL", "a\0"]]}
     with refused(PlanError, "NUL"):
-        Project({**RECIPE, "quasi_identifiers": {"sex": builder}}).save(tmp_path / "x.veil")
+        Project(generalize_data(**STEP | {"quasi_identifiers": {"sex": builder}})).save(tmp_path / "x.veil")
     assert not list(tmp_path.iterdir())
 
 
@@ -101,7 +103,7 @@ def test_whatever_happens_to_a_file_is_an_error_in_words(tmp_path_factory, cut, 
         ({"project.json": b'{"format": "veil project", "version": 2}', "recipe.yaml": b""}, "Update Veil"),
         ({"recipe.yaml": b"{}"}, "no part 'project.json'"),
         (
-            {"project.json": b'{"format": "veil project", "version": 1}', "recipe.yaml": b"quasi_identifiers: {a: hierarchies/9.csv}"},
+            {"project.json": b'{"format": "veil project", "version": 1}', "recipe.yaml": b"steps: [{kind: Generalize, quasi_identifiers: {a: hierarchies/9.csv}}]"},
             "'hierarchies/9.csv' is not in it",
         ),
     ],
@@ -131,8 +133,10 @@ def test_packed_and_unpacked_recipes_make_the_same_release(tmp_path):
     (tmp_path / "sex.csv").write_text("f;*\nm;*\n")
     (tmp_path / "patients.csv").write_text("sex,age,ill\n" + "f,30,x\nm,31,y\nf,33,x\nm,34,y\n" * 5)
     (tmp_path / "recipe.yaml").write_text(
-        "input: patients.csv\noutput: release.csv\nquasi_identifiers: {sex: sex.csv, age: {kind: intervals, widths: [5, 10]}}\n"
-        "sensitive: [ill]\nmodels: [{kind: KAnonymity, k: 2}]\nperson: null\n"
+        generalize(
+            "input: patients.csv\noutput: release.csv\nquasi_identifiers: {sex: sex.csv, age: {kind: intervals, widths: [5, 10]}}\n"
+            "sensitive: [ill]\nmodels: [{kind: KAnonymity, k: 2}]\nperson: null\n"
+        )
     )
     packing = invoke(
         "project", "pack", tmp_path / "recipe.yaml", "-o", tmp_path / "study.veil", "--with-table"
@@ -195,7 +199,7 @@ def test_criteria_as_arx_spells_them(tmp_path, said, meant):
 def test_what_cannot_be_taken_over_is_listed(tmp_path):
     criteria = ("5-anonymity", "(2.0,1.0E-6)-differential privacy", "(0.1,0.5)-presence", "0.1-closeness with hierarchical ground-distance for attribute 'ill'")  # fmt: skip
     made = Project.read(deid(tmp_path / "x.deid", criteria=criteria, extra={"lattice.xml": "<lattice/>", "clipboard.xml": "<clipboard/>"}))  # fmt: skip
-    assert [each["kind"] for each in made.recipe["models"]] == ["KAnonymity"]
+    assert [each["kind"] for each in made.generalize["models"]] == ["KAnonymity"]
     told = "\n".join(made.left_out)
     assert all(each in told for each in (*criteria[1:], "the result", "the clipboard"))
 

@@ -18,6 +18,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support.recipes import generalize
 from support.refusals import refused
 from veil import KAnonymity, Plan, anonymize
 from veil import hierarchies as h
@@ -36,33 +37,40 @@ output: out/release.csv
 report: out/report.html
 certificate: out/certificate.json
 overwrite: true
-quasi_identifiers:
-  age: {kind: intervals, widths: [5, 10, 20], upper: {coding: 90}}
-  sex: suppression
-  zip: {kind: redaction, start: left}
-  job: hierarchies/job.csv
-  born: {kind: dates, units: [month, year], top: 2020-01-01}
-  country:
-    kind: categories
-    tree: {Europe: [AT, NO], Asia: [JP]}
-    other: elsewhere
-  grade: {kind: ordering, groups: [2, [2, 3]]}
-  ward: {kind: table, rows: [[1, low, '*'], [2, low, '*'], [NULL, none, '*']]}
-sensitive: diagnosis
-insensitive: [stay]
-identifying: {name: remove, email: mask}
-others: drop
-models:
-  - {kind: KAnonymity, k: 5}
-quality: {kind: Loss, factor: 0.25, weights: {age: 1}}
-suppression_limit: 0.05
-minimum_levels: {age: 1}
-maximum_levels: {zip: 4}
-suppressed_rows: drop
-marker: "#"
+steps:
+  - kind: Generalize
+    quasi_identifiers:
+      age: {kind: intervals, widths: [5, 10, 20], upper: {coding: 90}}
+      sex: suppression
+      zip: {kind: redaction, start: left}
+      job: hierarchies/job.csv
+      born: {kind: dates, units: [month, year], top: 2020-01-01}
+      country:
+        kind: categories
+        tree: {Europe: [AT, NO], Asia: [JP]}
+        other: elsewhere
+      grade: {kind: ordering, groups: [2, [2, 3]]}
+      ward: {kind: table, rows: [[1, low, '*'], [2, low, '*'], [NULL, none, '*']]}
+    sensitive: diagnosis
+    insensitive: [stay]
+    identifying: {name: remove, email: mask}
+    others: drop
+    models:
+      - {kind: KAnonymity, k: 5}
+    quality: {kind: Loss, factor: 0.25, weights: {age: 1}}
+    suppression_limit: 0.05
+    minimum_levels: {age: 1}
+    maximum_levels: {zip: 4}
+    suppressed_rows: drop
+    marker: "#"
 """
 
-LEAST = "quasi_identifiers: {sex: suppression}\nmodels: [{kind: KAnonymity, k: 2}]\n"
+LEAST = """\
+steps:
+- kind: Generalize
+  quasi_identifiers: {sex: suppression}
+  models: [{kind: KAnonymity, k: 2}]
+"""
 
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
@@ -76,11 +84,11 @@ def read(text: str, folder: Path) -> Recipe:
 
 def test_everything_that_a_recipe_can_say(tmp_path: Path) -> None:
     recipe = read(WHOLE, tmp_path)
-    assert recipe.input_path == tmp_path / "patients.csv"
+    assert recipe.source == tmp_path / "patients.csv"
     assert recipe.input_format == Csv(separator=";", types={"zip": "string"})
-    assert recipe.output_path == tmp_path / "out" / "release.csv"
-    assert recipe.report_path == tmp_path / "out" / "report.html"
-    assert recipe.certificate_path == tmp_path / "out" / "certificate.json"
+    assert recipe.path("output") == tmp_path / "out" / "release.csv"
+    assert recipe.path("report") == tmp_path / "out" / "report.html"
+    assert recipe.path("certificate") == tmp_path / "out" / "certificate.json"
     assert recipe.overwrite
     assert recipe.plan() == Plan(
         {
@@ -110,34 +118,32 @@ def test_everything_that_a_recipe_can_say(tmp_path: Path) -> None:
 def test_the_least_that_a_recipe_says_is_the_plan_by_default(tmp_path: Path) -> None:
     recipe = read(LEAST, tmp_path)
     assert recipe.plan() == Plan({"sex": h.suppression()}, KAnonymity(2))
-    assert (recipe.input_path, recipe.input_format, recipe.output_path) == (None, None, None)
-    assert (recipe.report_path, recipe.certificate_path) == (None, None)
-    assert recipe.spell() == {
-        "quasi_identifiers": {"sex": "suppression"},
-        "models": [{"kind": "KAnonymity", "k": 2}],
-    }
+    assert (recipe.source, recipe.input_format, recipe.target) == (None, None, None)
+    assert (recipe.path("report"), recipe.path("certificate")) == (None, None)
+    step = {"quasi_identifiers": {"sex": "suppression"}, "models": [{"kind": "KAnonymity", "k": 2}]}
+    assert recipe.spell() == {"steps": [{"kind": "Generalize", **step}]}
 
 
 def test_a_recipe_may_be_json(tmp_path: Path) -> None:
     path = tmp_path / "recipe.json"
-    path.write_text(json.dumps({**yaml.safe_load(LEAST), "suppression_limit": 1e-05}))
-    assert Recipe.read(path).suppression_limit == 1e-05
+    path.write_text(json.dumps(yaml.safe_load(LEAST + "  suppression_limit: 1.0e-05\n")))
+    assert Recipe.read(path).generalize.suppression_limit == 1e-05
 
 
 def test_a_strategy_and_its_limits(tmp_path: Path) -> None:
-    text = LEAST + "strategy: {kind: Lightning, minimal: true}\ntime_limit: 2.5\ncheck_limit: 100\n"
+    text = LEAST + "  strategy: {kind: Lightning, minimal: true}\n  time_limit: 2.5\n  check_limit: 100\n"
     plan = read(text, tmp_path).plan()
     assert (plan.strategy, plan.time_limit, plan.check_limit) == (Lightning(minimal=True), 2.5, 100)
     again = tmp_path / "again.yaml"
     Recipe.of(plan).save(again)
     assert Recipe.read(again).plan() == plan
-    assert read(LEAST + "strategy: best_effort\n", tmp_path).plan().strategy == BestEffort()
+    assert read(LEAST + "  strategy: best_effort\n", tmp_path).plan().strategy == BestEffort()
     assert read(LEAST, tmp_path).plan().strategy == Auto()
 
 
 def test_a_quality_model_by_name(tmp_path: Path) -> None:
     for name in ("average_class_size", "average-class-size", "AverageClassSize"):
-        assert read(LEAST + f"quality: {name}\n", tmp_path).plan().quality == AverageClassSize()
+        assert read(LEAST + f"  quality: {name}\n", tmp_path).plan().quality == AverageClassSize()
 
 
 def test_formats_are_told_by_name_or_by_kind(tmp_path: Path) -> None:
@@ -151,20 +157,20 @@ def test_formats_are_told_by_name_or_by_kind(tmp_path: Path) -> None:
 
 def test_words_that_other_readers_take_for_something_else(tmp_path: Path) -> None:
     text = "quasi_identifiers: {no: suppression, on: redaction, y: auto}\nsensitive: [off, 12:30, 1_000]\n"
-    plan = read(text + "models: [{kind: KAnonymity, k: 2}]\n", tmp_path).plan()
+    plan = read(generalize(text + "models: [{kind: KAnonymity, k: 2}]\n"), tmp_path).plan()
     assert list(plan.quasi_identifiers) == ["no", "on", "y"]
     assert plan.sensitive == ("off", "12:30", "1_000")
 
 
 def test_postcodes_keep_their_zeros(tmp_path: Path) -> None:
     rows = "{kind: table, rows: [[02139, 0213*], [02144, 0214*]]}"
-    built = read(LEAST.replace("suppression", rows), tmp_path).quasi_identifiers["sex"]
+    built = read(LEAST.replace("suppression", rows), tmp_path).generalize.quasi_identifiers["sex"]
     assert built == h.Table((("02139", "0213*"), ("02144", "0214*")))
 
 
 def test_values_may_be_numbers_and_booleans(tmp_path: Path) -> None:
     tree = "{kind: categories, tree: {1: [1, 2], true: [true, 2.5]}}"
-    built = read(LEAST.replace("suppression", tree), tmp_path).quasi_identifiers["sex"]
+    built = read(LEAST.replace("suppression", tree), tmp_path).generalize.quasi_identifiers["sex"]
     assert built == h.categories({"1": ["1", "2"], "true": ["true", "2.5"]})
 
 
@@ -183,7 +189,7 @@ def test_any_text_survives_being_written(text: str) -> None:
         made.save(path)
         assert Recipe.read(path).plan() == made.plan()
         # Other readers of YAML see the same text.
-        assert yaml.safe_load(path.read_text(encoding="utf-8"))["sensitive"] == [text]
+        assert yaml.safe_load(path.read_text(encoding="utf-8"))["steps"][0]["sensitive"] == [text]
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
@@ -196,123 +202,138 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
 # What is refused, where, and in which words
 
 REFUSED: list[tuple[str, str]] = [
-    (LEAST + "qualty: loss\n", "line 3: `qualty` is not known here. Did you mean 'quality'?"),
+    (LEAST + "  qualty: loss\n", "line 5: `steps[0].qualty` is not known here. Did you mean 'quality'?"),
     (
-        LEAST + "suppression_limit: 1.5\n",
-        "line 3: `suppression_limit` should be from 0 to 1, not 1.5",
+        LEAST + "  suppression_limit: 1.5\n",
+        "line 5: `steps[0].suppression_limit` should be from 0 to 1, not 1.5",
     ),
     (
-        LEAST + "suppression_limit: yes\n",
-        "line 3: `suppression_limit` should be a number from 0 to 1, not 'yes'",
+        LEAST + "  suppression_limit: yes\n",
+        "line 5: `steps[0].suppression_limit` should be a number from 0 to 1, not 'yes'",
     ),
     (
-        LEAST + "suppression_limit: true\n",
-        "line 3: `suppression_limit` should be a number from 0 to 1, not 'true'",
+        LEAST + "  suppression_limit: true\n",
+        "line 5: `steps[0].suppression_limit` should be a number from 0 to 1, not 'true'",
     ),
-    (LEAST + "overwrite: 5\n", "line 3: `overwrite` should be a valid boolean"),
-    (LEAST + "others: kep\n", "line 3: `others` should be 'keep' or 'drop', not 'kep'"),
+    (LEAST + "overwrite: 5\n", "line 5: `overwrite` should be a valid boolean"),
+    (LEAST + "  others: kep\n", "line 5: `steps[0].others` should be 'keep' or 'drop', not 'kep'"),
     (
-        LEAST + "sensitive: [2020]\n",
-        "line 3: `sensitive[0]` should be text, not 2020; put it in quotes: '2020'",
+        LEAST + "  sensitive: [2020]\n",
+        "line 5: `steps[0].sensitive[0]` should be text, not 2020; put it in quotes: '2020'",
     ),
     (
-        LEAST + "identifying: {name: hide}\n",
-        "line 3: `identifying.name` should be 'remove', 'mask' or 'pseudonym', not 'hide'",
+        LEAST + "  identifying: {name: hide}\n",
+        "line 5: `steps[0].identifying.name` should be 'remove', 'mask' or 'pseudonym', not 'hide'",
     ),
-    (LEAST + "quality: los\n", "line 3: `quality`: there is no quality model 'los'. Did you mean 'loss'?"),
     (
-        LEAST + "strategy: {kind: Optima}\n",
-        "line 3: `strategy`: there is no kind 'Optima'. Did you mean 'Optimal'?",
+        LEAST + "  quality: los\n",
+        "line 5: `steps[0].quality`: there is no quality model 'los'. Did you mean 'loss'?",
     ),
-    (LEAST + "time_limit: 0\n", "line 3: `time_limit` should be greater than 0, not 0"),
-    (LEAST + "quality: {kind: Los}\n", "line 3: `quality`: there is no kind 'Los'. Did you mean 'Loss'?"),
     (
-        LEAST + "quality: {kind: Loss, facto: 1}\n",
-        "line 3: `quality.facto` is not known here. Did you mean 'factor'?",
+        LEAST + "  strategy: {kind: Optima}\n",
+        "line 5: `steps[0].strategy`: there is no kind 'Optima'. Did you mean 'Optimal'?",
     ),
-    (LEAST + "quality: 5\n", "line 3: `quality`: a quality model, such as `loss`, is needed, not 5"),
+    (LEAST + "  time_limit: 0\n", "line 5: `steps[0].time_limit` should be greater than 0, not 0"),
+    (
+        LEAST + "  quality: {kind: Los}\n",
+        "line 5: `steps[0].quality`: there is no kind 'Los'. Did you mean 'Loss'?",
+    ),
+    (
+        LEAST + "  quality: {kind: Loss, facto: 1}\n",
+        "line 5: `steps[0].quality.facto` is not known here. Did you mean 'factor'?",
+    ),
+    (
+        LEAST + "  quality: 5\n",
+        "line 5: `steps[0].quality`: a quality model, such as `loss`, is needed, not 5",
+    ),
     (
         LEAST + "input: {path: a.csv, seperator: ;}\n",
-        "line 3: `input.seperator` is not known here. Did you mean 'separator'?",
+        "line 5: `input.seperator` is not known here. Did you mean 'separator'?",
     ),
-    (LEAST + "input: patients\n", "line 3: `input`: the name 'patients' does not show the file format"),
-    (LEAST + "input: {separator: ;}\n", "line 3: `input`: `kind` is required"),
-    (LEAST + "input: {kind: csv}\n", "line 3: `input.path` is required"),
-    (LEAST + "output: ''\n", "line 3: `output`"),
+    (LEAST + "input: patients\n", "line 5: `input`: the name 'patients' does not show the file format"),
+    (LEAST + "input: {separator: ;}\n", "line 5: `input`: `kind` is required"),
+    (LEAST + "input: {kind: csv}\n", "line 5: `input.path` is required"),
+    (LEAST + "output: ''\n", "line 5: `output`"),
     (
-        LEAST + "sensitive: [a]\nsensitive: [b]\n",
-        "line 4: 'sensitive' appears again here; it is first in line 3",
-    ),
-    (
-        LEAST + "minimum_levels: {sex: -1}\n",
-        "line 3: `minimum_levels.sex` should be greater than or equal to 0, not -1",
+        LEAST + "  sensitive: [a]\n  sensitive: [b]\n",
+        "line 6: 'sensitive' appears again here; it is first in line 5",
     ),
     (
-        LEAST + "maximum_levels: {sx: 1}\n",
+        LEAST + "  minimum_levels: {sex: -1}\n",
+        "line 5: `steps[0].minimum_levels.sex` should be greater than or equal to 0, not -1",
+    ),
+    (
+        LEAST + "  maximum_levels: {sx: 1}\n",
         "`maximum_levels` names 'sx', which is not a quasi-identifier. Did you mean 'sex'?",
     ),
-    (LEAST + "sensitive: sex\n", "recipe.yaml: column 'sex' cannot be both"),
+    (LEAST + "  sensitive: sex\n", "recipe.yaml: column 'sex' cannot be both"),
     (
         LEAST.replace("suppression", "supression"),
-        "line 1: `quasi_identifiers.sex`: there is no kind 'supression'. Did you mean 'suppression'?",
+        "line 3: `steps[0].quasi_identifiers.sex`: there is no kind 'supression'. Did you mean 'suppression'?",
     ),
     (
         LEAST.replace("suppression", "{kind: intervals, width: [5]}"),
-        "line 1: `quasi_identifiers.sex.width` is not known here. Did you mean 'widths'?",
+        "line 3: `steps[0].quasi_identifiers.sex.width` is not known here. Did you mean 'widths'?",
     ),
     (
         LEAST.replace("suppression", "{kind: intervals, widths: [5, 7]}"),
-        "line 1: `quasi_identifiers.sex`: `widths` of Intervals should be multiples",
+        "line 3: `steps[0].quasi_identifiers.sex`: `widths` of Intervals should be multiples",
     ),
     (
         LEAST.replace("suppression", "{widths: [5]}"),
-        "line 1: `quasi_identifiers.sex`: `kind` is required, one of intervals",
+        "line 3: `steps[0].quasi_identifiers.sex`: `kind` is required, one of intervals",
     ),
-    (LEAST.replace("suppression", ""), "line 1: `quasi_identifiers.sex`: a hierarchy, such as"),
-    (LEAST.replace("sex", "2020"), "line 1: the name '2020' is read as a number: put it in quotes, '2020'"),
+    (LEAST.replace("suppression", ""), "line 3: `steps[0].quasi_identifiers.sex`: a hierarchy, such as"),
+    (LEAST.replace("sex", "2020"), "line 3: the name '2020' is read as a number: put it in quotes, '2020'"),
     (LEAST.replace("sex:", "? [a, b]\n:"), "a name should be a word"),
-    (LEAST.replace("k: 2", "k: 0"), "line 2: `models[0].k` should be greater than or equal to 1, not 0"),
-    (LEAST.replace("k: 2", "k: true"), "line 2: `models[0].k` should be a valid integer, not 'true'"),
-    (LEAST.replace("k: 2", "kk: 2"), "line 2: `models[0].kk` is not known here. Did you mean 'k'?"),
+    (
+        LEAST.replace("k: 2", "k: 0"),
+        "line 4: `steps[0].models[0].k` should be greater than or equal to 1, not 0",
+    ),
+    (
+        LEAST.replace("k: 2", "k: true"),
+        "line 4: `steps[0].models[0].k` should be a valid integer, not 'true'",
+    ),
+    (LEAST.replace("k: 2", "kk: 2"), "line 4: `steps[0].models[0].kk` is not known here. Did you mean 'k'?"),
     (
         LEAST.replace("KAnonymity", "KAnonimity"),
-        "line 2: `models[0]`: there is no kind 'KAnonimity'. Did you mean 'KAnonymity'?",
+        "line 4: `steps[0].models[0]`: there is no kind 'KAnonimity'. Did you mean 'KAnonymity'?",
     ),
     (
         LEAST.replace("[{kind: KAnonymity, k: 2}]", "[]"),
-        "line 2: `models`: the list should have at least 1 item, not 0",
+        "line 4: `steps[0].models`: the list should have at least 1 item, not 0",
     ),
     (
         LEAST.replace("[{kind: KAnonymity, k: 2}]", "{kind: KAnonymity, k: 2}"),
-        "line 2: `models` should be a list",
+        "line 4: `steps[0].models` should be a list",
     ),
-    (LEAST.splitlines()[0], "line 1: `models` is required"),
+    ("\n".join(LEAST.splitlines()[:3]), "line 2: `steps[0].models` is required"),
     (
-        "quasi_identifiers: {}\nmodels: [{kind: KAnonymity, k: 2}]\n",
+        LEAST.replace("{sex: suppression}", "{}"),
         "recipe.yaml: the plan has no quasi-identifier",
     ),
     ("", "a recipe is a list of names with values, such as `input: data.csv`; it is empty"),
     ("- input\n", "it begins with something else"),
-    (LEAST + "output: [a\n", "line 4, column 1: not YAML"),
+    (LEAST + "output: [a\n", "line 6, column 1: not YAML"),
     (
         LEAST + "output: a: b\n",
-        "line 3, column 10: not YAML: mapping values are not allowed in this context. Put text",
+        "line 5, column 10: not YAML: mapping values are not allowed in this context. Put text",
     ),
     (
         LEAST + "\toutput: a\n",
-        "line 3, column 1: not YAML: while scanning for the next token, found character",
+        "line 5, column 1: not YAML: while scanning for the next token, found character",
     ),
-    (LEAST + "marker: *\n", "line 3"),
+    (LEAST + "  marker: *\n", "line 5"),
     (
-        LEAST + "marker: *x\n",
-        "line 3, column 9: not YAML: found undefined alias. Put text that begins with * in quotes",
+        LEAST + "  marker: *x\n",
+        "line 5, column 11: not YAML: found undefined alias. Put text that begins with * in quotes",
     ),
-    (LEAST + "sensitive: &a [*a]\n", "line 3: `sensitive[0]` refers to itself"),
+    (LEAST + "  sensitive: &a [*a]\n", "line 5: `steps[0].sensitive[0]` refers to itself"),
     (
-        LEAST + "marker: !!python/name:os.system x\n",
+        LEAST + "  marker: !!python/name:os.system x\n",
         "has the YAML tag 'tag:yaml.org,2002:python/name:os.system'",
     ),
-    (LEAST + "marker: \x07\n", "not a YAML file"),
+    (LEAST + "  marker: \x07\n", "not a YAML file"),
 ]
 
 
@@ -327,8 +348,8 @@ def test_what_is_refused_is_named_with_file_line_and_field(text: str, told: str,
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ParameterError) as caught:
-        read(LEAST.replace("k: 2", "k: 0") + "others: kep\nqualty: loss\n", tmp_path)
-    assert [line.partition(": ")[0][-1] for line in str(caught.value).splitlines()] == ["2", "3", "4"]
+        read(LEAST.replace("k: 2", "k: 0") + "  others: kep\n  qualty: loss\n", tmp_path)
+    assert [line.partition(": ")[0][-1] for line in str(caught.value).splitlines()] == ["4", "5", "6"]
 
 
 def test_files_that_are_no_recipes(tmp_path: Path) -> None:
@@ -448,8 +469,9 @@ def test_paths_follow_a_recipe_to_another_folder(tmp_path: Path, monkeypatch: py
     recipe = read(WHOLE, tmp_path / "here")
     recipe.save(tmp_path / "there" / "deep" / "recipe.yaml")
     moved = Recipe.read(tmp_path / "there" / "deep" / "recipe.yaml")
-    for path in ("input_path", "output_path", "report_path", "certificate_path"):
-        assert os.path.realpath(getattr(moved, path)) == os.path.realpath(getattr(recipe, path))
+    for name in ("output", "report", "certificate"):
+        assert os.path.realpath(moved.path(name)) == os.path.realpath(recipe.path(name))
+    assert os.path.realpath(moved.source) == os.path.realpath(recipe.source)
     job = moved.plan().quasi_identifiers["job"]
     assert os.path.realpath(job.path) == os.path.realpath(tmp_path / "here" / "hierarchies" / "job.csv")
     assert moved.input_format == recipe.input_format
@@ -462,8 +484,13 @@ def test_paths_follow_a_recipe_to_another_folder(tmp_path: Path, monkeypatch: py
     assert yaml.safe_load((tmp_path / "there" / "recipe.yaml").read_text()) == {
         "input": "/data/a.csv",
         "output": "../here/b.csv",
-        "quasi_identifiers": {"job": "../here/job.csv"},
-        "models": [{"kind": "KAnonymity", "k": 2}],
+        "steps": [
+            {
+                "kind": "Generalize",
+                "quasi_identifiers": {"job": "../here/job.csv"},
+                "models": [{"kind": "KAnonymity", "k": 2}],
+            }
+        ],
     }
 
 
@@ -477,7 +504,9 @@ def test_formats_survive_being_written_down(tmp_path: Path) -> None:
 def test_hierarchies_that_are_tables_are_written_out(tmp_path: Path) -> None:
     made = h.table([["f", "*"], ["m", "*"], [None, "*"]])
     Recipe.of(Plan({"sex": made}, KAnonymity(2))).save(tmp_path / "recipe.yaml")
-    assert yaml.safe_load((tmp_path / "recipe.yaml").read_text())["quasi_identifiers"]["sex"]["rows"][0] == [
+    assert yaml.safe_load((tmp_path / "recipe.yaml").read_text())["steps"][0]["quasi_identifiers"]["sex"][
+        "rows"
+    ][0] == [
         "f",
         "*",
     ]
@@ -510,6 +539,10 @@ def test_a_recipe_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_the_published_schema_is_up_to_date() -> None:
     published = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     assert published == schema(), "run: veil schema --output docs/recipe.schema.json"
+    portable = json.loads(SCHEMA_FILE.with_name("portable-recipe.schema.json").read_text(encoding="utf-8"))
+    assert portable == schema(paths=False), (
+        "run: veil schema portable --output docs/portable-recipe.schema.json"
+    )
 
 
 def test_the_schema_is_one() -> None:
@@ -546,7 +579,8 @@ def test_the_recipe_of_the_demo_fulfils_the_schema() -> None:
     ],
 )
 def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any], tmp_path: Path) -> None:
-    data = {**yaml.safe_load(LEAST), **change}
+    data = yaml.safe_load(LEAST)
+    (data if set(change) <= set(Recipe.model_fields) else data["steps"][0]).update(change)
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(data)
     with pytest.raises(PlanError):
@@ -556,9 +590,8 @@ def test_the_schema_refuses_what_the_reader_refuses(change: dict[str, Any], tmp_
 def test_research_subsets_are_found_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
     (tmp_path / "subset.csv").write_text("age,sex\n30,f\n30,f\n")
     (tmp_path / "recipe.yaml").write_text(
-        "quasi_identifiers: {age: suppression, sex: suppression}\n"
-        "models:\n"
-        "  - {kind: KMap, k: 2, subset: {kind: Matching, source: subset.csv}}\n"
+        "steps:\n  - kind: Generalize\n    quasi_identifiers: {age: suppression, sex: suppression}\n"
+        "    models:\n      - {kind: KMap, k: 2, subset: {kind: Matching, source: subset.csv}}\n"
     )
     recipe = Recipe.read(tmp_path / "recipe.yaml")
     people = pa.table({"age": [30, 30, 40], "sex": ["f", "f", "m"]})

@@ -32,15 +32,17 @@ Fay,45,f,02138,cold
 RECIPE = """\
 input: patients.csv
 output: release.csv
-quasi_identifiers:
-  age: {kind: intervals, widths: [10, 20]}
-  sex: suppression
-  zip: redaction
-sensitive: [diagnosis]
-identifying: [name]
-models:
-  - {kind: KAnonymity, k: 2}
 order: input
+steps:
+  - kind: Generalize
+    quasi_identifiers:
+      age: {kind: intervals, widths: [10, 20]}
+      sex: suppression
+      zip: redaction
+    sensitive: [diagnosis]
+    identifying: [name]
+    models:
+      - {kind: KAnonymity, k: 2}
 """
 
 PLAN = shlex.split(

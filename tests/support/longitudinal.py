@@ -123,7 +123,7 @@ def draw(seed: int) -> Case:
 
 def owners(release: Release, table: pa.Table) -> list[Any]:
     """Whose row each delivered row is, by the key that the data holder keeps."""
-    rows = pa.table(release.key).to_pylist()
+    rows = pa.table(release.origins).to_pylist()
     whose = table["who"].to_pylist()
     return [whose[row["input row"]] for row in sorted(rows, key=lambda row: row["release row"])]
 

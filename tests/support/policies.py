@@ -13,7 +13,7 @@ from veil.policy.elements import (
     Data,
     Entity,
     Policy,
-    PrivacyModel,
+    PolicyModel,
     PseudonymizationMethod,
     Purpose,
     Retention,
@@ -41,14 +41,14 @@ def datum(
     return Data(name, "Text", group, True, categories=("dc",), method=method, **more)
 
 
-def model(name: str, *columns: str, **parameters: object) -> PrivacyModel:
-    return PrivacyModel(name, attributes(**parameters), columns)
+def model(name: str, *columns: str, **parameters: object) -> PolicyModel:
+    return PolicyModel(name, attributes(**parameters), columns)
 
 
 def policy(
     name: str,
     data: tuple[Data, ...],
-    models: tuple[PrivacyModel, ...] = (),
+    models: tuple[PolicyModel, ...] = (),
     *,
     purpose: str = "research",
     recipient: str | None = "lab",

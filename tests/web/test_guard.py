@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from support import refusals
+from support.recipes import generalize_data
 from support.workbench import ADDRESS, TOKEN, Client, workbench
 from veil.errors import ParameterError
 from veil.web.app import create_app
@@ -230,14 +231,15 @@ def test_no_recipe_reads_files_of_the_machine(client, builder):
     assert "a hierarchy file" in refused(client.post("/api/v1/hierarchies/preview", json=asked), 422)
     models = [{"kind": "KAnonymity", "k": 2}]
     recipe = {"quasi_identifiers": {"age": builder}, "models": models}
-    refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
+    refused(client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)}), 422)
     subset = {"kind": "KMap", "k": 2, "subset": {"kind": "Matching", "source": "/etc/passwd"}}
     recipe = {"quasi_identifiers": {"age": "auto"}, "models": [subset]}
-    refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
+    refused(client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)}), 422)
 
 
 @pytest.mark.parametrize(
-    "place", ["input", "output", "report", "certificate", "key", "sign", "tables", "engine"]
+    "place",
+    ["input", "output", "report", "certificate", "origins", "sign", "tables", "engine", "apart", "budget"],
 )
 def test_no_recipe_names_places(client, place):
     table = client.open("age\n1\n2\n")
@@ -246,7 +248,9 @@ def test_no_recipe_names_places(client, place):
         "models": [{"kind": "KAnonymity", "k": 1}],
         place: "x.csv",
     }
-    told = refused(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}), 422)
+    told = refused(
+        client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)}), 422
+    )
     assert f"`{place}`" in told
 
 

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 from support.projects import deid, packed
+from support.recipes import generalize
 from support.workbench import Client, workbench
 from veil.recipe import Project
 
@@ -118,7 +119,7 @@ def test_files_of_this_machine_are_not_read_for_a_project(client, tmp_path):
     secret = tmp_path / "secret.csv"
     secret.write_text("f;*\nm;*\n")
     about = {"format": "veil project", "version": 1}
-    recipe = f"quasi_identifiers: {{sex: '{secret}'}}\nmodels: [{{kind: KAnonymity, k: 2}}]\n"
+    recipe = generalize(f"quasi_identifiers: {{sex: '{secret}'}}\nmodels: [{{kind: KAnonymity, k: 2}}]\n")
     client.result(client.post("/api/v1/tables/example"))
     client.result(
         send(client, packed({"project.json": json.dumps(about), "recipe.yaml": recipe}, tmp_path / "x.veil"))

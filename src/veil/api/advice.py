@@ -52,7 +52,7 @@ class Alternative:
     transformation : dict
         Level of each quasi-identifier; empty if records have different ones.
     recipe : dict
-        The fields of a recipe for it.
+        The fields of the step Generalize for it, or the steps of a recipe.
     """
 
     what: str
@@ -358,7 +358,7 @@ class _Advisor:
         if first is not self.release and not self._time_is_left():
             return  # the time was not enough: more records are suppressed than need be
         how = "release.local_recoding()" if first is self.release else f"local={mode}"
-        yield self._measure("local recoding", how, recoded, {"local_recoding": mode.kind})
+        yield self._measure("local recoding", how, recoded, {"steps": ["…", {"kind": mode.kind}]})
 
 
 def _in_a_recipe(changes: dict[str, Any]) -> dict[str, Any]:

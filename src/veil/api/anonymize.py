@@ -133,7 +133,7 @@ def anonymize(
     marker
         Text of a suppressed cell in text columns; typed columns get a missing value.
     order
-        Rows are released in "random" order, different each time; `release.key` has their input rows. With
+        Rows are released in "random" order, different each time; `release.origins` has their input rows. With
         "input" they keep the order of the input, which reveals what neighbouring rows have in common, and
         links them to any list in the same order.
     local

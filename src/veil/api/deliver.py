@@ -57,14 +57,14 @@ def _frame(outcome: Outcome, output: TableOut) -> Any:
     return source.frame.from_arrow(table, None)
 
 
-def keys_of(outcome: Outcome) -> dict[str, Any]:
+def origins_of(outcome: Outcome) -> dict[str, Any]:
     """Return the input row of each row of each table, as a frame of the input's kind, by table."""
     if outcome.is_condensed:
-        refuse_key()
+        refuse_origins()
     frames = {name: each.source.frame for name, each in outcome.tables.items()}
     return {
-        name: key if (frame := frames[name]) is None else frame.from_arrow(key, frozenset())
-        for name, key in _rows_of_input(outcome).items()
+        name: each if (frame := frames[name]) is None else frame.from_arrow(each, frozenset())
+        for name, each in _rows_of_input(outcome).items()
     }
 
 
@@ -74,11 +74,11 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     Columns with the same cells are shown once.
     """
     if outcome.is_condensed:
-        refuse_key()
+        refuse_origins()
     if isinstance(outcome.source, Stacked) or outcome.statement is not None:
         raise PlanError(
             "`beside` needs a single table whose rows correspond to those of the input; for "
-            "this release, see `release.key`"
+            "this release, see `release.origins`"
         )
     source, table, origins = outcome.tables[ONLY]
     places = origins.array[:rows]
@@ -99,8 +99,8 @@ def rows_beside(outcome: Outcome, rows: int) -> Any:
     return table_beside if frame is None else frame.from_arrow(table_beside, frozenset())
 
 
-def refuse_key() -> NoReturn:
-    """Refuse a key of a table in an engine."""
+def refuse_origins() -> NoReturn:
+    """Refuse the origins of a table in an engine."""
     raise PlanError(
         "an engine holds this table, and its rows have no numbers: keep a column of pseudonyms to join by, "
         "or use ",
@@ -108,22 +108,22 @@ def refuse_key() -> NoReturn:
     )
 
 
-def check_key(key: Path, target: Path) -> None:
-    """Refuse a key in the folder of the release, or below it."""
-    if goes_along(key.resolve().parent, target):
+def check_origins(origins: Path, target: Path) -> None:
+    """Refuse a file of origins in the folder of the release, or below it."""
+    if goes_along(origins.resolve().parent, target):
         raise OutputError(
-            f"{key}: the release is written to this folder or one above it, and its key must not be "
+            f"{origins}: the release is written to this folder or one above it, and the origins of its rows must not be "
             "published with it. Choose a folder next to that of the release"
         )
 
 
-def write_key(outcome: Outcome, path: Path) -> None:
+def write_origins(outcome: Outcome, path: Path) -> None:
     """Write the input row of each row of the release."""
     with path.open("wb") as file:
-        write_csv(key_table(outcome), file, Csv())
+        write_csv(origins_table(outcome), file, Csv())
 
 
-def key_table(outcome: Outcome) -> pa.Table:
+def origins_table(outcome: Outcome) -> pa.Table:
     """Return the input row of each row of all tables, with the name of its table if there are several."""
     keys = _rows_of_input(outcome)
     if not isinstance(outcome.source, Stacked):
@@ -139,8 +139,8 @@ def _rows_of_input(outcome: Outcome) -> dict[str, pa.Table]:
     """Return the input row of each row of each table; refuse where that is secret, or rows were merged."""
     if outcome.statement is not None:
         raise PlanError(
-            "a differentially private release has no key: the promise relies on nobody knowing who was "
-            "sampled. Leave `key` out"
+            "a differentially private release has no origins: the promise relies on nobody knowing who was "
+            "sampled. Leave `origins` out"
         )
     if outcome.plan is not None and outcome.plan.items and outcome.plan.person_column is not None:
         raise PlanError(
@@ -165,7 +165,7 @@ def save(
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
-    key: str | os.PathLike[str] | None = None,
+    origins: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     **options: Any,
@@ -175,15 +175,15 @@ def save(
     if isinstance(source, EngineSource):
         if apart is not None and not outcome.apart:
             raise PlanError("this release has no secret table to keep apart: leave `apart` out")
-        if key is not None:
-            refuse_key()
+        if origins is not None:
+            refuse_origins()
         places = [] if apart is None else places_apart(outcome, Path(apart), target, overwrite=overwrite)
         with Together(overwrite=overwrite) as files:
             make_apart(outcome, places, files)
             options.setdefault("placing", files.placing)
             return source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
     if isinstance(source, Fetched) and (options or goes_to_engine(target)):
-        return _save_fetched(outcome, source, target, apart, key, overwrite, progress, options)
+        return _save_fetched(outcome, source, target, apart, origins, overwrite, progress, options)
     if options:
         raise PlanError(
             f"`{next(iter(options))}` is only for tables written by an engine, and this one is in memory: "
@@ -194,16 +194,16 @@ def save(
     format = output_format(path, source.format)
     tables = dict(outcome.apart) if apart is not None else {}
     places = [] if apart is None else _places(outcome, Path(apart), path)
-    if key is not None:
-        check_key(Path(key), path)
-        places.append(Path(key))
-        tables["key"] = key_table(outcome)
+    if origins is not None:
+        check_origins(Path(origins), path)
+        places.append(Path(origins))
+        tables["origins"] = origins_table(outcome)
     inputs = files_of(source)
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )
     with Together(overwrite=overwrite) as files:
-        # The key first: a release whose key is lost cannot be reversed.
+        # What is kept apart first: a release without it cannot be reversed.
         for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as staging_path, staging_path.open("wb") as file:
                 write_csv(table, file, Csv())
@@ -226,7 +226,7 @@ def _save_fetched(
     source: Fetched,
     target: Any,
     apart: str | os.PathLike[str] | None,
-    key: str | os.PathLike[str] | None,
+    origins: str | os.PathLike[str] | None,
     overwrite: bool,
     progress: ProgressLike,
     options: dict[str, Any],
@@ -234,8 +234,8 @@ def _save_fetched(
     """Write rows that were read from an engine to a place that an engine writes to."""
     from veil.engines.write.rows import write_rows  # needs Ibis
 
-    if key is not None:
-        refuse_key()
+    if origins is not None:
+        refuse_origins()
     places: list[Path] = []
     if apart is not None:
         places = places_apart(outcome, Path(apart), target, overwrite=overwrite)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from veil.api.deliver import check_key, files_of, make_apart, places_apart, write_key
+from veil.api.deliver import check_origins, files_of, make_apart, places_apart, write_origins
 from veil.api.targets import check_targets, is_database
 from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
@@ -36,7 +36,7 @@ def save_tables(
     target: Any,
     *,
     apart: str | os.PathLike[str] | None = None,
-    key: str | os.PathLike[str] | None = None,
+    origins: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
     beside: Together | None = None,
@@ -53,16 +53,16 @@ def save_tables(
     place = place_of_tables(target)
     check_place(outcome, place, overwrite=overwrite)
     places_apart = [] if apart is None else _places_apart(outcome, Path(apart), place, overwrite=overwrite)
-    if key is not None:
-        check_key(Path(key), Path(os.devnull) if isinstance(place, Database) else release_in(place))
-        check_targets({"key": Path(key)}, keep=_files_read(outcome), overwrite=overwrite)
+    if origins is not None:
+        check_origins(Path(origins), Path(os.devnull) if isinstance(place, Database) else release_in(place))
+        check_targets({"origins": Path(origins)}, keep=_files_read(outcome), overwrite=overwrite)
 
     together = Together(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
     with following(progress) as tracker, together as files:
         tracker.phase("writing the tables")
         make_apart(outcome, places_apart, files)
-        if key is not None:
-            make_key(outcome, Path(key), files)
+        if origins is not None:
+            make_origins(outcome, Path(origins), files)
         if isinstance(place, Database):
             from veil.engines.write.linked_tables import write_tables  # needs Ibis
 
@@ -70,14 +70,14 @@ def save_tables(
             write_tables(place, tables, _relations(outcome), overwrite=overwrite, beside=files)
         else:
             _write_folder(outcome, place, files, overwrite=overwrite)
-    places = places_apart if key is None else [*places_apart, Path(key)]
+    places = places_apart if origins is None else [*places_apart, Path(origins)]
     return Written(str(place), apart=tuple(places), verification=outcome.verification)
 
 
-def make_key(outcome: Outcome, path: Path, files: Together) -> None:
-    """Make the key file of all tables, with the input row of each row."""
+def make_origins(outcome: Outcome, path: Path, files: Together) -> None:
+    """Make the file with the origins of all tables: the input row of each row."""
     with files.making(path, 0o600) as staging_path:
-        write_key(outcome, staging_path)
+        write_origins(outcome, staging_path)
 
 
 def _files_read(outcome: Outcome) -> list[Path]:
@@ -171,7 +171,7 @@ def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, ove
 def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite: bool) -> None:
     """Write all tables next to the folder, in a private place, and move them there in one step.
 
-    The files that go with them come first: a release whose key is lost cannot be reversed. The remains of a
+    The files that go with them come first: a release without them cannot be reversed. The remains of a
     killed run are restored or removed by the next one.
     """
     real = Path(os.path.realpath(folder))

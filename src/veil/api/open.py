@@ -13,8 +13,9 @@ from veil.api.items import gathered
 from veil.base.paths import usable
 from veil.base.progress import Progress
 from veil.dp.publish import safepub_of
+from veil.dp.source import QuestionSource
 from veil.engines.database import Database, is_url
-from veil.engines.questions import csv_files, read_cell_by_cell
+from veil.engines.questions import EngineQuestionSource, csv_files, read_cell_by_cell
 from veil.engines.relation import Engine as EngineName
 from veil.engines.relation import Relation, relation_of
 from veil.engines.scan.files import is_pattern
@@ -81,6 +82,14 @@ def open_for_plan(
     if source.weights is None:
         check_people(source.table, plan)
     return gathered(source, plan)
+
+
+def open_cells(source: Any, format: Format | None = None, engine: Engine = "auto") -> QuestionSource | Source:
+    """Return a table for a promise over neighbours, read cell by cell in memory or by an engine."""
+    if isinstance(source, QuestionSource | Source):
+        return source
+    relation = find_relation(source, format, engine, over_neighbours=True)
+    return read_cell_by_cell(source, format) if relation is None else EngineQuestionSource(relation)
 
 
 def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Source:

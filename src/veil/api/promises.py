@@ -12,8 +12,8 @@ from veil.base.keywords import own_keywords
 from veil.base.wording import plural
 from veil.errors import VeilError
 from veil.models import PrivacyModel
+from veil.models.implication import RuleApplication, implied
 from veil.plan.plan import Plan
-from veil.policy.substitution import RuleApplication, implied
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.risk.grouping import check_columns, published_of, table_of

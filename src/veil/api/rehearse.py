@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from veil.api.job import Run, check_job, relation_of
 from veil.api.open import open_for_plan, open_tables
+from veil.api.resolve import Run, check_run, relation_of
 from veil.base.progress import ProgressLike, following
 from veil.dp.safepub import SafePub
 from veil.plan.linked_tables import Stacked
 from veil.plan.prepare import prepare
-from veil.recipe import Recipe
 from veil.tables import Source
 
 
@@ -36,21 +35,20 @@ class Rehearsal:
     targets: dict[str, str]
 
 
-def rehearse(job: Run, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
+def rehearse(run: Run, *, threads: int | None = None, progress: ProgressLike = None) -> Rehearsal:
     """Check the targets, read the table, and check the plan against it."""
-    assert isinstance(job.recipe, Recipe)
-    relation = relation_of(job, threads)
-    check_job(job, relation)
-    targets = {what: str(path) for what, path in job.targets.items()}
-    with job.recipe.own_words(), following(progress) as tracker:
-        plan = job.recipe.plan()
+    relation = relation_of(run, threads)
+    check_run(run, relation)
+    targets = {what: str(path) for what, path in run.targets.items()}
+    with run.recipe.own_words(), following(progress) as tracker:
+        plan = run.recipe.plan()
         if relation is not None:
             return Rehearsal(None, len(relation.table.columns), None, targets)
         tracker.phase("reading the table")
-        if isinstance(job.input, Mapping):
-            source: Source = open_tables(job.input, plan, job.recipe.table_formats)
+        if isinstance(run.input, Mapping):
+            source: Source = open_tables(run.input, plan, run.recipe.table_formats)
         else:
-            source = open_for_plan(job.input, plan, job.format, "memory", tracker)
+            source = open_for_plan(run.input, plan, run.format, "memory", tracker)
         plan = source.plan if isinstance(source, Stacked) else plan
         if any(isinstance(model, SafePub) for model in plan.models):
             return Rehearsal(None, source.table.num_columns, None, targets)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.api.deliver import as_frames, keys_of, rows_beside, save
+from veil.api.deliver import as_frames, origins_of, rows_beside, save
 from veil.api.deliver_several import save_tables
 from veil.api.search import SearchResult
 from veil.api.targets import check_targets
@@ -21,6 +21,7 @@ from veil.base.wording import plural
 from veil.engines.engine_source import EngineSource
 from veil.errors import ParameterError
 from veil.lattice.optimality import gap_in_words
+from veil.outcome.account import Account
 from veil.outcome.generalize import Choice
 from veil.outcome.linked_tables import ONLY
 from veil.outcome.measures import measures_of
@@ -40,7 +41,6 @@ from veil.verification.outcome import verified
 if TYPE_CHECKING:
     from veil.api.advice import Advice
     from veil.local_recoding import Mode
-    from veil.policy.account import Account
     from veil.report import Plots, PrivateKey
     from veil.report.criteria import Guide
     from veil.risk.attack_rates import TriedAttacks
@@ -94,14 +94,14 @@ class Release:
         return only_used_categories(self.outcome.table)
 
     @property
-    def key(self) -> Any:
+    def origins(self) -> Any:
         """The input row of each row of the release, both counted from 0, as a frame of the input's kind.
 
         With several tables there is one for each, by name. It undoes the random order, and belongs to the
-        data holder alone: `save(..., key=...)` writes it to a file of its own.
+        data holder alone: `save(..., origins=...)` writes it to a file of its own.
         """
-        keys = keys_of(self.outcome)
-        return keys if self._has_several else keys[ONLY]
+        origins = origins_of(self.outcome)
+        return origins if self._has_several else origins[ONLY]
 
     def beside(self, rows: int = 5) -> Any:
         """Return some rows of the release next to the input, as a frame of its kind: for your eyes only.
@@ -132,7 +132,7 @@ class Release:
         target: Any,
         *,
         apart: str | os.PathLike[str] | None = None,
-        key: str | os.PathLike[str] | None = None,
+        origins: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
         progress: ProgressLike = None,
         **options: Any,
@@ -151,14 +151,20 @@ class Release:
         apart
             A folder for the tables apart, as CSV files that only you may read. Secret ones must not go into
             the folder of the release, nor below it.
-        key
-            A CSV file for the `key`, that only you may read: not in the folder of the release, nor below it.
+        origins
+            A CSV file for the `origins`, that only you may read: not in the folder of the release, nor below it.
         overwrite
             Whether an existing file is replaced, or a folder with its content. The input never is.
         """
         write = save_tables if self._has_several else save
         return write(
-            self.outcome, target, apart=apart, key=key, overwrite=overwrite, progress=progress, **options
+            self.outcome,
+            target,
+            apart=apart,
+            origins=origins,
+            overwrite=overwrite,
+            progress=progress,
+            **options,
         )
 
     # --- the run ----------------------------------------------------------------------------------
@@ -233,8 +239,6 @@ class Release:
     @property
     def account(self) -> Account | None:
         """The requirements of privacy policies and how they were met; None without policies."""
-        from veil.policy.account import Account
-
         return self.outcome.trace(Account)
 
     @property
@@ -537,34 +541,6 @@ class Release:
         with atomic(path) as temporary:
             temporary.write_text(as_text(self.outcome, guide), encoding="utf-8")
         return path
-
-    def processing_record(
-        self,
-        path: str | Path,
-        *,
-        purpose: str | None = None,
-        recipient: str | None = None,
-        controller: str | None = None,
-        legal_basis: str | Iterable[str] = (),
-        overwrite: bool = False,
-    ) -> Path:
-        """Write a record of processing activities for this release, in W3C's Data Privacy Vocabulary.
-
-        It is JSON-LD (.jsonld) or Turtle (.ttl, with the extra `policy`). Under policies, purpose, recipient
-        and legal bases are those of the request; otherwise give them. It contains nothing about any record.
-        """
-        from veil.report import write_processing_record
-
-        self._check_target(Path(path), "record of processing", overwrite=overwrite)
-        bases = legal_basis if isinstance(legal_basis, str) else tuple(legal_basis)
-        return write_processing_record(
-            self.outcome,
-            Path(path),
-            purpose=purpose,
-            recipient=recipient,
-            controller=controller,
-            legal_basis=bases,
-        )
 
     def _check_target(self, path: Path, what: str, key: object = None, *, overwrite: bool) -> None:
         """Refuse to overwrite the input in any case, and other files without `overwrite`."""

@@ -1,4 +1,4 @@
-"""The verb `run`: carry out a recipe of any kind. Its results are written together or not at all.
+"""The verb `run`: carry out a recipe. Its results are written together or not at all.
 
 Targets are checked before the work begins, and written after the verification. Engines write their tables.
 """
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.api.anonymize import anonymize
-from veil.api.deliver import goes_to_engine, make_apart, write_key
-from veil.api.job import Run, check_job, relation_of, settle, signing_key
+from veil.api.budget import account_of
+from veil.api.deliver import goes_to_engine, make_apart, write_origins
 from veil.api.open import Engine, condense_relation, place_of, target_place
 from veil.api.release import Release
+from veil.api.resolve import Run, check_run, relation_of, resolve, signing_key
 from veil.api.targets import check_target, written_format
 from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
@@ -22,15 +23,13 @@ from veil.dp.accountant import Accountant
 from veil.engines.database import Database
 from veil.engines.engine_source import EngineSource
 from veil.engines.relation import Relation
-from veil.errors import OutputError, Say
+from veil.errors import OutputError, PlanError, Say
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.recipe import Recipe
-from veil.recipe.base import Located
 from veil.recipe.document import file_text
-from veil.recipe.masking import MaskingRecipe, read_recipe
-from veil.recipe.policy import PolicyRecipe
-from veil.tables import Format, Source, read
+from veil.recipe.steps import Annex
+from veil.tables import Format, Source
 from veil.tables.atomic import Together
 from veil.tables.writing import file_name
 
@@ -40,7 +39,7 @@ AnyPath = str | os.PathLike[str]
 
 @own_keywords
 def run(
-    recipe: Recipe | MaskingRecipe | PolicyRecipe | AnyPath,
+    recipe: Recipe | AnyPath,
     *,
     input: AnyPlace | None = None,
     format: Format | None = None,
@@ -49,7 +48,7 @@ def run(
     certificate: AnyPath | None = None,
     sign: AnyPath | None = None,
     apart: AnyPath | None = None,
-    key: AnyPath | None = None,
+    origins: AnyPath | None = None,
     save_recipe: AnyPath | None = None,
     about: Mapping[str, Any] | None = None,
     acknowledge: Iterable[str] = (),
@@ -58,14 +57,16 @@ def run(
     threads: int | None = None,
     progress: ProgressLike = None,
     accountant: Accountant | None = None,
-) -> Release:
+) -> Any:
     r"""Run a recipe, and write its table, report and certificate: all of them, or nothing.
+
+    Returns a `Release`; a private table or the answers to questions, if the recipe asks for these.
 
     Parameters
     ----------
     recipe
-        A `veil.Recipe` or a masking recipe, or the path of one.
-    input, format, output, report, certificate, sign, apart, key, engine
+        A `veil.Recipe`, or the path of one.
+    input, format, output, report, certificate, sign, apart, origins, engine
         Override the recipe. Here paths are relative to the working directory, in the recipe to its folder.
     save_recipe
         Where to save the complete recipe of this run, along with the other files.
@@ -76,15 +77,16 @@ def run(
     overwrite
         Whether existing files are replaced, even if the recipe does not allow it. Input files never are.
     threads, progress, accountant
-        As for `veil.anonymize`.
+        As for `veil.anonymize`. Without an accountant, the budget of the recipe is charged, if it names one.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "people.csv").write_text("age\n34\n35\n61\n62\n")
     ...     _ = Path(folder, "recipe.yaml").write_text(
     ...         "input: people.csv\noutput: release.csv\norder: input\n"
-    ...         "quasi_identifiers: {age: {kind: intervals, widths: [10]}}\n"
-    ...         "models: [{kind: KAnonymity, k: 2}]\n"
+    ...         "steps:\n  - kind: Generalize\n"
+    ...         "    quasi_identifiers: {age: {kind: intervals, widths: [10]}}\n"
+    ...         "    models: [{kind: KAnonymity, k: 2}]\n"
     ...     )
     ...     release = run(Path(folder, "recipe.yaml"))
     ...     print(Path(folder, "release.csv").read_text(), end="")
@@ -94,28 +96,23 @@ def run(
     "[60, 70["
     "[60, 70["
     """
-    recipe = recipe if isinstance(recipe, Located) else read_recipe(recipe)
-    job = settle(
-        recipe,
+    files = {"report": report, "certificate": certificate, "sign": sign, "apart": apart, "origins": origins}
+    resolved = resolve(
+        recipe if isinstance(recipe, Recipe) else Recipe.read(os.fspath(recipe)),
         input=place_of(os.fspath(input)) if isinstance(input, str | os.PathLike) else input,
         format=format,
         output=target_place(os.fspath(output)) if isinstance(output, str | os.PathLike) else output,
-        report=_path(report),
-        certificate=_path(certificate),
-        sign=_path(sign),
-        apart=_path(apart),
-        key=_path(key),
-        save_recipe=_path(save_recipe),
+        save_recipe=None if save_recipe is None else Path(save_recipe),
         about=about,
         acknowledge=acknowledge,
         overwrite=overwrite,
         engine=engine,
+        **{name: None if path is None else Path(path) for name, path in files.items()},
     )
-    return carry_out(job, threads=threads, progress=progress, accountant=accountant).release
-
-
-def _path(path: AnyPath | None) -> Path | None:
-    return None if path is None else Path(path)
+    annex = resolved.recipe.annex
+    if annex is not None and not annex.makes_release:
+        return apply_steps(resolved, None, threads=threads, progress=progress, accountant=accountant)
+    return carry_out(resolved, threads=threads, progress=progress, accountant=accountant).release
 
 
 class Done(NamedTuple):
@@ -130,45 +127,74 @@ class Done(NamedTuple):
 
 
 def carry_out(
-    job: Run,
+    run: Run,
     *,
     threads: int | None = None,
     progress: ProgressLike = None,
     accountant: Accountant | None = None,
 ) -> Done:
     """Check the targets, do the work, and write the results."""
-    relation = relation_of(job, threads)
-    check_job(job, relation)
-    with job.recipe.own_words():
-        if isinstance(job.recipe, MaskingRecipe):
-            release = _mask(job, job.recipe, progress, accountant)
-        elif isinstance(job.recipe, PolicyRecipe):
-            release = _by_policies(job, job.recipe, threads, progress)
-        else:
-            release = _anonymize(job, job.recipe, relation, threads, progress, accountant)
-        if job.acknowledge:
-            release = release.acknowledge(*job.acknowledge)
-    return _write(release, job, relation, progress)
+    relation = relation_of(run, threads)
+    check_run(run, relation)
+    release = apply_steps(run, relation, threads=threads, progress=progress, accountant=accountant)
+    return _write(release, run, relation, progress)
 
 
-def _anonymize(
-    job: Run,
-    recipe: Recipe,
+def apply_steps(
+    run: Run,
     relation: Relation | None,
+    *,
     threads: int | None,
     progress: ProgressLike,
     accountant: Accountant | None,
-) -> Release:
-    plan = recipe.plan()
+) -> Any:
+    """Carry out the steps of a run, without writing a release; refuse steps that cannot be combined."""
+    recipe = run.recipe
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "accountant": accountant}
+    if accountant is None and recipe.annex is None:
+        options["accountant"] = account_of(run.input, run.budget)
+    with recipe.own_words():
+        if recipe.annex is not None and len(recipe.steps) <= 1:
+            release = _carry_out_annex(recipe.annex, run, options)
+        elif recipe.command == "mask":
+            recipe.refuse_fields(("tables", "knows"))
+            release = _mask(run, options)
+        else:
+            release = _anonymize(run, relation, options)  # which refuses steps that it cannot combine
+        return release.acknowledge(*run.acknowledge) if run.acknowledge else release
+
+
+def _carry_out_annex(annex: Annex, run: Run, options: dict[str, Any]) -> Any:
+    for name in annex.unused:
+        if name not in ("about", "engine") and getattr(run, name, None):
+            raise PlanError(Say(name), f" has no effect on {run.recipe.kinds}; leave it out")
+    return annex.carry_out(run, **options)
+
+
+def _anonymize(run: Run, relation: Relation | None, options: dict[str, Any]) -> Release:
+    plan = run.recipe.plan()
     return anonymize(
-        job.input if relation is None else _open_relation(relation, plan, progress),
+        run.input if relation is None else _open_relation(relation, plan, options["progress"]),
         plan,
-        local=recipe.local_recoding,
-        format=recipe.table_formats or (job.format if relation is None else None),
+        local=run.recipe.recoding,
+        format=run.recipe.table_formats or (run.format if relation is None else None),
         engine="memory",  # a table that an engine reads is open already
-        threads=threads,
-        progress=progress,
-        accountant=accountant,
+        **options,
+    )
+
+
+def _mask(run: Run, options: dict[str, Any]) -> Release:
+    from veil.api.mask import mask  # imported late, for a faster start
+
+    return mask(
+        run.input,
+        run.recipe.located_steps(),
+        format=run.format,
+        engine=run.engine,
+        order=run.recipe.order,
+        person=run.recipe.person,
+        accountant=options["accountant"],
+        progress=options["progress"],
     )
 
 
@@ -179,146 +205,106 @@ def _open_relation(relation: Relation, plan: Plan, progress: ProgressLike) -> So
         return condense_relation(relation, plan, tracker)
 
 
-def _mask(job: Run, recipe: MaskingRecipe, progress: ProgressLike, accountant: Accountant | None) -> Release:
-    from veil.api.mask import mask  # imported late, for a faster start
-
-    return mask(
-        job.input,
-        recipe.methods(),
-        format=job.format,
-        engine=job.engine,
-        order=recipe.order,
-        person=recipe.person,
-        accountant=accountant,
-        progress=progress,
-    )
-
-
-def _by_policies(job: Run, recipe: PolicyRecipe, threads: int | None, progress: ProgressLike) -> Release:
-    from veil.api.policy import apply
-
-    request = recipe.policy
-    variable = request.credential_variable
-    return apply(
-        read(job.input, format=job.format) if isinstance(job.input, Path) else job.input,
-        recipe.locate(request.policies),
-        purpose=request.purpose,
-        recipient=request.recipient,
-        link=request.link,
-        person=request.person,
-        credential=None if variable is None else os.environ.get(variable),
-        on=request.on,
-        ended=request.ended,
-        withdrawn=request.withdrawn,
-        keys=recipe.keys,
-        population=recipe.population_path,
-        if_impossible=request.if_impossible,
-        suppression_limit=recipe.suppression_limit,
-        threads=threads,
-        progress=progress,
-    )
-
-
-def _apart_files(release: Release, job: Run) -> list[Path]:
+def _apart_files(release: Release, run: Run) -> list[Path]:
     """Return the paths of the tables that are kept apart."""
     names = list(release.apart)
-    if not names or (job.apart is None and release.plan is not None):
+    if not names or (run.apart is None and release.plan is not None):
         return []  # pseudonyms without a key cannot be reversed
-    if job.apart is None:
+    if run.apart is None:
         raise OutputError(
             f"the run makes more than one table: {', '.join(names)}. Say where these go: ",
             Say("apart", "FOLDER"),
             ". Nothing was written",
         )
-    protected = {path.resolve() for path in (*job.files_read, *job.targets.values())}
-    paths = [job.apart / file_name(name) for name in names]
+    protected = {path.resolve() for path in (*run.files_read, *run.targets.values())}
+    paths = [run.apart / file_name(name) for name in names]
     for path in paths:
         if path.resolve() in protected:
             raise OutputError(f"{path}: would replace its own input. Choose another folder")
-        check_target(path, overwrite=job.overwrite)
+        check_target(path, overwrite=run.overwrite)
     return paths
 
 
 # Writing
 
 
-def _write(release: Release, job: Run, relation: Relation | None, progress: ProgressLike) -> Done:
+def _write(release: Release, run: Run, relation: Relation | None, progress: ProgressLike) -> Done:
     """Write the table and all other files: together or not at all.
 
     Files are put in place in this order: the key of pseudonyms is safe before the pseudonyms are published.
     """
-    apart = _apart_files(release, job)
-    with Together(overwrite=job.overwrite) as files:
+    apart = _apart_files(release, run)
+    with Together(overwrite=run.overwrite) as files:
         make_apart(release.outcome, apart, files)
-        if job.key is not None and not isinstance(job.input, Mapping):
-            with files.making(job.key, 0o600) as path:
-                write_key(release.outcome, path)
-        if job.report is not None:
-            with files.making(job.report) as path:
-                _write_report(release, job, path, progress)
-        if job.certificate is not None:
-            with files.making(job.certificate) as path:
-                release.certificate(path, sign=signing_key(job))
-        if job.processing_record is not None:
-            with files.making(job.processing_record) as path:
-                release.processing_record(path)
-        if job.save_recipe is not None:
-            with files.making(job.save_recipe) as path:
+        if run.origins is not None and not isinstance(run.input, Mapping):
+            with files.making(run.origins, 0o600) as path:
+                write_origins(release.outcome, path)
+        if run.report is not None:
+            with files.making(run.report) as path:
+                _write_report(release, run, path, progress)
+        if run.certificate is not None:
+            with files.making(run.certificate) as path:
+                release.certificate(path, sign=signing_key(run))
+        if run.processing_record is not None:
+            assert run.recipe.annex is not None  # only the step of policies has a place for it
+            with files.making(run.processing_record) as path:
+                run.recipe.annex.write_record(release, path)
+        if run.save_recipe is not None:
+            with files.making(run.save_recipe) as path:
                 path.write_text(
-                    file_text(_recipe_of(job).spell(job.save_recipe.parent), job.save_recipe),
+                    file_text(_recipe_of(run).spell(run.save_recipe.parent), run.save_recipe),
                     encoding="utf-8",
                 )
-        if isinstance(job.input, Mapping):
+        if isinstance(run.input, Mapping):
             delivery = release.save(
-                job.output, key=job.key, overwrite=job.overwrite, progress=progress, beside=files
+                run.output, origins=run.origins, overwrite=run.overwrite, progress=progress, beside=files
             )
         elif relation is None or not (
-            isinstance(release.outcome.source, EngineSource) or goes_to_engine(job.output)
+            isinstance(release.outcome.source, EngineSource) or goes_to_engine(run.output)
         ):
-            with files.making(Path(str(job.output))) as path:
+            with files.making(Path(str(run.output))) as path:
                 delivery = release.save(path, progress=progress)
         else:
             delivery = release.save(
-                job.output,
-                overwrite=job.overwrite,
-                format=written_format(job.output, relation),
+                run.output,
+                overwrite=run.overwrite,
+                format=written_format(run.output, relation),
                 progress=progress,
                 placing=files.placing,
             )
     return Done(release, relation, delivery, apart)
 
 
-def _write_report(release: Release, job: Run, path: Path, progress: ProgressLike) -> None:
+def _write_report(release: Release, run: Run, path: Path, progress: ProgressLike) -> None:
     from veil import report
 
     report.write_report(
         release.outcome,
         path,
         progress=progress,
-        table=Path(job.output).name if isinstance(job.output, str) else None,
-        certificate=None if job.certificate is None else job.certificate.name,
-        sign=signing_key(job),
-        about=job.about,
+        table=Path(run.output).name if isinstance(run.output, str) else None,
+        certificate=None if run.certificate is None else run.certificate.name,
+        sign=signing_key(run),
+        about=run.about,
         advise=release._advice_for_report,
     )
 
 
-def _recipe_of(job: Run) -> Recipe:
+def _recipe_of(run: Run) -> Recipe:
     """Return the recipe of this run, with all places."""
-    assert isinstance(job.recipe, Recipe)
+    files = {
+        name: getattr(run, name) for name in ("report", "certificate", "sign", "apart", "origins", "budget")
+    }
     return Recipe.of(
-        job.recipe.plan(),
-        input=None if isinstance(job.input, Mapping) else job.input,
-        tables=job.input if isinstance(job.input, Mapping) else None,
-        format=job.format,
-        output=job.output,
-        report=job.report,
-        certificate=job.certificate,
-        sign=job.sign,
-        key=job.key,
-        overwrite=job.overwrite,
-        engine=job.engine,
-        local_recoding=job.recipe.local_recoding,
-        about=job.about,
-        acknowledge=job.acknowledge,
+        run.recipe.plan(),
+        run.recipe.recoding,
+        input=None if isinstance(run.input, Mapping) else run.input,
+        tables=run.input if isinstance(run.input, Mapping) else None,
+        format=run.format,
+        output=run.output,
+        overwrite=run.overwrite,
+        engine=run.engine,
+        about=run.about,
+        acknowledge=run.acknowledge,
+        **files,
     )

@@ -14,13 +14,16 @@ from contextvars import ContextVar
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import core_schema
 
 Value = TypeVar("Value")
 
 VARIABLE = "env:"
 """Prefix of a reference to a key in an environment variable instead of a file."""
+
+MARK = "x-names-a-place"
+"""Mark of a reference in a JSON schema, by which the schema of documents from elsewhere leaves it out."""
 
 _untrusted: ContextVar[_Untrusted | None] = ContextVar("_untrusted", default=None)
 
@@ -42,6 +45,9 @@ class Reference:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return core_schema.no_info_after_validator_function(self._permit, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> Any:
+        return {**handler(schema), MARK: True}
 
     def _permit(self, value: Value) -> Value:
         context = _untrusted.get()

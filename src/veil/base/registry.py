@@ -62,10 +62,13 @@ def kind_of(cls: type[Any]) -> str:
     return field.default
 
 
-def import_files(package: str) -> None:
-    """Import every module of a package, so that its declared classes are registered."""
-    for each in pkgutil.walk_packages(sys.modules[package].__path__, f"{package}."):
-        importlib.import_module(each.name)
+def import_files(package: str, *, skip: str | None = None) -> None:
+    """Import every module of a package but one, so that its declared classes are registered."""
+    for each in pkgutil.iter_modules(sys.modules[package].__path__):
+        if each.name != skip:
+            importlib.import_module(f"{package}.{each.name}")
+            if each.ispkg:
+                import_files(f"{package}.{each.name}")
 
 
 def plain(name: str) -> str:

@@ -9,21 +9,20 @@ from typing import Any
 
 import typer
 
-from veil.api.job import Run, settle
 from veil.api.open import place_of, target_place
 from veil.api.rehearse import rehearse
+from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, grammar, show
-from veil.cli.budget import account_of
 from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
 from veil.cli.options import fields_of, flag_of
 from veil.cli.places import warn_about_passwords
 from veil.cli.streams import STREAM, Streams, streams
 from veil.engines.database import Database
-from veil.errors import PlanError
+from veil.errors import ParameterError, PlanError
 from veil.recipe import Recipe
-from veil.recipe.masking import MaskingRecipe, read_recipe
+from veil.recipe.generalize import COMMON
 from veil.tables import Format
 
 
@@ -34,7 +33,6 @@ def anonymize_and_show(
     input: str | None,
     format: str | None,
     output: str | None,
-    budget: Path | None,
     threads: int | None,
     quiet: bool,
     json: bool,
@@ -48,27 +46,26 @@ def anonymize_and_show(
     reading = grammar.format(format)
     places["about"] = grammar.about(places["about"])
     with logging(log, "anonymize", quiet=quiet) as logged, streams(reading, text, input, output) as piped:
-        job = _job(piped, text, options, input, reading, output, places)
+        run = _resolve(piped, text, options, input, reading, output, places)
         if dry_run:
-            _rehearse(job, logged, threads=threads, quiet=quiet, json=json)
+            _rehearse(run, logged, threads=threads, quiet=quiet, json=json)
             return
-        accountant = account_of(job.input, budget)
-        with files.track_outputs(job.targets.values()) as outputs:
+        with files.track_outputs(run.targets.values()) as outputs:
             progress = logged or (False if quiet else None)
-            done = carry_out(job, threads=threads, progress=progress, accountant=accountant)
-            outputs += [str(job.output)] if isinstance(job.output, Database) else []
+            done = carry_out(run, threads=threads, progress=progress)
+            outputs += [str(run.output)] if isinstance(run.output, Database) else []
             if logged is not None:
                 logged.end_phase()
                 logged.write("released", **summary_of(done))
             if output == STREAM:
                 piped.send()
             if json:
-                typer.echo(as_json(done, job))
+                typer.echo(as_json(done, run))
             elif not quiet:
-                _show(done, job, to_stream=output == STREAM)
+                _show(done, run, to_stream=output == STREAM)
 
 
-def _job(
+def _resolve(
     piped: Streams,
     text: str,
     options: Mapping[str, Any],
@@ -86,27 +83,30 @@ def _job(
     warn_about_passwords(source, target, table)
     if isinstance(source, Path) and files.is_recipe(source):
         _refuse_plan(source, {**options, "save_recipe": places["save_recipe"]})
-        recipe = _read_plan(source)
-        return settle(recipe, input=table, format=reading, output=target, **places)
+        recipe = files.read_recipe(source, "anonymize")
+        return resolve(recipe, input=table, format=reading, output=target, **places)
     if input is not None:
         raise PlanError(f"--input is only for recipes; {source} is already the table")
     if target is None:
         raise PlanError("say where to write the release: --output release.csv")
-    recipe = Recipe(**fields_of(options))
-    return settle(recipe, input=source, format=reading, output=target, **places)
+    recipe = recipe_of(fields_of(options))
+    return resolve(recipe, input=source, format=reading, output=target, **places)
 
 
-def _read_plan(path: Path) -> Recipe:
-    recipe = read_recipe(path)
-    if isinstance(recipe, Recipe):
-        return recipe
-    command = "mask" if isinstance(recipe, MaskingRecipe) else "policy apply"
-    raise PlanError(f"{path}: this recipe is for another command. Run `veil {command} {path}`")
+def recipe_of(fields: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of options: a step Generalize, local recoding if there is some, and common fields."""
+    common = {name: fields[name] for name in COMMON if name in fields}
+    step = {name: each for name, each in fields.items() if name not in (*COMMON, "local_recoding")}
+    steps = [{"kind": "Generalize", **step}, fields.get("local_recoding")]
+    try:
+        return Recipe(steps=[each for each in steps if each is not None], **common)
+    except ParameterError as error:
+        raise ParameterError(str(error).replace("`steps[0].", "`")) from None  # options are in no step
 
 
-def _rehearse(job: Run, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
+def _rehearse(run: Run, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
     """Show the result of a dry run."""
-    rehearsal = rehearse(job, threads=threads, progress=logged or (False if quiet else None))
+    rehearsal = rehearse(run, threads=threads, progress=logged or (False if quiet else None))
     if json:
         typer.echo(as_text(dataclasses.asdict(rehearsal)))
     elif not quiet:
@@ -129,7 +129,7 @@ def _refuse_plan(source: Path, options: Mapping[str, Any]) -> None:
         raise PlanError(f"{', '.join(flags)} is only for a table, not for a recipe: change {source} instead")
 
 
-def _show(done: Done, job: Run, *, to_stream: bool = False) -> None:
+def _show(done: Done, run: Run, *, to_stream: bool = False) -> None:
     console, release, relation = show.errors() if to_stream else show.output(), done.release, done.relation
     show.release(console, release)
     rows = "the output" if relation is None else "the different rows, before writing"
@@ -139,7 +139,7 @@ def _show(done: Done, job: Run, *, to_stream: bool = False) -> None:
         show.risks(console, ("before", before), ("after", after))
     show.statement(console, release)
     show.concerns(console, release)
-    targets = job.targets
+    targets = run.targets
     if to_stream:
         targets.pop("release")
     if relation is not None:

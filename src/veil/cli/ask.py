@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from veil.api.ask import ask
-from veil.api.job import table_of
+from veil.api.budget import open_budget
 from veil.api.open import place_of
+from veil.api.resolve import table_of
 from veil.cli import files, grammar, show
-from veil.cli.budget import open_budget
 from veil.cli.measure import Destination
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
-from veil.dp.answers import Answer
 from veil.engines.database import is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError
-from veil.recipe.asking import AskingRecipe
+from veil.questions.answers import Answer
+from veil.questions.step import ask
+from veil.recipe import Recipe
 
 Options = dict[str, Sequence[Any]]
 
@@ -42,16 +42,17 @@ def ask_and_show(
     if not is_url(source) and files.is_recipe(Path(source)):
         if questions or any(declared.values()):
             raise PlanError(f"the questions are in the recipe: change {source} instead of giving options")
-        recipe = AskingRecipe.read(source)
+        recipe = files.read_recipe(Path(source), "ask")
         place, reading = table_of(recipe, format=option_format)
-        accountant = open_budget(place, budget or recipe.budget_path)
+        accountant = open_budget(place, budget or recipe.path("budget"))
     else:
         if not questions:
             raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
         place, reading = place_of(source), option_format
         accountant = open_budget(place, budget)
-        recipe = AskingRecipe.model_validate(
-            {
+        unit = unit_of(declared)
+        recipe = Recipe(
+            questions={
                 "neighbours": neighbours or accountant.neighbours,
                 "bounds": {
                     name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
@@ -62,9 +63,10 @@ def ask_and_show(
                     for name, text in read_pairs("--missing", declared["missing"])
                 },
                 **{name: value for name in ("outside",) for value in declared[name]},
-                **unit_of(declared),
-                "questions": [{**each, **_without_none(price)} for each in questions],
-            }
+                "ask": [{**each, **_without_none(price)} for each in questions],
+                **{name: value for name, value in unit.items() if name != "person"},
+            },
+            **{name: value for name, value in unit.items() if name == "person"},
         )
     warn_about_passwords(place)
     destination.check(*([place] if isinstance(place, Path) else []))
@@ -72,7 +74,7 @@ def ask_and_show(
         answers = ask(recipe, place, accountant, preview=preview, format=reading, engine=engine or "auto")
     destination.write(
         {
-            "neighbours": recipe.neighbours,
+            "neighbours": recipe.questions.neighbours,
             "answers": [_plain(each) for each in answers],
             "left": str(accountant.remaining),
         },
@@ -84,7 +86,7 @@ def _without_none(price: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in price.items() if value is not None}
 
 
-def _show(console: Any, answers: Sequence[Any], recipe: AskingRecipe, accountant: Accountant) -> None:
+def _show(console: Any, answers: Sequence[Any], recipe: Recipe, accountant: Accountant) -> None:
     rows = []
     for each in answers:
         if not isinstance(each, Answer):
@@ -98,7 +100,9 @@ def _show(console: Any, answers: Sequence[Any], recipe: AskingRecipe, accountant
     console.print(
         show.table("Answers", ("question", "answer", "with 95 % between", "price"), rows, right=(1,))
     )
-    console.print(f"neighbours: {recipe.neighbours}   left: {accountant.remaining} of {accountant.budget}")
+    console.print(
+        f"neighbours: {recipe.questions.neighbours}   left: {accountant.remaining} of {accountant.budget}"
+    )
 
 
 def _interval(answer: Answer, key: Any = None) -> str:

@@ -177,7 +177,7 @@ Acknowledge = Annotated[
         "[cyan]'no model: income'[/cyan]. Repeat for more.",
     ),
 ]
-Key = Annotated[
+Origins = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",

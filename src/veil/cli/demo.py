@@ -20,31 +20,33 @@ output: release.csv
 report: report.html
 overwrite: true
 
-# What an attacker may know about a person, and how each column may become coarser.
-# `veil list hierarchies` lists the kinds.
-quasi_identifiers:
-  age: {{kind: intervals, widths: [5, 10, 20, 40]}}
-  sex: suppression
-  zip: redaction
-  admission: {{kind: dates, units: [month, quarter, year], root: true}}
-  education:
-    kind: categories
-    tree:
-      basic: [none, primary]
-      middle: [secondary, vocational]
-      higher: [bachelor, master, doctorate]
+steps:
+  - kind: Generalize
+    # What an attacker may know about a person, and how each column may become coarser.
+    # `veil list hierarchies` lists the kinds.
+    quasi_identifiers:
+      age: {{kind: intervals, widths: [5, 10, 20, 40]}}
+      sex: suppression
+      zip: redaction
+      admission: {{kind: dates, units: [month, quarter, year], root: true}}
+      education:
+        kind: categories
+        tree:
+          basic: [none, primary]
+          middle: [secondary, vocational]
+          higher: [bachelor, master, doctorate]
 
-sensitive: [diagnosis]                  # what an attacker must not learn
-insensitive: [occupation, stay, cost]   # published as they are
-identifying: [name]                     # removed
+    sensitive: [diagnosis]                  # what an attacker must not learn
+    insensitive: [occupation, stay, cost]   # published as they are
+    identifying: [name]                     # removed
 
-# What must hold. `veil list models` lists what there is.
-models:
-  - {{kind: KAnonymity, k: 5}}
+    # What must hold. `veil list models` lists what there is.
+    models:
+      - {{kind: KAnonymity, k: 5}}
 
-# What to lose as little of as possible, and how many records may be suppressed. `veil list quality-models` lists more.
-quality: loss
-suppression_limit: 0.05
+    # What to lose as little of as possible, and how many records may be suppressed. `veil list quality-models` lists more.
+    quality: loss
+    suppression_limit: 0.05
 """
 
 TABLE, RECIPE_FILE, RELEASE, REPORT = "patients.csv", "recipe.yaml", "release.csv", "report.html"

@@ -16,9 +16,8 @@ from veil.cli.figures import person_of
 from veil.cli.places import release_for
 from veil.engines.database import Database
 from veil.hierarchies import propose
-from veil.recipe.base import with_file
 from veil.recipe.parts import shorten
-from veil.recipe.places import spell_database
+from veil.recipe.places import spell_database, with_file
 from veil.risk import Proposal, Repeated
 from veil.tables import Format
 from veil.tables.csv.ambiguities import NO_AMBIGUITIES, Ambiguities
@@ -69,15 +68,23 @@ def draft(
     if person is not None:
         yield _entry("person", person)
         yield ""
+    yield "steps:"
+    yield "  - kind: Generalize"
+    for line in _generalize(table, [each for each in proposed if each.column != person]):
+        yield f"    {line}" if line else ""
+
+
+def _generalize(table: pa.Table, proposed: Sequence[Proposal]) -> Iterator[str]:
+    """Yield the lines of the step, without their indentation."""
     yield "# What an attacker may know, and how it may become coarser."
-    quasi = [each for each in proposed if each.role == "quasi-identifying" and each.column != person]
+    quasi = [each for each in proposed if each.role == "quasi-identifying"]
     yield "quasi_identifiers:" if quasi else "quasi_identifiers: {}"
     for each in quasi:
         yield from _comment("; ".join(each.reasons), indent="  ")
         yield f"  {_entry(each.column, _hierarchy(table, each))}"
     yield ""
     for role, about in _ROLES.items():
-        proposals = [each for each in proposed if each.role == role and each.column != person]
+        proposals = [each for each in proposed if each.role == role]
         if proposals:
             yield f"# {about}"
             yield f"{role}:"
@@ -89,7 +96,7 @@ def draft(
     yield "models:"
     yield "  - {kind: KAnonymity, k: 5}"
     for each in proposed:
-        if each.role == "sensitive" and each.column != person:
+        if each.role == "sensitive":
             model = _entry("attribute", each.column)
             yield from _comment(f"- {{kind: DistinctLDiversity, {model}, l: 2}}", indent="  ")
     yield "suppression_limit: 0.05"

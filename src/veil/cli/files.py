@@ -11,7 +11,8 @@ import typer
 from veil.api.targets import is_database
 from veil.cli import failures
 from veil.engines.write.writing import AGAIN, COMPLETE, STANDS
-from veil.errors import InputError
+from veil.errors import InputError, PlanError
+from veil.recipe import Recipe
 from veil.tables.staging import is_staged
 
 
@@ -22,6 +23,14 @@ def is_recipe(path: Path) -> bool:
     (True, False)
     """
     return path.suffix.lower() in (".yaml", ".yml", ".json")
+
+
+def read_recipe(path: Path, command: str) -> Recipe:
+    """Read a recipe; refuse one whose steps another command carries out."""
+    recipe = Recipe.read(path)
+    if recipe.command != command:
+        raise PlanError(f"{path}: this recipe is for another command. Run `veil {recipe.command} {path}`")
+    return recipe
 
 
 def no_databases(*paths: Path | None) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import Any
 
-from veil.api.job import Run
+from veil.api.resolve import Run
 from veil.api.run import Done
 
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from veil.api.job import Run, settle
+from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import files, grammar, show
-from veil.cli.budget import account_of
 from veil.cli.steps import read_step
 from veil.errors import PlanError
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe import Recipe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +28,6 @@ def mask_and_show(
     output: Path | None,
     order: str | None,
     person: str | None,
-    budget: Path | None,
     quiet: bool,
     **places: Any,
 ) -> None:
@@ -42,7 +40,7 @@ def mask_and_show(
         if steps or order or person:
             flag = "--step" if steps else "--order" if order else "--person"
             raise PlanError(f"{flag} is only for a table, not for a recipe: change {source} instead")
-        job = settle(MaskingRecipe.read(source), input=input, format=reading, output=target, **places)
+        run = resolve(files.read_recipe(source, "mask"), input=input, format=reading, output=target, **places)
     else:
         if input is not None:
             raise PlanError(f"--input is only for recipes; {source} is already the table")
@@ -52,25 +50,24 @@ def mask_and_show(
             raise PlanError(
                 'say how to mask, such as --step "rank-swapping:age,p=10"; `veil list masks` lists methods'
             )
-        recipe = MaskingRecipe(
-            steps=[cast("Any", read_step(each)) for each in steps],
+        recipe = Recipe(
+            steps=[read_step(each) for each in steps],
             order=cast("Any", order or "random"),
             person=grammar.person(person),
         )
-        job = settle(recipe, input=source, format=reading, output=target, **places)
-    accountant = account_of(job.input, budget)
-    with files.track_outputs(job.targets.values()):
-        done = carry_out(job, progress=False if quiet else None, accountant=accountant)
+        run = resolve(recipe, input=source, format=reading, output=target, **places)
+    with files.track_outputs(run.targets.values()):
+        done = carry_out(run, progress=False if quiet else None)
         if not quiet:
-            _show(done, job)
+            _show(done, run)
 
 
-def _show(done: Done, job: Run) -> None:
+def _show(done: Done, run: Run) -> None:
     console = show.output()
     for number, each in enumerate(done.release.steps, start=1):
         _show_step(console, number, each)
     show.concerns(console, done.release)
-    show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+    show.files(console, [*run.targets.items(), *(("apart", path) for path in done.apart)])
 
 
 def _show_step(console: Console, number: int, step: StepSummary) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from veil.api.job import table_of
 from veil.api.open import Place, count_combinations, find_relation, place_of, read_into_memory
+from veil.api.resolve import table_of
 from veil.api.targets import check_ending, check_targets, require
 from veil.base.progress import following
 from veil.base.wording import plural
@@ -143,7 +143,7 @@ def _table_and_columns(
     place, names = None if text is None else place_of(text), grammar.names(qi)
     if recipe is not None:
         source = Recipe.read(recipe)
-        names = names or [*source.quasi_identifiers, *source.microaggregated]
+        names = names or [*source.generalize.quasi_identifiers, *source.generalize.microaggregated]
         place, table_format = table_of(source, input=place, format=table_format)
         person = source.person
     if place is None:
@@ -347,7 +347,7 @@ def utility(
     *,
     qi: Sequence[str],
     recipe: Path | None,
-    key: Path | None,
+    origins: Path | None,
     target: Sequence[str],
     categories: Sequence[str],
     queries: int,
@@ -381,7 +381,7 @@ def utility(
         before = read(original, format=input_format).table
         own_format = grammar.format(released_as) or released_format(release, input_format, release_recipe)
         after = read(release, format=own_format).table
-        rows = None if key is None else _rows_of(key, before, after, release)
+        rows = None if origins is None else _rows_of(origins, before, after, release)
         if rows is None:
             is_mixed = release_recipe is not None and release_recipe.plan().order == "random"
             _check_rows(before, after, list(columns), release, is_mixed=is_mixed)
@@ -401,7 +401,7 @@ def utility(
     destination.write(safe.to_dict(), lambda console: figures.utility(console, comparison))
 
 
-_KEY = "Give the key of the release, which `veil anonymize --key FILE` writes: --key FILE"
+_ORIGINS = "Give the origins of its rows, which `veil anonymize --origins FILE` writes: --origins FILE"
 
 
 def _check_rows(
@@ -414,7 +414,7 @@ def _check_rows(
     if before.num_rows != after.num_rows:
         raise InputError(
             f"{release} has {plural(after.num_rows, 'row')} and the original {before.num_rows:,}, so it is not clear "
-            f"which of them belong together. {_KEY}"
+            f"which of them belong together. {_ORIGINS}"
         )
     unchanged = [name for name in after.column_names if name in before.column_names and name not in changed]
     different = 0
@@ -431,7 +431,7 @@ def _check_rows(
     if different == len(unchanged) and (unchanged or is_mixed):
         raise InputError(
             f"the rows of {release} are not in the order of the original, so it is not clear which of them belong "
-            f"together: releases are written in random order. {_KEY}"
+            f"together: releases are written in random order. {_ORIGINS}"
         )
 
 
@@ -439,14 +439,14 @@ _ALIGNED = 0.9
 """The least share of equal cells of an unchanged column in corresponding rows."""
 
 
-def _rows_of(key: Path, before: pa.Table, after: pa.Table, release: Path) -> Any:
+def _rows_of(origins: Path, before: pa.Table, after: pa.Table, release: Path) -> Any:
     """Read the row of the original for each released row."""
-    table = read(key).table
+    table = read(origins).table
     if table.column_names != ["release row", "input row"] or table.num_rows != after.num_rows:
-        raise InputError(f"{key}: is not the key of {release}. {_KEY}")
+        raise InputError(f"{origins}: are not the origins of {release}. {_ORIGINS}")
     rows = table.sort_by("release row")["input row"].to_numpy()
     if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < before.num_rows:
-        raise InputError(f"{key}: refers to rows that the original does not have. {_KEY}")
+        raise InputError(f"{origins}: refers to rows that the original does not have. {_ORIGINS}")
     return rows
 
 
@@ -478,7 +478,7 @@ def frontier(
     path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
     destination.check(source, path)
     plan = recipe.plan()
-    if recipe.local_recoding is not None:
+    if recipe.recoding is not None:
         failures.print_note("note: figures are those before local recoding, which the frontier leaves out")
     if safepub_of(plan) is not None:
         failures.print_note(

@@ -13,7 +13,7 @@ import typer
 
 from veil.cli import failures, files, grammar, show
 from veil.cli.files import is_recipe
-from veil.errors import NOTHING, OutputError, PlanError, without_passwords
+from veil.errors import OutputError, PlanError, without_passwords
 from veil.policy.checks import check
 from veil.policy.documents import read, read_all
 from veil.policy.explain import explain
@@ -21,7 +21,7 @@ from veil.policy.onward_transfer import check_chain, widened
 from veil.policy.retention import due
 
 if TYPE_CHECKING:
-    from veil.recipe.policy import PolicyRecipe
+    from veil.recipe import Recipe
 
 
 def _day(text: str | None) -> date | None:
@@ -100,21 +100,20 @@ def apply_and_show(
     **options: Any,
 ) -> None:
     """Release a table under policies, from options or a recipe, and show how they are met."""
-    from veil.api.job import settle
+    from veil.api.resolve import resolve
     from veil.api.run import carry_out
-    from veil.recipe.policy import PolicyRecipe
 
     if is_recipe(source):
         _check_only_places(source, policies, options)
-        recipe, table = PolicyRecipe.read(source), None
+        recipe, table = files.read_recipe(source, "policy apply"), None
     else:
         recipe, table = _recipe_of_options(policies, output, **options), source
-    variable = recipe.policy.credential_variable
+    variable = recipe.steps[0].credential_variable
     if variable is not None and variable not in os.environ:
         raise PlanError(
             f"the environment variable {variable} is not set or empty: it should hold the credential"
         )
-    job = settle(
+    run = resolve(
         recipe,
         input=table,
         output=None if output is None else str(output),
@@ -126,13 +125,13 @@ def apply_and_show(
         about=grammar.about(about),
         acknowledge=acknowledge,
     )
-    with files.track_outputs(job.targets.values()):
-        done = carry_out(job, progress=False if quiet else None)
+    with files.track_outputs(run.targets.values()):
+        done = carry_out(run, progress=False if quiet else None)
         if not quiet:
             console = show.output()
             _print(str(done.release.account).splitlines())
             show.concerns(console, done.release)
-            show.files(console, [*job.targets.items(), *(("apart", path) for path in done.apart)])
+            show.files(console, [*run.targets.items(), *(("apart", path) for path in done.apart)])
 
 
 def _check_only_places(recipe: Path, policies: Path | None, options: dict[str, Any]) -> None:
@@ -156,9 +155,10 @@ def _recipe_of_options(
     if_impossible: str | None,
     suppression_limit: float | None,
     **options: Any,
-) -> PolicyRecipe:
+) -> Recipe:
     """Return the recipe of the options, with the defaults of recipes."""
-    from veil.recipe.policy import KeyPlace, PolicyRecipe, PolicySpec
+    from veil.policy.step import ByPolicies, KeyPlace
+    from veil.recipe import Recipe
 
     if policies is None:
         raise PlanError("say where the policies are: veil policy apply patients.csv policies/ ...")
@@ -167,8 +167,6 @@ def _recipe_of_options(
             raise PlanError(f"a policy is applied for a purpose and a recipient: --{name} is missing")
     if output is None:
         raise OutputError("say where to write the release: --output release.csv")
-    if options["person"] == "null":
-        options["person"] = NOTHING
     if if_impossible is not None:
         options["if_impossible"] = if_impossible.replace("-", " ")
     places = {
@@ -177,10 +175,8 @@ def _recipe_of_options(
         else KeyPlace(key_file=place)
         for name, place in _pairs(key, "NAME=PLACE").items()
     }
-    fields: dict[str, Any] = {
-        name: None if value is NOTHING else value for name, value in options.items() if value is not None
-    }
-    spec = PolicySpec(
+    person = grammar.person(options.pop("person"))
+    step = ByPolicies(
         policies=str(policies),
         purpose=str(purpose),
         recipient=str(recipient),
@@ -188,9 +184,10 @@ def _recipe_of_options(
         ended=_day(ended),
         withdrawn=_days(withdrawn, "POLICY=DATE"),
         keys=places,
-        **fields,
+        suppression_limit=suppression_limit or 0.0,
+        **{name: value for name, value in options.items() if value is not None},
     )
-    return PolicyRecipe(policy=spec, suppression_limit=suppression_limit or 0.0)
+    return Recipe(steps=[step], person=person)
 
 
 def due_and_show(

@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from veil.api.job import table_of
+from veil.api.budget import open_budget
 from veil.api.open import place_of
-from veil.api.private_table import publish_private_table
+from veil.api.resolve import resolve, table_of
+from veil.api.run import apply_steps
 from veil.cli import files, grammar, show
 from veil.cli.ask import read_bounds, read_pairs, unit_of
-from veil.cli.budget import open_budget
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
-from veil.dp.private_table import METHODS, PrivateTable
 from veil.engines.database import is_url
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
 from veil.errors import PlanError
+from veil.private_table import PrivateTable
+from veil.private_table.mechanisms import METHODS
+from veil.recipe import Recipe
 from veil.recipe.parts import is_path
-from veil.recipe.private_table import PrivateTableRecipe
 
 
 def make_and_show(
@@ -46,9 +47,9 @@ def make_and_show(
             raise PlanError(
                 f"the method, its price and the declarations are in the recipe: change {source} instead"
             )
-        recipe = PrivateTableRecipe.read(source)
+        recipe = files.read_recipe(Path(source), "private-table")
         place, reading = table_of(recipe, format=option_format)
-        accountant = _account(place, budget or recipe.budget_path)
+        accountant = _account(place, budget or recipe.path("budget"))
     else:
         if method is None:
             raise PlanError("say how to make it private, such as --method individual-ranking:k=100")
@@ -60,41 +61,39 @@ def make_and_show(
             raise PlanError(
                 'say what the table should hide: --neighbours "one changed" or "one more or less"'
             )
-        recipe = PrivateTableRecipe.model_validate(
-            {
-                "neighbours": relation,
-                "bounds": {
-                    name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
-                },
-                "domains": {
-                    name: text if is_path(text) and "|" not in text else text.split("|")
-                    for name, text in read_pairs("--domains", declared["domains"])
-                },
-                "missing": {
-                    name: grammar.value_of(text)
-                    for name, text in read_pairs("--missing", declared["missing"])
-                },
-                "columns": grammar.names(declared["columns"]) or None,
-                **unit_of(declared),
-                "method": chosen_method,
-                **prices,
-            }
-        )
+        unit = unit_of(declared)
+        step = {
+            "kind": "PrivateTable",
+            "neighbours": relation,
+            "bounds": {
+                name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
+            },
+            "domains": {
+                name: text if is_path(text) and "|" not in text else text.split("|")
+                for name, text in read_pairs("--domains", declared["domains"])
+            },
+            "missing": {
+                name: grammar.value_of(text) for name, text in read_pairs("--missing", declared["missing"])
+            },
+            "columns": grammar.names(declared["columns"]) or None,
+            "method": chosen_method,
+            **prices,
+            **{name: value for name, value in unit.items() if name != "person"},
+        }
+        recipe = Recipe(steps=[step], **{name: value for name, value in unit.items() if name == "person"})
     warn_about_passwords(place)
-    targets = [
-        each for each in (output or recipe.output_path, report or recipe.report_path) if each is not None
-    ]
-    with files.track_outputs(targets), recipe.own_words():
-        table = publish_private_table(
-            recipe,
-            accountant,
-            input=place,
-            format=reading,
-            engine=engine or "auto",
-            output=output,
-            report=report,
-            overwrite=overwrite,
-        )
+    run = resolve(
+        recipe,
+        input=place,
+        format=reading,
+        engine=engine,
+        output=None if output is None else str(output),
+        report=report,
+        overwrite=overwrite,
+    )
+    targets = list(run.targets.values())
+    with files.track_outputs(targets):
+        table = apply_steps(run, None, threads=None, progress=None, accountant=accountant)
         if not quiet:
             _show(table, targets)
 

@@ -26,7 +26,7 @@ from veil.base.locks import take_turn
 from veil.base.paths import usable
 from veil.base.untrusted import check_json
 from veil.dp.composition import Amount, Composition, Entry, amount
-from veil.dp.neighbours import Neighbours, check_neighbours, convert_price
+from veil.dp.neighbours import Neighbours, check_neighbours, convert_loss
 from veil.dp.symbolic import Readable, Symbolic
 from veil.errors import BudgetError, InputError, OutputError, ParameterError, PlanError
 from veil.tables import Source, atomic
@@ -227,24 +227,24 @@ class Accountant:
         alone
             For a promise that does not compose with others: it must be the only entry.
         """
-        price, concentrated = amount(epsilon, delta), _rho(rho)
-        if price.epsilon.sign() == 0 and price.delta == 0 and concentrated == 0:
+        loss, concentrated = amount(epsilon, delta), _rho(rho)
+        if loss.epsilon.sign() == 0 and loss.delta == 0 and concentrated == 0:
             raise ParameterError("`epsilon` and `delta` are both 0: there is nothing to spend")
-        if concentrated and price != amount(0, 0):
+        if concentrated and loss != amount(0, 0):
             raise ParameterError("give a price either as `epsilon` and `delta` or as `rho`, not both")
         if concentrated and not self._rules.zcdp_delta:
             raise ParameterError(
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
             )
         relation = self.neighbours if neighbours is None else check_neighbours(neighbours)
-        dearer = convert_price(*price, concentrated, promise=relation, budget=self.neighbours)
-        price, concentrated = amount(*dearer[:2]), dearer[2]
+        dearer = convert_loss(*loss, concentrated, promise=relation, budget=self.neighbours)
+        loss, concentrated = amount(*dearer[:2]), dearer[2]
         if (partition is None) != (part is None):
             raise ParameterError(
                 f"`partition` and `part` go together, not partition = {partition!r} and part = {part!r}"
             )
         moment = datetime.now(UTC).replace(microsecond=0)
-        entry = Entry(label, *price, moment, partition, part, concentrated, alone)
+        entry = Entry(label, *loss, moment, partition, part, concentrated, alone)
         if self._file is None:
             if os.getpid() != self._process:
                 raise BudgetError(
@@ -271,7 +271,7 @@ class Accountant:
             if entry.rho:
                 left = f"rho = {float(self._rules.remaining_rho(entries)):.6g}"
             raise BudgetError(
-                f"{entry.label!r} would cost {entry.price} and {left} is left of {self.budget}. Nothing was spent: "
+                f"{entry.label!r} would cost {entry.loss} and {left} is left of {self.budget}. Nothing was spent: "
                 "spend less, or stop here"
             )
         return (*entries, entry)
@@ -381,14 +381,14 @@ def _read(path: Path) -> tuple[Composition, str, tuple[Entry, ...]]:
 
 
 def _entry(content: dict[str, Any]) -> Entry:
-    price = amount(content["epsilon"], content["delta"])
+    loss = amount(content["epsilon"], content["delta"])
     moment = datetime.fromisoformat(content["time"])
     partition, part = (_typed(content[name], str, type(None)) for name in ("partition", "part"))
     if (partition is None) != (part is None):
         raise TypeError("a part without its partition, or the other way round")
     alone = _typed(content.get("alone", False), bool)
     label = _typed(content["label"], str)
-    return Entry(label, *price, moment, partition, part, _rho(content.get("rho", 0)), alone)
+    return Entry(label, *loss, moment, partition, part, _rho(content.get("rho", 0)), alone)
 
 
 def _typed(value: Any, *types: type) -> Any:

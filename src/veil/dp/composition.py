@@ -61,7 +61,7 @@ class Entry:
     alone: bool = False
 
     @property
-    def price(self) -> str:
+    def loss(self) -> str:
         """The price in words."""
         return f"rho = {Symbolic(self.rho)}" if self.rho else str(Amount(self.epsilon, self.delta))
 

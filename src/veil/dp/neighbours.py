@@ -36,7 +36,7 @@ def check_neighbours(value: object) -> Neighbours:
     )
 
 
-def convert_price(
+def convert_loss(
     epsilon: Symbolic, delta: Fraction, rho: Fraction, *, promise: Neighbours, budget: Neighbours
 ) -> tuple[Symbolic, Fraction, Fraction]:
     """Return the price of a promise under the relation of a budget, rounded up where it is not rational.
@@ -44,7 +44,7 @@ def convert_price(
     Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
     and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).
 
-    >>> convert_price(Symbolic.read("ln(3)"), Fraction(1), Fraction(0), promise=RELATIONS[0], budget=RELATIONS[1])
+    >>> convert_loss(Symbolic.read("ln(3)"), Fraction(1), Fraction(0), promise=RELATIONS[0], budget=RELATIONS[1])
     (Symbolic('2*ln(3)'), Fraction(4, 1), Fraction(0, 1))
     """
     if promise == budget:

@@ -10,7 +10,7 @@ from veil.base.exact import ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
 from veil.dp.noise import Laplace, Noise
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.staircase import Staircase
 from veil.dp.step_noise import StepNoise
 from veil.dp.symbolic import Symbolic, enclosure
@@ -34,7 +34,7 @@ class VectorNoise(ABC):
 
 
 def noise_for(
-    noise: str, sensitivities: Sequence[int], together: int, price: Price, records: int = 1
+    noise: str, sensitivities: Sequence[int], together: int, loss: PrivacyLoss, records: int = 1
 ) -> VectorNoise:
     """Return noise by its name, for whole numbers of which one record changes at most `together`.
 
@@ -47,7 +47,7 @@ def noise_for(
     passed). The distance of n records is at most n times that of one, by the triangle inequality, as Gaussian
     noise requires; no number changes by more than n times its sensitivity, as step noise requires.
 
-    >>> noise_for("geometric", [1, 1, 1], 2, Price.read(1)).half_width(0, 0.95)
+    >>> noise_for("geometric", [1, 1, 1], 2, PrivacyLoss.read(1)).half_width(0, 0.95)
     6.0
     """
     if noise not in get_args(NoiseName):
@@ -55,30 +55,30 @@ def noise_for(
             f"there is no noise {noise!r}.{did_you_mean(str(noise), get_args(NoiseName))} Or use a prior"
         )
     if noise == "gaussian":
-        if not price.rho and not price.delta:
+        if not loss.rho and not loss.delta:
             raise ParameterError(
                 "gaussian noise needs a `delta` above 0, or `rho` in place of epsilon and delta"
             )
-        return _Each([_gaussian(each * records, together, price) for each in sensitivities], "gaussian")
-    if price.rho:
+        return _Each([_gaussian(each * records, together, loss) for each in sensitivities], "gaussian")
+    if loss.rho:
         raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
-    if price.delta:
+    if loss.delta:
         raise ParameterError(f"{noise} noise does not use `delta`: leave it out")
     if noise == "step":
-        return _Together(StepNoise([each * records for each in sensitivities], price.epsilon, whole=True))
+        return _Together(StepNoise([each * records for each in sensitivities], loss.epsilon, whole=True))
     if together >= len(sensitivities):
         sensitivities, records = [each * records for each in sensitivities], 1
-    share = price.epsilon / (together * records)
+    share = loss.epsilon / (together * records)
     kind = Staircase if noise == "staircase" else Laplace
     noises = {each: kind(each, share, whole=True) for each in set(sensitivities)}
     return _Each([noises[each] for each in sensitivities], noise)
 
 
-def _gaussian(sensitivity: int, together: int, price: Price) -> Gaussian:
+def _gaussian(sensitivity: int, together: int, loss: PrivacyLoss) -> Gaussian:
     reach = enclosure(lambda bits: sensitivity * ball(together).sqrt())[1]
-    if price.rho:
-        return Gaussian(Symbolic(reach), rho=price.rho, whole=True)
-    return Gaussian(Symbolic(reach), price.epsilon, price.delta, whole=True)
+    if loss.rho:
+        return Gaussian(Symbolic(reach), rho=loss.rho, whole=True)
+    return Gaussian(Symbolic(reach), loss.epsilon, loss.delta, whole=True)
 
 
 class _Each(VectorNoise):

@@ -31,7 +31,7 @@ from veil.base.randomness import Randomness
 from veil.dp.composition import Amount, amount
 from veil.dp.draws import checked_randomness, draw_below, draw_region
 from veil.dp.grid import positive
-from veil.dp.neighbours import Neighbours, convert_price
+from veil.dp.neighbours import Neighbours, convert_loss
 from veil.dp.priors import Prior, Rings
 from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import ParameterError
@@ -110,10 +110,10 @@ class Refinement:
         """Return the price of an answer under a relation of neighbours."""
         if self.about == "statistical" or neighbours == "one more or less":
             return Amount(self.epsilon, self.delta)
-        price = convert_price(
+        loss = convert_loss(
             self.epsilon, self.delta, Fraction(0), promise="one more or less", budget=neighbours
         )
-        return Amount(*price[:2])
+        return Amount(*loss[:2])
 
     def answer(self, truth: Any, randomness: Randomness | None = None) -> Hashable:
         """Draw the answer; from the prior itself if the truth is None."""

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from veil.base.provided import TABLE_OF_ENGINE
 from veil.base.randomness import Randomness
 from veil.dp.neighbours import Neighbours
 from veil.dp.unit import Unit
 from veil.errors import InputError, PlanError, Say, did_you_mean
 from veil.tables.cells import Cells
 from veil.tables.formats import Excel, Format
-from veil.tables.source import Source, read_cells
+from veil.tables.source import Source
 from veil.tables.text import canonical_text
 
 
@@ -100,15 +99,12 @@ class TruncatedOwners:
         return selected.take(*self._draws[columns])
 
 
-def as_source(source: Any, neighbours: Neighbours, unit: Unit) -> QuestionSource:
-    """Return a frame, a file or a table of an engine as a table that can be queried.
+def as_source(source: QuestionSource | Source, neighbours: Neighbours, unit: Unit) -> QuestionSource:
+    """Return a table in memory or in an engine as one that can be queried.
 
-    Engines import this room, not the other way round: `TABLE_OF_ENGINE` returns their tables. Lines of a file
-    that are no records are left out; where the number of records is public they are records without a cell,
-    as a line that is changed remains a line.
+    Lines of a file that are no records are left out; where the number of records is public they are records
+    without a cell, as a line that is changed remains a line.
     """
-    if not isinstance(source, QuestionSource | Source):
-        source = TABLE_OF_ENGINE(source) or read_cells(source)
     if isinstance(source, QuestionSource):
         return source
     cells = source.cells()

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.dp.source import QuestionSource, Selected
-from veil.engines.relation import Engine, Relation, relation_of
+from veil.dp.source import Selected
+from veil.engines.relation import Relation
 from veil.engines.scan.files import Files, files_of, format_of_files
-from veil.engines.settings import Settings
 from veil.errors import InputError
 from veil.tables.cells import Cells
 from veil.tables.formats import Csv, Format
@@ -49,16 +48,6 @@ class EngineQuestionSource:
             cells = {name: Cells.of(source.table[name]) for name in columns}
             self._counts[columns] = Selected(cells, source.table.num_rows, source.weights)
         return self._counts[columns]
-
-
-def question_source(
-    source: Any, *, format: Format | None = None, engine: Engine = "auto", settings: Settings | None = None
-) -> QuestionSource | Source | None:
-    """Return a table on an engine, or CSV files; None for a table that is read into memory."""
-    if csv_files(source, format) is not None:
-        return read_cell_by_cell(source, format)
-    relation = relation_of(source, format=format, engine=engine, settings=settings, may_be_empty=True)
-    return None if relation is None else EngineQuestionSource(relation)
 
 
 def csv_files(source: Any, format: Format | None) -> list[Path] | None:

@@ -67,7 +67,7 @@ else:
     def __dir__() -> list[str]:  # for completion, which would list what this file imports
         return sorted(__all__)
 
-    import_files(__name__)
+    import_files(__name__, skip="implication")  # which declares no model, and imports all of them
     from veil.models.safe_harbor import safe_harbor_levels
 
     __all__ = [

@@ -22,7 +22,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, WithJ
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
-from veil.base.references import Reference
+from veil.base.references import MARK, Reference
 from veil.base.wording import plural
 from veil.errors import InputError, ParameterError, PlanError, VeilError, did_you_mean
 from veil.models.query import Query, is_number
@@ -129,7 +129,7 @@ class Matching:
         BeforeValidator(_table_or_path),
         _FILE,
         PlainSerializer(_path),
-        WithJsonSchema({"type": "string"}),
+        WithJsonSchema({"type": "string", MARK: True}),
         Field(description="path of a file with the rows, or the rows as a table"),
     ]
     kind: Literal["Matching"] = Field(default="Matching", repr=False, kw_only=True)

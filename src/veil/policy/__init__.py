@@ -1,22 +1,19 @@
 """Privacy policies that are carried out: what each person allowed, for which purpose and recipient.
 
-    from veil import policy
+from veil import policy
 
-    alice = policy.read("alice.xml")              # a Layered Privacy Language policy
-    policy.check(alice)                           # its problems
-    policy.apply(table, "policies/", purpose="research", recipient="lab")
-
-`apply` is implemented in `veil.api`, as all verbs are.
+alice = policy.read("alice.xml")              # a Layered Privacy Language policy
+policy.check(alice)                           # its problems
+policy.apply(table, "policies/", purpose="research", recipient="lab")
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from veil.base.provided import POLICIES_CARRIED_OUT
-
 if TYPE_CHECKING:  # names for editors and type checkers
-    from veil.policy.account import Account as Account
+    from veil.outcome.account import Account as Account
     from veil.policy.audit import refused_cells as refused_cells
+    from veil.policy.carry_out import apply as apply
     from veil.policy.checks import PolicyProblem as PolicyProblem
     from veil.policy.checks import check as check
     from veil.policy.documents import parse as parse
@@ -26,33 +23,28 @@ if TYPE_CHECKING:  # names for editors and type checkers
     from veil.policy.documents import to_xml as to_xml
     from veil.policy.documents import write as write
     from veil.policy.elements import Policy as Policy
+    from veil.policy.processing import processing_record as processing_record
     from veil.policy.retention import DueData as DueData
     from veil.policy.retention import due as due
     from veil.policy.schema import json_schema as json_schema
     from veil.policy.schema import xml_schema as xml_schema
-    from veil.policy.substitution import Substitution as Substitution
-    from veil.policy.substitution import ValueFrequencies as ValueFrequencies
-    from veil.policy.substitution import implied as implied
-    from veil.policy.substitution import weakest as weakest
     from veil.policy.unmapped_parts import Unmapped as Unmapped
     from veil.policy.unmapped_parts import unmapped as unmapped
 
 _HOMES = {
-    "account": ("Account",),
+    "carry_out": ("Account", "apply"),
+    "processing": ("processing_record",),
     "checks": ("PolicyProblem", "check"),
     "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
     "elements": ("Policy",),
     "audit": ("refused_cells",),
     "retention": ("DueData", "due"),
     "schema": ("json_schema", "xml_schema"),
-    "substitution": ("ValueFrequencies", "Substitution", "implied", "weakest"),
     "unmapped_parts": ("Unmapped", "unmapped"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "apply":
-        return POLICIES_CARRIED_OUT.function()
     for home, names in _HOMES.items():
         if name in names:
             attribute = getattr(importlib.import_module(f"veil.policy.{home}"), name)
@@ -62,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(["apply", *(name for names in _HOMES.values() for name in names)])
+    return sorted(name for names in _HOMES.values() for name in names)

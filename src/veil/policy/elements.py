@@ -144,7 +144,7 @@ class Retention(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class PrivacyModel(Part):
+class PolicyModel(Part):
     """A guarantee for the whole table."""
 
     name: str | None = _text("name")
@@ -207,7 +207,7 @@ class Purpose(Described):
     retention: Retention | None = _one("Retention", "retention")
     legal_bases: tuple[str, ...] = _texts("legalBasis", key="lbCategory", wrapped=True)
     automated_decisions: tuple[str, ...] = _texts("automatedDecisionMaking", wrapped=True)
-    models: tuple[PrivacyModel, ...] = _many("PrivacyModel", "privacyModel")
+    models: tuple[PolicyModel, ...] = _many("PolicyModel", "privacyModel")
     pseudonymization: tuple[PseudonymizationMethod, ...] = _many(
         "PseudonymizationMethod", "pseudonymizationMethod"
     )
@@ -250,7 +250,7 @@ class Policy(Part):
 ELEMENTS: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
-        *(Label, Attribute, Entity, Retention, PrivacyModel, PseudonymizationMethod, AnonymizationMethod),
+        *(Label, Attribute, Entity, Retention, PolicyModel, PseudonymizationMethod, AnonymizationMethod),
         *(Data, Purpose, SubPurpose, Policy),
     )
 }

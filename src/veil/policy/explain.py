@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from veil.errors import VeilError
+from veil.models.implication import weakest
 from veil.policy.checks import check, group_of, sensitive_names
 from veil.policy.consent import is_abroad
 from veil.policy.elements import Policy, Purpose
@@ -14,7 +15,6 @@ from veil.policy.names import requirements, title_of
 from veil.policy.onward_transfer import check_chain
 from veil.policy.pseudonyms import title_of as title_of_method
 from veil.policy.retention import kind_of
-from veil.policy.substitution import weakest
 
 _GROUPS = {
     "EI": "names a person: removed, unless it becomes a pseudonym",
@@ -113,8 +113,8 @@ def _models(purpose: Purpose) -> Iterator[str]:
             if model.attacks:
                 yield f"    defends against {', '.join(model.attacks)}"
     if len(models) > 1:
-        substitution = weakest(models)
-        for model, steps in substitution.proofs:
+        implication = weakest(models)
+        for model, steps in implication.proofs:
             yield f"  {model} follows from the others:"
             for step in steps:
                 yield f"    {step}"

@@ -55,7 +55,7 @@ def _unwrap(tree: Any, place: str) -> Any:
 
 # Reading
 
-_SHARED = frozenset({"Data", "Entity", "PrivacyModel", "PseudonymizationMethod", "Retention"})
+_SHARED = frozenset({"Data", "Entity", "PolicyModel", "PseudonymizationMethod", "Retention"})
 _MOST = 100_000
 _shared_parts: dict[tuple[str, str], Any] = {}
 """Equal parts of many policies, by their spelling: each is built once."""

@@ -215,13 +215,13 @@ _PARAMETERS = {
 }
 
 
-def requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
+def requirements(model: elements.PolicyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
     """Return the requirements of a model; one for each sensitive column, if it needs a column and names none.
 
-    >>> diversity = elements.PrivacyModel("l-diversity", (elements.Attribute("L", "3"),))
+    >>> diversity = elements.PolicyModel("l-diversity", (elements.Attribute("L", "3"),))
     >>> [each.model() for each in requirements(diversity, ("disease",))]
     [DistinctLDiversity(attribute='disease', l=3)]
-    >>> requirements(elements.PrivacyModel("k-anonymty"), ())
+    >>> requirements(elements.PolicyModel("k-anonymty"), ())
     Traceback (most recent call last):
     ...
     veil.errors.PlanError: there is no privacy model 'k-anonymty'. Did you mean 'k-Anonymity'?
@@ -230,12 +230,12 @@ def requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tu
 
 
 @cached_by_identity
-def _requirements_of(model: elements.PrivacyModel) -> Callable[[tuple[str, ...]], tuple[Requirement, ...]]:
+def _requirements_of(model: elements.PolicyModel) -> Callable[[tuple[str, ...]], tuple[Requirement, ...]]:
     """Return a cached function of the sensitive columns."""
     return functools.lru_cache(maxsize=1_000)(functools.partial(_requirements, model))
 
 
-def _requirements(model: elements.PrivacyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
+def _requirements(model: elements.PolicyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
     entry = _BY_NAME.get(plain(model.name or ""))
     if entry is None:
         titles_by_name = {plain(each.title): each.title for each in _MODEL_NAMES}
@@ -322,7 +322,7 @@ def needed_parameters(name: str) -> tuple[str, ...]:
     return _BY_NAME[plain(name)].needed
 
 
-def element_of(model: PrivacyModel) -> elements.PrivacyModel | None:
+def element_of(model: PrivacyModel) -> elements.PolicyModel | None:
     """Return a model as policies write it; None if they have no name for it.
 
     >>> element = element_of(DistinctLDiversity("disease", 3))
@@ -339,5 +339,5 @@ def element_of(model: PrivacyModel) -> elements.PrivacyModel | None:
         parameters = [(name, getattr(model, name, None)) for name in (*entry.needed, *entry.optional)]
         plain_values = [(name, value) for name, value in parameters if isinstance(value, int | float | str)]
         attributes = tuple(elements.Attribute(name, str(value)) for name, value in plain_values)
-        return elements.PrivacyModel(entry.title, attributes, model.attribute_names)
+        return elements.PolicyModel(entry.title, attributes, model.attribute_names)
     return None

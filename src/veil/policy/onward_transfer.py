@@ -11,6 +11,7 @@ from datetime import date
 
 from veil.errors import VeilError
 from veil.models import PrivacyModel
+from veil.models.implication import implied
 from veil.policy.checks import PolicyProblem, group_of
 from veil.policy.combined import terms_of
 from veil.policy.consent import NEVER, accepted_from, is_abroad
@@ -18,7 +19,6 @@ from veil.policy.elements import Policy, Purpose
 from veil.policy.levels import levels_of
 from veil.policy.names import Requirement
 from veil.policy.retention import day, duration, kind_of
-from veil.policy.substitution import implied
 
 _STRICTNESS = {"EI": 3, "QID": 2, "SD": 2, "NSD": 0}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from veil.plan.plan import ASK
-from veil.recipe.recipe import PLAN_FIELDS, Recipe
+from veil.recipe.generalize import COMMON
+from veil.recipe.recipe import Recipe
 
 _PACKAGES = (
     "veil.dp",
@@ -20,10 +20,11 @@ _PACKAGES = (
 """Packages from which declared classes are imported."""
 
 
-def python_code(recipe: Recipe, table: str) -> str:
-    """Write a recipe as a call of `veil.anonymize`, without defaults.
+def python_code(recipe: Recipe, table: str, *, without: Sequence[str] = ()) -> str:
+    """Write a recipe as a call of `veil.anonymize` or `veil.mask`, without defaults and without some columns.
 
-    >>> recipe = Recipe(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}])
+    >>> step = {"kind": "Generalize", "quasi_identifiers": {"sex": "suppression"}}
+    >>> recipe = Recipe(steps=[step | {"models": [{"kind": "KAnonymity", "k": 2}]}])
     >>> print(python_code(recipe, "patients.csv"))
     import veil
     from veil.hierarchies import Suppression
@@ -42,53 +43,27 @@ def python_code(recipe: Recipe, table: str) -> str:
     release.certificate('certificate.json')
     <BLANKLINE>
     """
-    arguments = {name: getattr(recipe, name) for name in PLAN_FIELDS if name in recipe.spell()}
-    if recipe.local_recoding is not None:
-        arguments["local"] = recipe.local_recoding
-    imports = sorted(_imports(arguments))
-    lines = ["import veil", *(f"from {package} import {', '.join(names)}" for package, names in imports), ""]
-    lines += ["release = veil.anonymize(", f"    {table!r},"]
+    common = {name: getattr(recipe, name) for name in COMMON if name in recipe.spell()}
+    if recipe.command == "mask":
+        arguments: dict[str, Any] = {"steps": list(recipe.steps)}
+    else:
+        arguments = {
+            name: getattr(recipe.generalize, name) for name in recipe.spell()["steps"][0] if name != "kind"
+        }
+        common |= {} if recipe.recoding is None else {"local": recipe.recoding}
+    arguments |= common
+    imports = _imports(arguments)
+    opening, source = [], repr(table)
+    if without:
+        imports.add(("veil.tables", ("read",)))
+        opening, source = [f"table = read({table!r}).table.drop_columns({list(without)!r})"], "table"
+    lines = [
+        "import veil",
+        *(f"from {package} import {', '.join(names)}" for package, names in sorted(imports)),
+    ]
+    lines += ["", *opening, f"release = veil.{recipe.command}(", f"    {source},"]
     for name, value in arguments.items():
         lines += _argument(name, value)
-    lines += [")", "release.save('release.csv')", "release.certificate('certificate.json')", ""]
-    return "\n".join(lines)
-
-
-def masking_code(
-    steps: Sequence[Any],
-    table: str,
-    *,
-    person: str | None = ASK,
-    without: Sequence[str] = (),
-    order: str = "random",
-) -> str:
-    """Write masking methods as a call of `veil.mask`, on a table without some columns.
-
-    >>> from veil.masking import RankSwapping
-    >>> print(masking_code([RankSwapping("age", p=10)], "patients.csv", without=["name"]))
-    import veil
-    from veil.masking import RankSwapping
-    from veil.tables import read
-    <BLANKLINE>
-    table = read('patients.csv').table.drop_columns(['name'])
-    release = veil.mask(
-        table,
-        steps=[
-            RankSwapping(columns=('age',), p=10.0),
-        ],
-    )
-    release.save('release.csv')
-    release.certificate('certificate.json')
-    <BLANKLINE>
-    """
-    imports = sorted({*_imports(list(steps)), ("veil.tables", ("read",))})
-    lines = ["import veil", *(f"from {package} import {', '.join(names)}" for package, names in imports), ""]
-    lines += [f"table = read({table!r}).table" + (f".drop_columns({list(without)!r})" if without else "")]
-    lines += ["release = veil.mask(", "    table,", *_argument("steps", list(steps))]
-    if person != ASK:
-        lines += _argument("person", person)
-    if order != "random":
-        lines += _argument("order", order)
     lines += [")", "release.save('release.csv')", "release.certificate('certificate.json')", ""]
     return "\n".join(lines)
 

@@ -45,12 +45,12 @@ def read_deid(path: Path) -> Project:
 
 
 class _Reading:
-    """An archive while it is read, and the recipe that results."""
+    """An archive while it is read, and the step Generalize that results."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive, self.names = archive, set(archive.names)
         self.left_out: list[str] = []
-        self.recipe: dict[str, Any] = {"quasi_identifiers": {}, "models": []}
+        self.step: dict[str, Any] = {"quasi_identifiers": {}, "models": []}
 
     def project(self) -> Project:
         about = self._xml("project.xml", "project")
@@ -71,7 +71,8 @@ class _Reading:
             table = Attached("input.csv", self.archive.read("data/input.csv"))
         else:
             self.left_out.append("the table: it is not in the file")
-        recipe = {name: value for name, value in self.recipe.items() if value not in ([], {}, None)}
+        step = {name: value for name, value in self.step.items() if value not in ([], {}, None)}
+        recipe = {"steps": [{"kind": "Generalize", **step}]} if step else {}
         notes = "\n".join(filter(None, (_text(about.get("name")), _text(about.get("description")))))
         return Project(recipe, notes, (), None, table, left_out=tuple(self.left_out))
 
@@ -92,7 +93,7 @@ class _Reading:
         if kind == "QUASI_IDENTIFYING_ATTRIBUTE":
             self._quasi_identifier(name, attribute)
         elif kind in _ROLES:
-            self.recipe.setdefault(_ROLES[kind], []).append(name)
+            self.step.setdefault(_ROLES[kind], []).append(name)
         else:
             self.left_out.append(f"the role {kind!r} of column {name!r}")
         if (form := _text(attribute.get("format"))) and "date" in _text(attribute.get("datatype")).lower():
@@ -110,16 +111,16 @@ class _Reading:
             if (aggregation := _AGGREGATIONS.get(function.lower())) is None:
                 self.left_out.append(f"the function {function!r} for column {name!r}")
             else:
-                self.recipe.setdefault("microaggregated", {})[name] = aggregation
+                self.step.setdefault("microaggregated", {})[name] = aggregation
         if rows:
-            self.recipe["quasi_identifiers"][name] = {"kind": "table", "rows": rows}
+            self.step["quasi_identifiers"][name] = {"kind": "table", "rows": rows}
         elif not function:
-            self.recipe["quasi_identifiers"][name] = "auto"
+            self.step["quasi_identifiers"][name] = "auto"
             self.left_out.append(f"column {name!r} has no hierarchy: one is proposed")
         for bound, field in (("min", "minimum_levels"), ("max", "maximum_levels")):
             level = _text(attribute.get(bound))
             if level.isdigit() and rows:
-                self.recipe.setdefault(field, {})[name] = int(level)
+                self.step.setdefault(field, {})[name] = int(level)
 
     def _hierarchy(self, name: str, reference: str) -> list[list[str | None]]:
         part = f"input/{reference}" if reference else f"input/hierarchies/{name}.csv"
@@ -139,9 +140,9 @@ class _Reading:
             self._criterion(_text(each))
         limit = _text(config.get("relativeMaxOutliers"))
         if limit:
-            self.recipe["suppression_limit"] = _number(limit, self.archive.path)
+            self.step["suppression_limit"] = _number(limit, self.archive.path)
         if (marker := _text(config.get("suppressionString"))) not in ("", "*"):
-            self.recipe["marker"] = marker
+            self.step["marker"] = marker
         self._quality(_text(config.get("metric")), config)
         if _text(config.get("practicalMonotonicity")) == "true":
             self.left_out.append("practical monotonicity: Veil searches without taking it for granted")
@@ -154,7 +155,7 @@ class _Reading:
             if metric:
                 self.left_out.append(f"the quality model {metric!r}: information loss is taken")
         elif quality != "loss":
-            self.recipe["quality"] = quality
+            self.step["quality"] = quality
         weights = {
             _text(each.get("attribute")): _number(_text(each.get("weight")), self.archive.path)
             for each in _many(_one(config.get("attributeWeights")).get("attributeWeight"))
@@ -162,10 +163,10 @@ class _Reading:
         weights = {
             name: value
             for name, value in weights.items()
-            if value != 0.5 and name in self.recipe["quasi_identifiers"]
+            if value != 0.5 and name in self.step["quasi_identifiers"]
         }
         if weights and quality in (None, "loss"):
-            self.recipe["quality"] = {"kind": "Loss", "weights": weights}
+            self.step["quality"] = {"kind": "Loss", "weights": weights}
         elif weights:
             self.left_out.append("the weights of attributes")
 
@@ -178,7 +179,7 @@ class _Reading:
                     if not rows:
                         break
                     model["hierarchy"] = {"kind": "table", "rows": rows}
-                self.recipe["models"].append(model)
+                self.step["models"].append(model)
                 return
         self.left_out.append(f"the criterion {text!r}")
 

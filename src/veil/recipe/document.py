@@ -20,7 +20,7 @@ from veil.base.declare import Place, either, follow_location, problems, rule
 from veil.base.keywords import hint
 from veil.base.paths import usable
 from veil.base.untrusted import check_digits, compose_yaml
-from veil.errors import InputError, PlanError, did_you_mean
+from veil.errors import InputError, PlanError, Say, did_you_mean, in_quotes
 from veil.tables import atomic
 
 _NULL = re.compile(r"~|null|Null|NULL|")
@@ -28,6 +28,11 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _LONGEST = 60
+_BY_COLUMN = (
+    *("quasi_identifiers", "items", "identifying", "microaggregated", "minimum_levels", "maximum_levels"),
+    *("bounds", "domains", "missing", "keys"),
+)
+"""Fields of steps and questions that map columns to something."""
 _WIDE = 90
 """Largest length of a mapping, as Python writes it, that is written in one line."""
 
@@ -75,9 +80,7 @@ class Document:
             if kind == "missing":
                 place, text = (*place, problem["loc"][-1]), "is required"
             elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-                names = fields.get(owner, ())
-                name = str(place[-1])
-                text = "is not known here." + (did_you_mean(name, names) if owner else hint(name, names))
+                text = _unknown(str(place[-1]), owner, fields)
             elif kind == "value_error":
                 text = f": {problem['ctx']['error']}"
             elif kind in ("too_short", "too_long"):
@@ -92,6 +95,27 @@ class Document:
             f"{self.at(place)}{_show_place(place)}{either(rules)}{ends.get(place, '')}"
             for place, rules in rules_by_place.items()
         )
+
+
+def _unknown(name: str, owner: str, fields: Mapping[str, Sequence[str]]) -> str:
+    """Say of a field that is not known where it is that it belongs in a step, or which name is similar."""
+    names = fields.get(owner, ())
+    if not owner and name in fields.get("Generalize", ()):
+        return f"is a field of a step: put it under `steps: [{{kind: Generalize, {name}: …}}]`"
+    looks_alike = hint(name, names) if owner in ("", "Generalize") else did_you_mean(name, names)
+    return f"is not known here.{looks_alike}"
+
+
+def spell_field(way: Say) -> str:
+    """Write a way out as a recipe does.
+
+    >>> print(*map(spell_field, (Say("others", "keep"), Say("quasi_identifiers", "dates", format="%Y"))))
+    others: keep {kind: dates, …, format: "%Y"}
+    """
+    if way.parameters:
+        parameters = [f"{name}: {in_quotes(each)}" for name, each in way.parameters.items()]
+        return f"{{{', '.join([f'kind: {way.value}', *way.beside, *parameters])}}}"
+    return f"`{way.field}`" if way.value is None else f"{way.field}: {way.value}"
 
 
 def read_document(path: Path) -> Document:
@@ -216,7 +240,8 @@ def _mapping(
             raise PlanError(f"{line}a name should be a word, not a list or mapping")
         key = key_node.value if key_node.style else scalar(key_node.value)
         # The values of a column, in its hierarchy, may be numbers; its name is always text.
-        if not isinstance(key, str) and (len(place) < 2 or key is None):
+        is_name = len(place) < 2 or (len(place) <= 3 and place[-1] in _BY_COLUMN)
+        if not isinstance(key, str) and (is_name or key is None):
             raise PlanError(
                 f"{line}the name {key_node.value!r} is read as {'nothing' if key is None else 'a number'}: "
                 f"put it in quotes, '{key_node.value}'"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from veil import lattice, models
 from veil import quality as qualities
+from veil.base.references import MARK
 from veil.base.registry import find
 from veil.dp.safepub import SafePub
 from veil.errors import PlanError, VeilError, did_you_mean
@@ -18,6 +20,24 @@ from veil.lattice import STRATEGIES, AnyStrategy
 from veil.local_recoding.modes import LocalRecoding
 from veil.models import PrivacyModel
 from veil.quality import QUALITIES, Quality
+
+
+def one_or_more(value: Any) -> Any:
+    """Return a single text as a list."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type=str | list[str])]
+
+
+def _finite(value: int | float | str) -> int | float | str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a finite number is needed, not {value}")
+    return value
+
+
+Number = Annotated[int | float | str, AfterValidator(_finite)]
+"""A number, or a text such as ln(3)."""
 
 
 def members(union: Any) -> dict[str, type[Any]]:
@@ -94,11 +114,6 @@ def _strategy(value: Any) -> Any:
     return with_kind(value, STRATEGIES, "a search strategy, such as `auto`,")
 
 
-def _recoding(value: Any) -> Any:
-    expected = "a mode of local recoding, such as {kind: FastIterative},"
-    return with_kind({"kind": value} if isinstance(value, str) else value, RECODINGS, expected)
-
-
 def _is_complete(cls: type[Any]) -> bool:
     """Return whether a kind needs no parameters, so that its name is enough."""
     try:
@@ -113,7 +128,9 @@ def _list_words(schema: dict[str, Any]) -> None:
 
 
 _Word = Annotated[str, Field(json_schema_extra=_list_words)]
-_FilePath = Annotated[str, Field(pattern=r"[./\\]", description="path of a hierarchy file")]
+_FilePath = Annotated[
+    str, Field(pattern=r"[./\\]", description="path of a hierarchy file", json_schema_extra={MARK: True})
+]
 
 HierarchySpec = Annotated[
     AnyBuilder, BeforeValidator(_hierarchy, json_schema_input_type=_Word | _FilePath | AnyBuilder)
@@ -125,11 +142,6 @@ ModelSpec = Annotated[PrivacyModel, MODELS, BeforeValidator(_model)]
 QualitySpec = Annotated[Quality, BeforeValidator(_quality, json_schema_input_type=str | Quality)]
 
 StrategySpec = Annotated[AnyStrategy, BeforeValidator(_strategy, json_schema_input_type=str | AnyStrategy)]
-
-
-RecodingSpec = Annotated[
-    LocalRecoding, BeforeValidator(_recoding, json_schema_input_type=str | LocalRecoding)
-]
 
 
 def builder_of(hierarchy: Any, column: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
@@ -137,30 +137,6 @@ def _fields(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
 
 
-def _input(value: Any) -> Any:
-    if isinstance(value, str) and is_url(value):
-        raise ValueError("a file is needed, not a database. Write the table to a file first")
-    if isinstance(value, str):
-        value = {"path": value}
-    if isinstance(value, Mapping) and "kind" not in value and isinstance(value.get("path"), str):
-        try:
-            return {**value, "kind": format_of(Path(value["path"])).kind}
-        except VeilError:
-            raise ValueError(
-                f"the name {value['path']!r} does not show the file format; add `kind`, one of "
-                f"{', '.join(INPUTS)}"
-            ) from None
-    return with_kind(value, INPUTS, "a path, or a mapping with `path`,")
-
-
-InputSpec = Annotated[
-    Annotated[Input, Field(discriminator="kind")],
-    BeforeValidator(_input, json_schema_input_type=str | Input),
-    PLACE,
-]
-"""The path of a table, or a mapping with the path and the properties of the format."""
-
-
 def _source(value: Any) -> Any:
     if isinstance(value, str) and is_url(value):
         value = {"url": value}
@@ -171,14 +147,17 @@ def _source(value: Any) -> Any:
     if "url" in value:
         return {**value, "kind": "Database"}
     path = value.get("path")
-    if isinstance(path, str) and kind_of_name(path) is None:
-        if is_folder(path) or re.search(r"[*?\[]", path):
-            return {**value, "kind": "files"}
+    if not isinstance(path, str):
+        return with_kind(value, INPUTS, "a path, or a mapping with `path`,")
+    kind = kind_of_name(path)
+    if kind is None and (is_folder(path) or re.search(r"[*?\[]", path)):
+        kind = "files"
+    if kind is None:
         raise ValueError(
             f"the name {path!r} does not show the file format; add `kind`, one of {', '.join(INPUTS)}, or "
             "end it with / if it is a folder"
         )
-    return _input(value)
+    return {**value, "kind": kind}
 
 
 def _refuse_password(value: Any) -> Any:
@@ -196,7 +175,7 @@ SourceSpec = Annotated[
     AfterValidator(_refuse_password),
     PLACE,
 ]
-"""An `InputSpec`, a folder or pattern of files, or a table of a database as URL or mapping."""
+"""A path or a mapping with the path and the properties of the format, a folder or pattern of files, or a table of a database as URL or mapping."""
 
 
 def _target(value: Any) -> Any:
@@ -258,6 +237,27 @@ def url_with_table(database: Database) -> str:
     """
     names = [quote(each, safe="") for each in (database.schema, database.table) if each is not None]
     return f"{database.url}#{'.'.join(names)}" if names else database.url
+
+
+def with_file(database: Database, move: Callable[[str], str]) -> Database:
+    """Return a database with the path of its file changed by `move`; unchanged if it has no file."""
+    if database.file is None:
+        return database
+    scheme = database.url.partition(":")[0]
+    url = f"{scheme}://{quote(Path(move(str(database.file))).as_posix())}"
+    return Database(url, database.table, database.schema, database.password_variable)
+
+
+def spell_source(source: AnySource, move: Callable[[str], str]) -> Any:
+    """Write the place of a table, with its path changed by `move`: the path alone, if that says it all."""
+    if isinstance(source, Database):
+        return spell_database(with_file(source, move))
+    path, spec = move(source.path), spell_value(source)
+    kind = kind_of_name(path) or ("files" if isinstance(source, FilesInput) else None)
+    if kind == source.kind:
+        del spec["kind"]
+    del spec["path"]
+    return {"path": path, **spec} if spec else path
 
 
 def spell_database(database: Database) -> Any:

@@ -14,7 +14,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,7 @@ from veil.base.version import __version__
 from veil.errors import InputError, OutputError, PlanError, VeilError
 from veil.recipe.archive import Archive
 from veil.recipe.document import file_text, parse
-from veil.recipe.recipe import Recipe
+from veil.recipe.recipe import PLACES, Recipe
 from veil.tables import atomic
 from veil.tables.formats import format_of
 
@@ -69,8 +69,8 @@ class Project:
     left_out : tuple of str
         Descriptions of the parts of another program's project that could not be read.
 
-    >>> models = [{"kind": "KAnonymity", "k": 2}]
-    >>> Project({"quasi_identifiers": {"sex": "suppression"}, "models": models}).plan().models
+    >>> step = {"kind": "Generalize", "quasi_identifiers": {"sex": "suppression"}}
+    >>> Project({"steps": [{**step, "models": [{"kind": "KAnonymity", "k": 2}]}]}).plan().models
     (KAnonymity(k=2),)
     """
 
@@ -85,14 +85,19 @@ class Project:
     @classmethod
     def of(cls, recipe: Recipe, **further: Any) -> Project:
         """Make a project of a recipe; hierarchy files are included, places are left out."""
-        spec = {name: value for name, value in recipe.spell().items() if name not in _PLACES}
-        plan = recipe.plan()
-        for fields in ("quasi_identifiers", "items"):
+        spec = {name: value for name, value in recipe.spell().items() if name not in PLACES}
+        plan, step = recipe.plan(), spec["steps"][0]
+        for fields in _HIERARCHIES_IN:
             for name, builder in getattr(plan, fields).items():
                 if getattr(builder, "kind", None) == "file":
                     rows = [list(row) for row in builder.read().to_rows()]
-                    spec[fields] = {**spec[fields], name: {"kind": "table", "rows": rows}}
+                    step[fields] = {**step[fields], name: {"kind": "table", "rows": rows}}
         return cls(spec, **further)
+
+    @property
+    def generalize(self) -> dict[str, Any]:
+        """The step Generalize as far as there is one."""
+        return step_in(self.recipe)
 
     def plan(self) -> Plan:
         """Return the plan, if it is complete."""
@@ -100,8 +105,7 @@ class Project:
 
     def as_recipe(self) -> Recipe:
         """Return the recipe, if it is complete; refuse references to files of this machine."""
-        with untrusted():
-            return Recipe(**self.recipe)
+        return Recipe.from_elsewhere(self.recipe)
 
     # --- files
 
@@ -133,8 +137,10 @@ class Project:
     def unpack(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write recipe, hierarchies, certificate and table into a new folder, ready for `veil anonymize`."""
         folder = Path(folder)
+        step = {**self.generalize, "pseudonym_key": None}  # `veil anonymize` asks for its file
+        others = _changed(self.recipe, lambda each: each if each.get("kind") != "Generalize" else step)
         with untrusted() as refused, contextlib.suppress(VeilError):
-            Recipe(**{**self.recipe, "pseudonym_key": None})  # `veil anonymize` asks for its file
+            Recipe(**others)
         if refused:
             raise PlanError(refused[0])
         try:
@@ -174,12 +180,6 @@ class Project:
         return parts
 
 
-_PLACES = {
-    *("input", "tables", "output", "report", "key", "certificate", "sign", "overwrite", "engine"),
-    "acknowledge",
-}
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=1).encode()
 
@@ -194,13 +194,49 @@ def _safe(name: str) -> str:
 # --- hierarchies as separate files
 
 
+_HIERARCHIES_IN = ("quasi_identifiers", "items")
+
+
+def step_in(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the step Generalize of a recipe as plain data, which may be incomplete; empty if there is none.
+
+    >>> step_in({"steps": [{"kind": "Generalize", "sensitive": ["diagnosis"]}]})["sensitive"]
+    ['diagnosis']
+    """
+    steps = [each for each in steps_in(recipe) if each.get("kind") == "Generalize"]
+    return dict(steps[0]) if steps else {}
+
+
+def steps_in(recipe: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the steps of a recipe as plain data, as far as they are mappings."""
+    steps = recipe.get("steps")
+    return [each for each in steps if isinstance(each, Mapping)] if isinstance(steps, list | tuple) else []
+
+
+def _changed(recipe: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:
+    """Return a recipe with its steps changed."""
+    return (
+        {**recipe, "steps": [change(each) for each in steps_in(recipe)]} if steps_in(recipe) else dict(recipe)
+    )
+
+
+def _with_hierarchies(recipe: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a recipe with all hierarchies of its steps changed."""
+
+    def change_step(step: Mapping[str, Any]) -> dict[str, Any]:
+        fields = {name: step[name] for name in _HIERARCHIES_IN if isinstance(step.get(name), Mapping)}
+        changes = {
+            name: {column: change(each) for column, each in builders.items()}
+            for name, builders in fields.items()
+        }
+        return {**step, **changes}
+
+    return _changed(recipe, change_step)
+
+
 def _separate_hierarchies(recipe: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
     files: dict[str, bytes] = {}
-    result = dict(recipe)
-    for fields in ("quasi_identifiers", "items"):
-        if fields in result:
-            result[fields] = {name: _file(builder, files) for name, builder in result[fields].items()}
-    return result, files
+    return _with_hierarchies(recipe, lambda builder: _file(builder, files)), files
 
 
 def _file(builder: Any, files: dict[str, bytes]) -> Any:
@@ -241,10 +277,7 @@ def _read(archive: Archive) -> Project:
         )
     text = _text(archive, _RECIPE)
     recipe = dict(parse(text, f"{archive.path}: {_RECIPE}").data) if text.strip() not in ("", "{}") else {}
-    for fields in ("quasi_identifiers", "items"):
-        builders = recipe.get(fields)
-        if isinstance(builders, dict):
-            recipe[fields] = {name: _with_rows(each, archive, names) for name, each in builders.items()}
+    recipe = _with_hierarchies(recipe, lambda builder: _with_rows(builder, archive, names))
     project = Project(
         recipe,
         _words(about, "notes", archive.path),

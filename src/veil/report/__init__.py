@@ -7,7 +7,6 @@ from veil.report.certificate.form import names_of_tables
 from veil.report.certificate.keys import PrivateKey, PublicKey
 from veil.report.content.facts import collect_facts
 from veil.report.pictures.plots import Plots
-from veil.report.processing import processing_record, write_processing_record
 from veil.report.write import write_report
 
 __all__ = [
@@ -19,8 +18,6 @@ __all__ = [
     "collect_facts",
     "content_digest",
     "names_of_tables",
-    "processing_record",
     "write_certificate",
-    "write_processing_record",
     "write_report",
 ]

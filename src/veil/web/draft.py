@@ -16,14 +16,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from veil.base.declare import explain
-from veil.base.references import untrusted
 from veil.errors import ParameterError
-from veil.outcome.method import Method
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.recipe.about import read_about
 from veil.recipe.document import document_text
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe.project import step_in
 from veil.tables.spelling import Person, read_person
 from veil.web.problems import Refused
 
@@ -195,7 +193,8 @@ class Draft(BaseModel):
         """Return the recipe as plain data, without defaults."""
         quasi = self.columns("quasi-identifying")
         bounds = {name: each for name, each in self.levels.items() if name in quasi}
-        fields: dict[str, Any] = {
+        step: dict[str, Any] = {
+            "kind": "Generalize",
             "quasi_identifiers": {name: self.hierarchies.get(name, "auto") for name in quasi},
             "sensitive": self.columns("sensitive"),
             "insensitive": self.columns("insensitive"),
@@ -207,21 +206,19 @@ class Draft(BaseModel):
             "minimum_levels": {name: low for name, (low, _) in bounds.items() if low},
             "maximum_levels": {name: high for name, (_, high) in bounds.items() if high is not None},
             "suppressed_rows": self.suppressed_rows,
-            "order": None if self.order == "random" else self.order,
             "strategy": self.strategy,
             "time_limit": self.time_limit,
-            "local_recoding": self.local_recoding,
         }
-        if self.person != ASK:
-            fields["person"] = self.whom
+        fields: dict[str, Any] = {} if self.person == ASK else {"person": self.whom}
         if self.person not in (ASK, None) and (self.knows == "all rows" or self.pseudonyms):
             fields["knows"] = "all rows"  # pseudonyms show which rows belong together
+        if self.order != "random":
+            fields["order"] = self.order
         if self.pseudonyms and self.keyed:
-            fields["pseudonym_key"] = KEY_FILE
-        optional = {"quasi_identifiers", "models", "person"}
-        return {
-            name: value for name, value in fields.items() if name in optional or value not in ([], {}, None)
-        }
+            step["pseudonym_key"] = KEY_FILE
+        needed = ("quasi_identifiers", "models")
+        step = {name: value for name, value in step.items() if name in needed or value not in ([], {}, None)}
+        return {**fields, "steps": [step, *([self.local_recoding] if self.local_recoding else [])]}
 
 
 class DraftHistory:
@@ -307,8 +304,7 @@ _MERGED = ("roles", "treatments", "hierarchies", "levels", "linked", "about")
 
 def checked_recipe(data: Mapping[str, Any]) -> Recipe:
     """Read an untrusted recipe; refuse files and keys of this machine in it."""
-    with untrusted([KEY_FILE]):
-        return Recipe.model_validate(dict(data))
+    return Recipe.from_elsewhere(data, [KEY_FILE])
 
 
 def with_key(plan: Plan, key: Path | None) -> Plan:
@@ -320,7 +316,7 @@ def with_key(plan: Plan, key: Path | None) -> Plan:
 
 def require_key(recipe: Mapping[str, Any], key: Path | None) -> None:
     """Refuse to repeat a release whose keyed pseudonyms need a forgotten key."""
-    if recipe.get("pseudonym_key") == KEY_FILE:
+    if step_in(recipe).get("pseudonym_key") == KEY_FILE:
         _required(key)
 
 
@@ -334,13 +330,12 @@ def _required(key: Path | None) -> Path:
     return key
 
 
-def checked_steps(steps: Sequence[Mapping[str, Any]], key: Path | None = None) -> list[Method]:
+def checked_steps(steps: Sequence[Mapping[str, Any]], key: Path | None = None) -> list[Any]:
     """Read untrusted masking methods; refuse files and keys of this machine in them.
 
     Keyed pseudonyms that name the key of the session get it from the file `key`.
     """
-    with untrusted([KEY_FILE]):
-        methods: list[Any] = MaskingRecipe.model_validate({"steps": [dict(each) for each in steps]}).methods()
+    methods = list(checked_recipe({"steps": [dict(each) for each in steps]}).steps)
     for at, method in enumerate(methods):
         if getattr(method, "key_file", None) is not None:
             secret = _required(key).read_text("ascii").strip()

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 RECIPE = {
-    "quasi_identifiers": {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": "suppression"},
-    "sensitive": ["diagnosis"],
-    "others": "drop",
     "person": None,
-    "models": [{"kind": "KAnonymity", "k": 5}],
-    "suppression_limit": 0.05,
+    "steps": [
+        {
+            "kind": "Generalize",
+            "quasi_identifiers": {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": "suppression"},
+            "sensitive": ["diagnosis"],
+            "others": "drop",
+            "models": [{"kind": "KAnonymity", "k": 5}],
+            "suppression_limit": 0.05,
+        }
+    ],
 }
 
 

@@ -57,7 +57,7 @@ def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, An
 
 def sentence(error: Exception) -> str:
     """Return the message of an error, with ways out as recipes write them."""
-    from veil.recipe.base import spell_field  # here, as processes that only read tables do not need it
+    from veil.recipe.document import spell_field  # here, as processes that only read tables do not need it
 
     return str(error.spell_ways(spell_field) if isinstance(error, VeilError) else error)
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from veil.base.declare import explain
 from veil.errors import InputError
 from veil.recipe import Project
-from veil.recipe.project import Attached
+from veil.recipe.project import Attached, step_in, steps_in
 from veil.tables import Csv, write
 from veil.web.draft import Draft
 from veil.web.jobs import Task
@@ -92,6 +92,8 @@ def _draft_of(project: Project) -> dict[str, Any]:
 
 def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """Return the draft of a recipe, which may be incomplete."""
+    recoding = [each for each in steps_in(recipe) if each.get("kind") != "Generalize"]
+    recipe = {**recipe, **step_in(recipe), "local_recoding": recoding[0] if recoding else None}
     for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
         if not isinstance(recipe.get(name, {}), Mapping):
             raise InputError(f"`{name}` of the project's recipe should name columns")

@@ -32,6 +32,7 @@ from veil.engines.relation import Relation
 from veil.hierarchies import Holders, uncovered
 from veil.plan.prepare import distinct_values
 from veil.recipe.about import About
+from veil.recipe.project import step_in
 from veil.risk import Proposal, Repeated, SingledOut, SinglingOut, find_repeats, propose_roles, singled_out
 from veil.tables import Csv, Format, Source
 from veil.tables.arrow import dictionary_encoded
@@ -332,6 +333,16 @@ class SessionRelease:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     lock: threading.RLock = field(default_factory=threading.RLock)
     """Guards changes of the explored search space."""
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether masking methods made it, which leave columns out beside their recipe."""
+        return "without" in self.recipe
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """The columns by their role: what the step Generalize says, or what goes with masking methods."""
+        return self.recipe if self.is_masked else step_in(self.recipe)
 
 
 class BrowserSession:

@@ -64,8 +64,8 @@ def test_options_can_be_kept_as_a_recipe(folder: Path) -> None:
     assert ran.code == 0, ran.err
     kept = Recipe.read("sub/kept.yaml")
     assert kept.plan() == Recipe.read("recipe.yaml").plan()
-    assert kept.input_path is not None
-    assert kept.input_path.resolve() == (folder / "patients.csv").resolve()
+    assert kept.source is not None
+    assert kept.source.resolve() == (folder / "patients.csv").resolve()
     assert veil("anonymize", "sub/kept.yaml", "--overwrite").code == 0
 
 

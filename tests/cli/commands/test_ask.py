@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from support.cli import veil
-from veil.dp import constant_time
+from veil.questions import constant_time
 
 RECIPE = """\
 input: people.csv
-neighbours: one more or less
 person: null
-bounds: {age: [0, 120]}
-keys: {sex: [f, m]}
-missing: {age: leave out}
 questions:
+  neighbours: one more or less
+  bounds: {age: [0, 120]}
+  keys: {sex: [f, m]}
+  missing: {age: leave out}
+  ask:
   - {ask: count, where: age >= 65, epsilon: 0.5}
   - {ask: histogram, of: sex, epsilon: 0.5}
   - {ask: quantiles, of: age, shares: [0.5], epsilon: 0.5}
@@ -277,11 +278,12 @@ def test_duckdb_reads_files_if_asked() -> None:
 
 PRIORS = """\
 input: people.csv
-neighbours: one more or less
 person: name
-rows_per_person: 1
-bounds: {age: [0, 120]}
 questions:
+  neighbours: one more or less
+  rows_per_person: 1
+  bounds: {age: [0, 120]}
+  ask:
   - {ask: record, who: A17, of: sex, epsilon: 0.25, noise: {chances: {f: 0.6, m: 0.4}}}
   - {ask: record, who: A17, of: age, epsilon: 0.25, noise: {range: [0, 120], distribution: norm, parameters: {loc: 40, scale: 15}}}
   - {ask: count, where: age >= 65, epsilon: 0.25, noise: {range: [0, 1000]}}

@@ -15,7 +15,7 @@ from support.refusals import refused
 from veil.cli.steps import read_step
 from veil.errors import ParameterError
 from veil.masking import PRAM, GlobalRecoding, LocalSuppression, RankSwapping, TopCoding
-from veil.recipe.masking import masking_schema
+from veil.recipe import schema
 
 STEPS = """\
 input: patients.csv
@@ -89,11 +89,11 @@ def test_files_of_a_recipe_can_be_replaced(folder: Path) -> None:
         (("patients.csv", "-o", "o.csv", "--step", "rounding:sex,base=5"), "numbers are needed"),
         (("patients.csv", "-o", "o.csv", "--step", "local-suppression:sex,k=7"), "the table has 6 records, too few for a group of 7"),
         (("patients.csv", "-o", "o.csv", *SWAP, "--input", "x.csv"), "--input is only for recipes"),
-        (("recipe.yaml",), "`quasi_identifiers` is not known here"),
+        (("recipe.yaml",), "Run `veil anonymize recipe.yaml`"),
         (("steps.yaml", *SWAP), "--step is only for a table, not for a recipe"),
         (("steps.yaml",), "secret: is not a folder"),
         (("least.yaml", "-o", "o.csv"), "least.yaml names no table: add `input`"),
-        (("least.yaml", "--input", "patients.csv"), "does not say where to write the table"),
+        (("least.yaml", "--input", "patients.csv"), "does not say where to write the release"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_and_nothing_is_written(
@@ -179,4 +179,4 @@ def test_methods_are_listed(folder: Path) -> None:
         assert told in ran.out
     assert "Moore" in veil("list", "masks", "rank-swapping").out
     assert veil("list", "masks", "nothing").code == 2
-    assert json.loads(veil("schema", "masking").out) == masking_schema()
+    assert json.loads(veil("schema", "portable").out) == schema(paths=False)

@@ -16,13 +16,15 @@ input: people.csv
 output: private.csv
 report: report.html
 budget: people.csv.budget.json
-neighbours: one changed
 person: null
-bounds: {age: [0, 120]}
-domains: {sport: sports.csv}
-missing: {age: 40, sport: soccer}
-method: {kind: IndividualRanking, k: 50}
-epsilon: 1
+steps:
+  - kind: PrivateTable
+    neighbours: one changed
+    bounds: {age: [0, 120]}
+    domains: {sport: sports.csv}
+    missing: {age: 40, sport: soccer}
+    method: {kind: IndividualRanking, k: 50}
+    epsilon: 1
 """
 SPORTS = ["sailing;water;sport", "swimming;water;sport", "soccer;field;sport", ""]
 
@@ -196,7 +198,7 @@ BOUNDS = ("--bounds", "age=0:120", "--missing", "age=0")
         (("people.csv", "-o", "p.csv", "--method", "marginal-tree"), "say what the table should hide"),
         (
             ("people.csv", "--method", "marginal-tree", "--neighbours", "one changed", "--rho", "1"),
-            "where to write the table",
+            "where to write the release",
         ),
         (
             ("people.csv", "-o", "p.csv", "--method", "corners:k=0", "--neighbours", "one changed"),

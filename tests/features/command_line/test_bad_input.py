@@ -58,33 +58,43 @@ def test_one_row(folder: Path) -> None:
 
 
 RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
-    "k = 0": (lambda text: text.replace("k: 2", "k: 0"), ["recipe.yaml, line 10", "`models[0].k`", "not 0"]),
+    "k = 0": (
+        lambda text: text.replace("k: 2", "k: 0"),
+        ["recipe.yaml, line 13", "`steps[0].models[0].k`", "not 0"],
+    ),
     "k without a number": (
         lambda text: text.replace("k: 2", "k: two"),
-        ["`models[0].k`", "integer", "'two'"],
+        ["`steps[0].models[0].k`", "integer", "'two'"],
     ),
-    "k = true": (lambda text: text.replace("k: 2", "k: true"), ["`models[0].k`", "integer", "'true'"]),
+    "k = true": (
+        lambda text: text.replace("k: 2", "k: true"),
+        ["`steps[0].models[0].k`", "integer", "'true'"],
+    ),
     "limit above 1": (
-        lambda text: text + "suppression_limit: 1.5\n",
-        ["recipe.yaml, line 12", "`suppression_limit`", "from 0 to 1", "1.5"],
+        lambda text: text + "    suppression_limit: 1.5\n",
+        ["recipe.yaml, line 14", "`steps[0].suppression_limit`", "from 0 to 1", "1.5"],
     ),
     "limit below 0": (
-        lambda text: text + "suppression_limit: -0.1\n",
-        ["`suppression_limit`", "from 0 to 1", "-0.1"],
+        lambda text: text + "    suppression_limit: -0.1\n",
+        ["`steps[0].suppression_limit`", "from 0 to 1", "-0.1"],
     ),
-    "limit not a number": (lambda text: text + "suppression_limit: .nan\n", ["`suppression_limit`"]),
-    "limit = yes": (lambda text: text + "suppression_limit: yes\n", ["`suppression_limit`", "'yes'"]),
+    "limit not a number": (
+        lambda text: text + "    suppression_limit: .nan\n",
+        ["`steps[0].suppression_limit`"],
+    ),
+    "limit = yes": (
+        lambda text: text + "    suppression_limit: yes\n",
+        ["`steps[0].suppression_limit`", "'yes'"],
+    ),
     "no quasi-identifier": (
-        lambda text: (
-            "input: patients.csv\noutput: release.csv\nquasi_identifiers: {}\n" + text[text.index("sens") :]
-        ),
+        lambda text: text[: text.index("quasi")] + "quasi_identifiers: {}\n    " + text[text.index("sens") :],
         ["recipe.yaml", "no quasi-identifier"],
     ),
     "quasi-identifiers absent": (
-        lambda text: "input: patients.csv\noutput: release.csv\n" + text[text.index("sens") :],
-        ["recipe.yaml", "`quasi_identifiers` is required"],
+        lambda text: text[: text.index("quasi")] + text[text.index("sens") :],
+        ["recipe.yaml", "`steps[0].quasi_identifiers` is required"],
     ),
-    "no model": (lambda text: text[: text.index("models")], ["recipe.yaml", "`models` is required"]),
+    "no model": (lambda text: text[: text.index("models")], ["recipe.yaml", "`steps[0].models` is required"]),
     "hierarchy file missing": (
         lambda text: text.replace("suppression", "nowhere/sex.csv"),
         ["nowhere/sex.csv", "does not exist"],
@@ -95,7 +105,7 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
     ),
     "unknown field": (
         lambda text: text.replace("sensitive", "sensitve"),
-        ["recipe.yaml, line 7", "'sensitive'"],
+        ["recipe.yaml, line 10", "'sensitive'"],
     ),
     "two roles": (lambda text: text.replace("[name]", "[name, age]"), ["'age' cannot be both"]),
     "no output": (
@@ -106,8 +116,8 @@ RECIPES: dict[str, tuple[Callable[[str], str], list[str]]] = {
         lambda text: text.replace("input: patients.csv\n", ""),
         ["recipe.yaml", "`input`", "--input"],
     ),
-    "not YAML": (lambda text: text + "others: [\n", ["recipe.yaml, line 13", "not YAML"]),
-    "level too high": (lambda text: text + "maximum_levels: {sex: 9}\n", ["level 9", "'sex'", "0 to 1"]),
+    "not YAML": (lambda text: text + "    others: [\n", ["recipe.yaml, line 15", "not YAML"]),
+    "level too high": (lambda text: text + "    maximum_levels: {sex: 9}\n", ["level 9", "'sex'", "0 to 1"]),
 }
 
 
@@ -119,32 +129,32 @@ HOSTILE: dict[str, tuple[Callable[[str], str], list[str]]] = {
         ["recipe.yaml, line 5", "aliases expand to more than 10,000"],
     ),
     "deep lists": (
-        lambda text: f"{text}marker: {'[' * 9_000}",
+        lambda text: f"{text}    marker: {'[' * 9_000}",
         ["recipe.yaml: is nested more than 100 deep"],
     ),
-    "deep mappings": (lambda text: f"{text}marker: {'{a: ' * 9_000}", ["nested more than 100 deep"]),
-    "deep dashes": (lambda text: f"{text}marker:\n  {'- ' * 9_000}1", ["nested more than 100 deep"]),
+    "deep mappings": (lambda text: f"{text}    marker: {'{a: ' * 9_000}", ["nested more than 100 deep"]),
+    "deep dashes": (lambda text: f"{text}    marker:\n      {'- ' * 9_000}1", ["nested more than 100 deep"]),
     "kind is a mapping": (
         lambda text: text.replace("kind: KAnonymity", "kind: {a: 1}"),
-        ["recipe.yaml, line 10", "`models[0]`", "`kind` should be a word, one of", "not {'a': 1}"],
+        ["recipe.yaml, line 13", "`steps[0].models[0]`", "`kind` should be a word, one of", "not {'a': 1}"],
     ),
     "kind of a hierarchy is a list": (
         lambda text: text.replace("kind: intervals", "kind: [1]"),
-        ["recipe.yaml, line 4", "`kind` should be a word"],
+        ["recipe.yaml, line 7", "`kind` should be a word"],
     ),
     "kind of the input is a list": (
         lambda text: text.replace("input: patients.csv", "input: {path: patients.csv, kind: []}"),
         ["recipe.yaml, line 1", "`kind` should be a word"],
     ),
     "kind of the quality is a mapping": (
-        lambda text: text + "quality: {kind: {a: 1}}\n",
-        ["recipe.yaml, line 12", "`kind` should be a word"],
+        lambda text: text + "    quality: {kind: {a: 1}}\n",
+        ["recipe.yaml, line 14", "`kind` should be a word"],
     ),
     "NUL in the output": (
         lambda text: text.replace("output: release.csv", 'output: "release\\0.csv"'),
         ["recipe.yaml, line 2", "NUL character"],
     ),
-    "NUL in a hierarchy": (lambda text: text.replace("redaction", '"z\\0.csv"'), ["line 6", "NUL character"]),
+    "NUL in a hierarchy": (lambda text: text.replace("redaction", '"z\\0.csv"'), ["line 9", "NUL character"]),
     "a codec that is none of text": (
         lambda text: text.replace("input: patients.csv", "input: {path: patients.csv, encoding: hex}"),
         ["`encoding` of Csv should be a known encoding", "'hex'"],
@@ -166,7 +176,7 @@ def test_a_recipe_of_a_stranger(folder: Path, name: str) -> None:
 
 
 def test_a_limit_no_search_reaches_is_no_limit(folder: Path) -> None:
-    (folder / "recipe.yaml").write_text(f"{RECIPE}check_limit: {'9' * 400}\n")
+    (folder / "recipe.yaml").write_text(f"{RECIPE}    check_limit: {'9' * 400}\n")
     assert veil("anonymize", "recipe.yaml", "-o", "limited.csv").code == 0
     (folder / "recipe.yaml").write_text(RECIPE)
     assert veil("anonymize", "recipe.yaml", "-o", "release.csv").code == 0
@@ -288,7 +298,7 @@ def test_columns_without_a_role_get_one_by_options_or_in_the_recipe(folder: Path
     _refused(folder, without, told)
     less = [each for each in without if each not in ("--sensitive", "diagnosis")]
     _refused(folder, less, "columns 'name', 'diagnosis' have no role. Name each with --qi,", "--others drop")
-    (folder / "recipe.yaml").write_text(RECIPE.replace("identifying: [name]\n", ""))
+    (folder / "recipe.yaml").write_text(RECIPE.replace("    identifying: [name]\n", ""))
     _refused(folder, ("anonymize", "recipe.yaml"), "Name it with `quasi_identifiers`", "others: keep")
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.cli import veil as command
+from support.recipes import generalize
 from veil.errors import PlanError, Say, VeilError, without_passwords
 from veil.recipe import Recipe
 
@@ -18,13 +19,25 @@ PASSWORD = "s3cret-Zwirbel"
 ADDRESS = f"postgres://ann:{PASSWORD}@db.example:5432/clinic#patients"
 
 RECIPES = {
-    "a column": f"input: t.csv\nquasi_identifiers: {{'{ADDRESS}': suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]",
-    "a hierarchy": f"input: t.csv\nquasi_identifiers: {{age: '{ADDRESS}'}}\nmodels: [{{kind: KAnonymity, k: 2}}]",
-    "a model": f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: ['{ADDRESS}']",
-    "a kind": f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: '{ADDRESS}'}}]",
-    "a parameter": f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: '{ADDRESS}'}}]",
-    "a field": f"input: t.csv\n'{ADDRESS}': 1\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]",
-    "a report": f"input: t.csv\nreport: '{ADDRESS}'\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]",
+    "a column": generalize(
+        f"input: t.csv\nquasi_identifiers: {{'{ADDRESS}': suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]"
+    ),
+    "a hierarchy": generalize(
+        f"input: t.csv\nquasi_identifiers: {{age: '{ADDRESS}'}}\nmodels: [{{kind: KAnonymity, k: 2}}]"
+    ),
+    "a model": generalize(f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: ['{ADDRESS}']"),
+    "a kind": generalize(
+        f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: '{ADDRESS}'}}]"
+    ),
+    "a parameter": generalize(
+        f"input: t.csv\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: '{ADDRESS}'}}]"
+    ),
+    "a field": generalize(
+        f"input: t.csv\n'{ADDRESS}': 1\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]"
+    ),
+    "a report": generalize(
+        f"input: t.csv\nreport: '{ADDRESS}'\nquasi_identifiers: {{age: suppression}}\nmodels: [{{kind: KAnonymity, k: 2}}]"
+    ),
     "no mapping": f"'{ADDRESS}'",
 }
 

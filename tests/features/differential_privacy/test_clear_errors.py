@@ -10,22 +10,11 @@ import pytest
 
 from support.refusals import refused
 from veil.base.randomness import Randomness
-from veil.dp import (
-    Accountant,
-    Corners,
-    Gaussian,
-    IndividualRanking,
-    Laplace,
-    MarginalTree,
-    Prior,
-    Refinement,
-    Session,
-    Staircase,
-    StepNoise,
-    private_table,
-)
+from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Staircase, StepNoise
 from veil.errors import BudgetError, ParameterError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.questions import Session
 
 PEOPLE = pa.table({"age": [34, 71, 68, 190], "job": ["a", "b", "c", "a"]})
 JOBS = Hierarchy.from_rows([["a", "*"], ["b", "*"]])
@@ -37,7 +26,7 @@ def session(**options: Any) -> Session:
         "person": None,
         "bounds": {"age": (0, 120)},
         "missing": {"age": 0},
-        "steady": False,
+        "constant_time": False,
         **options,
     }
     return Session(PEOPLE, given.pop("accountant", Accountant(1)), **given)

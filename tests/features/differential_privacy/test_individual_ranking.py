@@ -19,16 +19,18 @@ from support.dp.tables import read_columns
 from support.realdata import SHARED, hierarchy, needs_data, source
 from support.refusals import refused
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, IndividualRanking, Laplace, Session, private_table
-from veil.dp.price import Price
-from veil.dp.private_table import ConceptTaxonomy
-from veil.dp.private_table.columns import CategoricalColumn, Numbers
-from veil.dp.private_table.method import block_sizes
-from veil.dp.private_table.published import published_logs
-from veil.dp.private_table.ranking import block_marginalities, block_sums, blocks_of, draw_concepts
+from veil.dp import Accountant, Laplace
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.private_table import IndividualRanking, private_table
+from veil.private_table.mechanisms.columns import CategoricalColumn, Numbers
+from veil.private_table.mechanisms.published import published_logs
+from veil.private_table.mechanisms.ranking import block_marginalities, block_sums, blocks_of, draw_concepts
+from veil.private_table.mechanisms.table_mechanism import block_sizes
+from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
+from veil.questions import Session
 from veil.tables import read
 
 SPORTS = Hierarchy.from_rows(
@@ -307,7 +309,7 @@ def test_occupation_of_adult() -> None:
         )
         far.append(before.sub(after, fill_value=0).abs().sum() / 2)
     assert np.mean(far) == pytest.approx(0.026, abs=0.005)
-    assert "(veil.dp.Session)" in str(made)
+    assert "(veil.questions.Session)" in str(made)
 
 
 @needs_data
@@ -334,7 +336,7 @@ def test_what_occupation_of_adult_would_be_otherwise() -> None:
             neighbours="one changed",
             person=None,
             keys={"occupation": list(occupation.labels[0])},
-            steady=False,
+            constant_time=False,
             randomness=Randomness.for_testing(seed),
         )
         counts = np.array(list(session.histogram("occupation", epsilon=1).value.values()), float)
@@ -406,13 +408,13 @@ def test_auto_depends_on_the_range_of_a_column_and_not_on_where_it_lies() -> Non
     """The square root of n sqrt(2) range / (spread epsilon), for 1,000 records and a spread of 10: of 28,284, and half."""
     for low, high, epsilon, block in ((0, 100, 0.5, 168), (900, 1000, 0.5, 168), (-50, 50, 1, 119)):
         columns = read_columns(pa.table({"x": [low] * 1000}), {"x": (low, high)}, {}, {}, "one changed")
-        assert IndividualRanking("auto", spread={"x": 10}).block(columns, Price.read(epsilon)) == block
+        assert IndividualRanking("auto", spread={"x": 10}).block(columns, PrivacyLoss.read(epsilon)) == block
 
 
 def test_auto_is_near_the_best_for_numbers_spread_evenly() -> None:
     table = pa.table({"x": np.linspace(0, 100, 5000)})
     columns: Any = read_columns(table, {"x": (0, 100)}, {}, {}, "one changed")
-    chosen = IndividualRanking("auto").block(columns, Price.read(1))
+    chosen = IndividualRanking("auto").block(columns, PrivacyLoss.read(1))
     best = min(range(1, 5001, 7), key=lambda k: expected_sse(columns, k, 1))
     assert expected_sse(columns, chosen, 1) < 1.2 * expected_sse(columns, best, 1)
 

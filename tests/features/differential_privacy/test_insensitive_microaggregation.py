@@ -15,11 +15,12 @@ from support.amount import tables
 from support.dp.tables import read_columns
 from support.realdata import SHARED
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Corners, private_table
-from veil.dp.private_table.clusters import _closest, cluster_sums, clusters, corners, nearest
-from veil.dp.private_table.columns import Numbers
-from veil.dp.private_table.published import published_numbers
+from veil.dp import Accountant
 from veil.errors import ParameterError, PlanError
+from veil.private_table import Corners, private_table
+from veil.private_table.mechanisms.clusters import _closest, cluster_sums, clusters, corners, nearest
+from veil.private_table.mechanisms.columns import Numbers
+from veil.private_table.mechanisms.published import published_numbers
 from veil.tables import read
 
 CENSUS = SHARED / "data" / "census" / "census.csv"

@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from support.dp.tables import read_columns
 from support.realdata import needs_data, source
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, MarginalTree, epsilon_of_rho, private_table
-from veil.dp.private_table.cells import CellColumn, cut
-from veil.dp.private_table.columns import CategoricalColumn
-from veil.dp.private_table.consistent import draw_child, fit, nearest_counts, whole_counts
-from veil.dp.private_table.marginal_tree import _UNITS, _Counter
-from veil.dp.private_table.method import Neighbourhood
+from veil.dp import Accountant, epsilon_of_rho
 from veil.errors import InputError, MissingDependencyError, ParameterError
+from veil.private_table import MarginalTree, private_table
+from veil.private_table.mechanisms.cells import CellColumn, cut
+from veil.private_table.mechanisms.columns import CategoricalColumn
+from veil.private_table.mechanisms.consistent import draw_child, fit, nearest_counts, whole_counts
+from veil.private_table.mechanisms.marginal_tree import _UNITS, _Counter
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood
 from veil.tables import read
 
 PEOPLE = pa.table(

@@ -24,10 +24,11 @@ import pytest
 from support.cli import veil
 from support.dp.poison import CELLS, LINES, PEOPLE, as_objects
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Session, constant_time
+from veil.dp import Accountant
 from veil.dp import unit as unit_module
-from veil.dp.questions.totals import sum_reach
 from veil.errors import PlanError, VeilError
+from veil.questions import Session, constant_time
+from veil.questions.totals import sum_reach
 from veil.tables.cells import Cells
 from veil.tables.source import read_cells
 
@@ -78,7 +79,7 @@ def open_session(
         bounds={"age": (-10, 120)},
         keys={"age": [1, 34.5, None, "eighty"]},
         missing={"age": "leave out"},
-        steady=False,
+        constant_time=False,
         randomness=Truth(),
         **options,
     )
@@ -279,7 +280,7 @@ def test_a_line_that_is_changed_stays_a_record(name: str, tmp_path: Path) -> Non
             person=None,
             bounds={"age": (0, 120)},
             missing={"age": 0},
-            steady=False,
+            constant_time=False,
             randomness=Truth(),
         )
         numbers[neighbours] = session.count(epsilon=1).value
@@ -293,7 +294,7 @@ def test_a_line_that_is_changed_stays_a_record(name: str, tmp_path: Path) -> Non
 def test_a_sheet_has_no_public_number_of_rows(tmp_path: Path) -> None:
     """A blank row at its end is not seen; of people by their keys it is nobody's."""
     sheet = as_excel(BASE, tmp_path)
-    given: dict[str, Any] = {"neighbours": "one changed", "steady": False}
+    given: dict[str, Any] = {"neighbours": "one changed", "constant_time": False}
     with pytest.raises(PlanError, match="blank row"):
         Session(sheet, Accountant(1, neighbours="one changed"), person=None, **given)
     account = Accountant(1, neighbours="one changed")

@@ -22,6 +22,7 @@ import pytest
 import veil
 from support.cli import veil as run
 from support.dp.poison import CELLS, LINES, PEOPLE, as_objects, some
+from support.recipes import generalize, generalize_data
 from support.workbench import Client, workbench
 from veil import SafePub
 from veil.errors import PlanError, VeilError
@@ -152,7 +153,7 @@ def test_engines(tmp_path: Path, unit: str) -> None:
     assert_alike(found)
 
 
-RECIPE = """\
+RECIPE = generalize("""\
 input: people.csv
 output: release.csv
 report: report.json
@@ -161,7 +162,7 @@ person: {person}
 identifying: [patient]
 quasi_identifiers: {{age: {{kind: table, rows: {age}}}, sex: {{kind: table, rows: {sex}}}}}
 models: [{{kind: SafePub, epsilon: 1, delta: 1.0e-4, generalization: {{age: 1, sex: 0}}}}]
-"""
+""")
 
 
 @pytest.mark.slow
@@ -195,12 +196,12 @@ def test_the_command_line(
 def test_the_workbench() -> None:
     """It shows figures to the data holder; what is handed over from it is the same."""
     found = {}
-    document = {
-        "quasi_identifiers": {"age": {"kind": "table", "rows": AGE}, "sex": {"kind": "table", "rows": SEX}},
-        "identifying": ["patient"],
-        "person": None,
-        "models": [{"kind": "SafePub", "epsilon": 1, "delta": 1e-4, "generalization": {"age": 1, "sex": 0}}],
-    }
+    document = generalize_data(
+        quasi_identifiers={"age": {"kind": "table", "rows": AGE}, "sex": {"kind": "table", "rows": SEX}},
+        identifying=["patient"],
+        person=None,
+        models=[{"kind": "SafePub", "epsilon": 1, "delta": 1e-4, "generalization": {"age": 1, "sex": 0}}],
+    )
     strange = ("a number of the domain", "a text among numbers", "a decimal", "nothing", "a day", "a truth")
     with workbench() as bench:
         client = Client(bench)

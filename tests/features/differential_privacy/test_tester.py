@@ -18,12 +18,13 @@ from support.amount import runs
 from support.dp.asking import RECORDS, Ask, Questions, Table, holding, make_question, respond
 from support.dp.stochastic import find_violation, neighbouring_pairs
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Session, Staircase, StepNoise
+from veil.dp import Accountant, Gaussian, Laplace, Prior, Refinement, Staircase, StepNoise
 from veil.dp.declared import Declared
-from veil.dp.joint_query import Joint
-from veil.dp.price import Price
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
+from veil.questions import Session
+from veil.questions.joint_query import Joint
 
 Release = Callable[[Table], Hashable]
 
@@ -68,7 +69,7 @@ def jointly(asked: Any, epsilon: Any) -> Any:
     """Ask one of the questions that a joint sensitivity of 3 is for, through a session or as one makes them."""
     if isinstance(asked, Session):
         return asked.jointly(sensitivity=3, epsilon=epsilon)
-    return Joint(asked._declared, 3, Price.read(epsilon), lambda question: question)  # type: ignore[arg-type, return-value]
+    return Joint(asked._declared, 3, PrivacyLoss.read(epsilon), lambda question: question)  # type: ignore[arg-type, return-value]
 
 
 QUESTIONS: dict[str, Ask] = {
@@ -158,7 +159,7 @@ def test_answers_of_a_session_are_those_that_were_tested() -> None:
             bounds={"x": (0, 3)},
             keys={"x": list(RECORDS)},
             missing={"x": 0},
-            steady=False,
+            constant_time=False,
             randomness=Randomness.for_testing(5),
         )
         for _ in range(5):

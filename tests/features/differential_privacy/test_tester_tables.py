@@ -20,12 +20,12 @@ from support.amount import runs
 from support.dp.stochastic import find_violation
 from support.dp.tables import read_columns
 from veil.base.randomness import Randomness
-from veil.dp import Corners, IndividualRanking, MarginalTree, private_table
-from veil.dp.price import Price
-from veil.dp.private_table import ConceptTaxonomy
-from veil.dp.private_table.method import Neighbourhood
+from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.zcdp import rho_of_epsilon
 from veil.hierarchies.hierarchy import Hierarchy
+from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
+from veil.private_table.mechanisms.table_mechanism import Neighbourhood
+from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 
 LEAVES = Hierarchy.from_rows([["a", "*"], ["b", "*"]])
 NUMBERS: dict[str, Any] = {"bounds": {"x": (0, 1)}, "universe": [(0,), (1,)]}
@@ -66,7 +66,7 @@ def coarse(value: Any) -> Hashable:
     return math.floor(4 * value) if isinstance(value, float) else value
 
 
-def releasing(method: Any, price: Price, shape: dict[str, Any], neighbours: str, seed: int) -> Any:
+def releasing(method: Any, price: PrivacyLoss, shape: dict[str, Any], neighbours: str, seed: int) -> Any:
     """Make the table over and over, as `private_table` does after it has read the columns."""
     source = Randomness.for_testing(seed)
     names = ("x", "y")
@@ -98,14 +98,14 @@ SOUND: dict[str, tuple[Any, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", list(SOUND))
 def test_no_table_tells_more_than_it_costs(name: str) -> None:
     method, shape = SOUND[name]
-    release = releasing(method, Price.read(2), shape, "one changed", 1)
+    release = releasing(method, PrivacyLoss.read(2), shape, "one changed", 1)
     assert find_violation(release, changed(shape["universe"], 2), 2, runs=runs(200)) is None
 
 
 @pytest.mark.slow
 def test_a_table_of_scale_0_8_is_caught() -> None:
     """The noise of epsilon = 5/2, where 2 was paid."""
-    release = releasing(IndividualRanking(2), Price.read("5/2"), NUMBERS, "one changed", 2)
+    release = releasing(IndividualRanking(2), PrivacyLoss.read("5/2"), NUMBERS, "one changed", 2)
     assert find_violation(release, [(((0,), (0,)), ((0,), (1,)))], 2, runs=9000) is not None
 
 
@@ -135,7 +135,7 @@ def test_noise_has_the_scale_that_it_should_and_0_8_of_it_does_not(name: str) ->
 
     def scale(epsilon: Any) -> float:
         made = [
-            method.make(columns, Price.read(epsilon), Neighbourhood("one changed"), source).table
+            method.make(columns, PrivacyLoss.read(epsilon), Neighbourhood("one changed"), source).table
             for _ in range(draws)
         ]
         return 100 * float(np.mean([abs(each["x"][0].as_py() - 0.5) for each in made]))
@@ -156,15 +156,15 @@ def test_noise_has_the_scale_that_it_should_and_0_8_of_it_does_not(name: str) ->
 )
 def test_what_was_published_is_caught(method: Any, shape: dict[str, Any]) -> None:
     low, high = shape["universe"][:2]
-    release = releasing(method, Price.read(1), shape, "one changed", 3)
+    release = releasing(method, PrivacyLoss.read(1), shape, "one changed", 3)
     assert find_violation(release, [((low, low), (high, low))], 1, runs=3000) is not None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["one more or less", "one changed"])
 def test_no_tree_tells_more_than_it_costs(neighbours: str) -> None:
-    rho = rho_of_epsilon(Price.read(2).epsilon, Price.read("1/10").epsilon)
-    release = releasing(MarginalTree(), Price.read(rho=rho), CELLS, neighbours, 4)
+    rho = rho_of_epsilon(PrivacyLoss.read(2).epsilon, PrivacyLoss.read("1/10").epsilon)
+    release = releasing(MarginalTree(), PrivacyLoss.read(rho=rho), CELLS, neighbours, 4)
     pairs = (changed if neighbours == "one changed" else more_or_less)(CELLS["universe"], 2)
     assert find_violation(release, pairs, 2, "1/10", runs=runs(60)) is None
 
@@ -180,7 +180,7 @@ def test_concepts_look_as_they_should_and_those_of_scale_0_8_do_not() -> None:
     draws = 1200
 
     def share(epsilon: Any) -> float:
-        release = releasing(IndividualRanking(1), Price.read(epsilon), VALUES, "one changed", 5)
+        release = releasing(IndividualRanking(1), PrivacyLoss.read(epsilon), VALUES, "one changed", 5)
         kept = sum(release((("a",), ("a",))).count(("a",)) for _ in range(draws))
         return kept / (2 * draws)
 

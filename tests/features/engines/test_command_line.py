@@ -11,12 +11,13 @@ import pytest
 
 from support.cli import SOURCES, Ran, process, veil
 from support.engines.servers import OWNER, PASSWORD, Postgres
+from support.recipes import generalize
 
 PLAN = shlex.split(
     "--qi age=intervals:10,20 --qi sex=suppression --sensitive diagnosis --identifying name --model k-anonymity:3 "
     "--suppression-limit 0.2"
 )
-RECIPE = """\
+RECIPE = generalize("""\
 input: {{url: "{url}", table: patients, schema: clinic, password_variable: VEIL_PASSWORD}}
 output: {{url: "{url}", table: by_recipe, schema: clinic, password_variable: VEIL_PASSWORD}}
 quasi_identifiers: {{age: {{kind: intervals, widths: [10, 20]}}, sex: suppression}}
@@ -24,7 +25,7 @@ sensitive: diagnosis
 identifying: name
 models: [{{kind: KAnonymity, k: 3}}]
 suppression_limit: 0.2
-"""
+""")
 SECRETS = (PASSWORD, quote(PASSWORD, safe=""), "wrong-s3cret")
 
 

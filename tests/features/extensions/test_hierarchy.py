@@ -56,10 +56,10 @@ def test_recipes_the_command_line_and_reports_know_it(tmp_path: Path) -> None:
         plan = veil.Plan({"town": h.Initials(["Lund"])}, veil.KAnonymity(2))
         spec = {"kind": "initials", "rare": ["Lund"]}
         recipe = Recipe.of(plan)
-        assert recipe.spell()["quasi_identifiers"] == {"town": spec}
+        assert recipe.spell()["steps"][0]["quasi_identifiers"] == {"town": spec}
         assert Recipe(**recipe.spell()).plan() == plan
         assert "Initials" in schema()["$defs"]
-        assert "initials" in schema()["properties"]["quasi_identifiers"]["additionalProperties"]["anyOf"][0]["enum"]
+        assert "initials" in schema()["$defs"]["GeneralizeSpec"]["properties"]["quasi_identifiers"]["additionalProperties"]["anyOf"][0]["enum"]
         # It does not say which of its parameters name values, so that a report tells none of them.
         told = spell_recipe(plan, release.arrow)["quasi_identifiers"]["town"]
         assert set(told) == {"kind", "withheld"} and told["withheld"]["values"] == 1

@@ -50,20 +50,20 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
         tmp_path,
         """
         import pyarrow as pa, veil
-        from veil.recipe.masking import MaskingRecipe, masking_schema
+        from veil.recipe import Recipe, schema
 
         names = pa.table({"name": ["Ada", "Bob", None]})
         masked = veil.mask(names, veil.masking.Shortening("name"), order="input")
         assert masked.table["name"].to_pylist() == ["A", "B", None]
         masked.report("masked.html")
         assert "Shortening" in open("masked.html", encoding="utf-8").read()
-        recipe = MaskingRecipe(steps=[{"kind": "Shortening", "column": "name", "letters": 2}])
+        recipe = Recipe(steps=[{"kind": "Shortening", "column": "name", "letters": 2}])
         assert recipe.methods() == [veil.masking.Shortening("name", 2)]
         try:
-            MaskingRecipe(steps=[{"kind": "Shortening", "column": "name", "letters": -2}])
+            Recipe(steps=[{"kind": "Shortening", "column": "name", "letters": -2}])
         except veil.VeilError as error:
             assert str(error) == "`steps[0].letters` should be greater than or equal to 0, not -2"
-        steps = masking_schema()["properties"]["steps"]["items"]
+        steps = schema()["properties"]["steps"]["items"]
         assert {"$ref": "#/$defs/Shortening"} in steps["oneOf"]
         """,
     )

@@ -38,10 +38,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_recipe_names_it_and_its_schema_describes_it(site: Path) -> None:
     (site / "recipe.yaml").write_text(
-        "quasi_identifiers: {age: auto}\nsensitive: diagnosis\nmodels: [{kind: AtMostHalf, attribute: diagnosis}]\n"
+        "steps: [{kind: Generalize, quasi_identifiers: {age: auto}, sensitive: diagnosis, "
+        "models: [{kind: AtMostHalf, attribute: diagnosis}]}]\n"
     )
     (site / "wrong.yaml").write_text(
-        "quasi_identifiers: {age: auto}\nmodels: [{kind: AtMostHalf, atribute: diagnosis}]\n"
+        "steps: [{kind: Generalize, quasi_identifiers: {age: auto}, models: [{kind: AtMostHalf, atribute: diagnosis}]}]\n"
     )
     found = run(
         site,
@@ -58,7 +59,7 @@ def test_a_recipe_names_it_and_its_schema_describes_it(site: Path) -> None:
         except veil.VeilError as error:
             print(error)
         made = schema()
-        print(json.dumps([made["$defs"]["AtMostHalf"], made["properties"]["models"]["items"]["discriminator"]]))
+        print(json.dumps([made["$defs"]["AtMostHalf"], made["$defs"]["GeneralizeSpec"]["properties"]["models"]["items"]["discriminator"]]))
         """,
     )
     *refusal, schemas = found.splitlines()

@@ -60,7 +60,7 @@ def test_recipes_searches_and_the_command_line_know_it(tmp_path: Path) -> None:
         assert release.plan.quality == veil.quality.HighestLevel()
         assert (release.score, release.transformation) == (1.0, {"age": 1})
         recipe = Recipe.of(veil.Plan(**asked, quality=veil.quality.HighestLevel(2)))
-        assert recipe.spell()["quality"] == {"kind": "HighestLevel", "price": 2.0}
+        assert recipe.spell()["steps"][0]["quality"] == {"kind": "HighestLevel", "price": 2.0}
         assert Recipe(**recipe.spell()).plan() == recipe.plan()
         assert schema()["$defs"]["HighestLevel"]["properties"]["price"]["description"] == "of a suppressed record"
         """,

@@ -23,7 +23,7 @@ from veil import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness, 
 from veil import hierarchies as h
 from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError, Say
 from veil.masking import Method
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe import Recipe
 from veil.tables.rows import Owners, Rows
 
 MANY = int(os.environ.get("VEIL_FUZZ", "0")) or 60
@@ -138,9 +138,10 @@ def test_a_missing_cell_matches_everybody(seed: int, k: int) -> None:
     rows, whose = release.table.to_pylist(), owners(release, table)
     assert matched_people(rows, whose, known) >= k
     before = {
-        row["input row"]: table.slice(row["input row"], 1).to_pylist()[0] for row in release.key.to_pylist()
+        row["input row"]: table.slice(row["input row"], 1).to_pylist()[0]
+        for row in release.origins.to_pylist()
     }
-    places = {row["release row"]: row["input row"] for row in release.key.to_pylist()}
+    places = {row["release row"]: row["input row"] for row in release.origins.to_pylist()}
     for number, row in enumerate(rows):
         original = before[places[number]]
         for name in known:
@@ -268,7 +269,7 @@ def test_recipe_says_who(tmp_path: Path) -> None:
         "input: visits.csv\noutput: masked.csv\nperson: who\nsteps:\n  - {kind: KWard, columns: age, k: 4}\n",
         encoding="utf-8",
     )
-    assert MaskingRecipe.read(tmp_path / "steps.yaml").person == "who"
+    assert Recipe.read(tmp_path / "steps.yaml").person == "who"
     done = veil.run(tmp_path / "steps.yaml", progress=False)
     assert done.verification.findings[0].promise == "4-anonymity in 'age', counting people"
     assert pa.csv.read_csv(tmp_path / "masked.csv").column_names == ["age", "sex", "dx"]

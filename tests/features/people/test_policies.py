@@ -19,10 +19,10 @@ from support.policies import attributes, datum, model, policy
 from support.refusals import refused
 from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError, Say
 from veil.models import KAnonymity, Profitability
+from veil.models.implication import weakest
 from veil.policy import apply, check
-from veil.policy.elements import Entity, Policy, PrivacyModel, PseudonymizationMethod
+from veil.policy.elements import Entity, Policy, PolicyModel, PseudonymizationMethod
 from veil.policy.population import others_of
-from veil.policy.substitution import weakest
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab"}
 
@@ -31,7 +31,7 @@ def chain(age: int) -> tuple[str, str, str]:
     return str(age), f"{age // 10}*", "*"
 
 
-def asks(name: str, age: int, *models: PrivacyModel, least: int = 0, **more: Any) -> Policy:
+def asks(name: str, age: int, *models: PolicyModel, least: int = 0, **more: Any) -> Policy:
     data = (datum("age", "QID", chain(age), least, 2), datum("ill", "SD"))
     return policy(name, data, models, **more)
 
@@ -89,7 +89,7 @@ def test_published_pseudonyms_tell_which_rows_belong_together(monkeypatch: pytes
 # Populations
 
 
-def chosen(*models: PrivacyModel, least: int = 0) -> tuple[pa.Table, dict[str, Policy]]:
+def chosen(*models: PolicyModel, least: int = 0) -> tuple[pa.Table, dict[str, Policy]]:
     ages = [23, 24, 34]
     policies = {
         f"p{at}": asks(f"p{at}", age, *models, least=least if at == 0 else 0) for at, age in enumerate(ages)
@@ -246,7 +246,7 @@ def test_both_hold_of_every_class(jobs: list[str], k: int, l: int) -> None:
     except (NoSolutionError, ImpossibleError):
         assert len(jobs) < max(k, l) or len(set(jobs)) < l
         return
-    key = release.key
+    key = release.origins
     before = dict(zip(key["release row"].to_pylist(), key["input row"].to_pylist(), strict=True))
     classes = defaultdict(list)
     for at, row in enumerate(release.table.to_pylist()):
@@ -284,7 +284,7 @@ def test_a_tie_is_tried_out_on_the_table(monkeypatch: pytest.MonkeyPatch) -> Non
         searched.append(more["models"])
         return veil.anonymize(*given, **more)
 
-    monkeypatch.setattr("veil.api.policy_run.anonymize", noted)
+    monkeypatch.setattr("veil.policy.run.anonymize", noted)
     money = model("Profitability Prosecutor No Attack", gain=8, cost=4, benefit=1200, loss=300)
     ages = [23, 24, 25, 34, 35, 36]
     policies = {

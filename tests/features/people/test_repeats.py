@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.cli import veil
+from support.recipes import generalize
 
 VISITS = "patient,age,diagnosis\n" + "".join(
     f"P{i:02},{30 + i},{'flu' if i % 3 else 'gout'}\n" for i in range(20) for _ in range(6)
@@ -52,8 +53,10 @@ def test_both_ways_out_work(folder: Path) -> None:
 
 def test_recipes_say_it_in_their_words(folder: Path) -> None:
     (folder / "people.yaml").write_text(
-        "input: visits.csv\noutput: out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [5]}}\n"
-        "identifying: [patient]\nothers: drop\nmodels: [{kind: KAnonymity, k: 5}]\n"
+        generalize(
+            "input: visits.csv\noutput: out.csv\nquasi_identifiers: {age: {kind: intervals, widths: [5]}}\n"
+            "identifying: [patient]\nothers: drop\nmodels: [{kind: KAnonymity, k: 5}]\n"
+        )
     )
     ran = veil("anonymize", "people.yaml")
     assert "(person: patient)" in ran.err

@@ -154,10 +154,10 @@ def test_wrong_names_in_a_recipe_are_told_with_their_line(folder: Path) -> None:
     (folder / "recipe.yaml").write_text(RECIPE + "report: report.doc\ncertificate: c.txt\n")
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 2
-    assert "recipe.yaml, line 12" in ran.err
+    assert "recipe.yaml, line 14" in ran.err
     assert "`report`" in ran.err
     assert "'report.doc'" in ran.err
-    assert "recipe.yaml, line 13" in ran.err
+    assert "recipe.yaml, line 15" in ran.err
     assert "`certificate`" in ran.err
     assert "'c.txt'" in ran.err
 

@@ -14,6 +14,7 @@ import pypdf
 import pytest
 
 import veil
+from support.recipes import generalize
 from support.refusals import refused
 from support.report import everything_in, texts_of_pdf, words_of_html
 from veil import DistinctLDiversity, KAnonymity, Release, SafePub
@@ -201,10 +202,12 @@ def test_fields_that_are_not_known_are_refused(tmp_path: Path) -> None:
 def test_a_recipe_and_run_say_it_too(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n" + "34\n35\n61\n62\n" * 5)
     (tmp_path / "recipe.yaml").write_text(
-        "input: people.csv\noutput: release.csv\nreport: report.html\n"
-        "quasi_identifiers: {age: {kind: intervals, widths: [10], upper: {coding: 60}}}\n"
-        "models: [{kind: KAnonymity, k: 2}]\n"
-        "about: {purpose: Research, recipient: Ulm, version: 1}\n"
+        generalize(
+            "input: people.csv\noutput: release.csv\nreport: report.html\n"
+            "quasi_identifiers: {age: {kind: intervals, widths: [10], upper: {coding: 60}}}\n"
+            "models: [{kind: KAnonymity, k: 2}]\n"
+            "about: {purpose: Research, recipient: Ulm, version: 1}\n"
+        )
     )
     veil.run(tmp_path / "recipe.yaml", about={"recipient": "Bonn"})
     page = first_page(tmp_path / "report.html")
@@ -297,5 +300,5 @@ def test_the_recipe_of_a_private_release_names_its_files(tmp_path: Path) -> None
         person=None,
     )
     recipe = collect_facts(release)["recipe"]
-    assert "sex.csv" in str(recipe["quasi_identifiers"])
+    assert "sex.csv" in str(recipe["steps"][0]["quasi_identifiers"])
     assert "withheld" not in str(recipe)

@@ -123,7 +123,7 @@ def test_rows_stand_beside_what_they_were(release: Release) -> None:
         quasi_identifiers={"age": "suppression"},
         models=KAnonymity(1),
     )
-    with pytest.raises(PlanError, match=r"release\.key"):
+    with pytest.raises(PlanError, match=r"release\.origins"):
         several.beside()
 
 

@@ -24,6 +24,7 @@ import pytest
 import veil.risk
 from support.cli import veil as run
 from support.origins import leaves, tokens
+from support.recipes import generalize
 from veil.report import content_digest
 from veil.report.certificate.digest import column_digests
 from veil.report.content.measured import grouped_sizes
@@ -33,14 +34,14 @@ CLOCK = re.compile(r"date|veil|checksum|.*\.date|.*\.veil|.*\.checksum|files\..*
 """What the clock, the version, the other places of the document or the person who runs it decide, and no cell."""
 SAFEPUB = "{kind: SafePub, epsilon: 1.25, delta: 1.0e-4, generalization: {age: 1, sex: 0}}"
 AGE = json.dumps([[str(age), f"{age // 10}0s", "*"] for age in range(120)])
-RECIPE = f"""\
+RECIPE = generalize(f"""\
 input: people.csv
 output: release.csv
 certificate: certificate.json
 person: null
 identifying: [patient]
 quasi_identifiers: {{age: {{kind: table, rows: {AGE}}}, sex: {{kind: table, rows: [[f, '*'], [m, '*']]}}}}
-"""
+""")
 
 
 class Said(NamedTuple):
@@ -108,7 +109,7 @@ def leaks(said: Said, twin: Said) -> list[str]:
 
 
 def safepub(engine: str) -> Said:
-    Path("recipe.yaml").write_text(f"{RECIPE}report: report.json\nmodels: [{SAFEPUB}]\n")
+    Path("recipe.yaml").write_text(f"{RECIPE}    models: [{SAFEPUB}]\nreport: report.json\n")
     shown = run("anonymize", "recipe.yaml", "--json", "--overwrite", "--engine", engine)
     assert shown.code == 0, shown.err
     table = read("release.csv").table
@@ -119,7 +120,9 @@ def safepub(engine: str) -> Said:
 
 
 def by_an_engine() -> Said:
-    Path("recipe.yaml").write_text(f"{RECIPE}models: [{{kind: KAnonymity, k: 4}}]\nsuppression_limit: 0.1\n")
+    Path("recipe.yaml").write_text(
+        f"{RECIPE}    models: [{{kind: KAnonymity, k: 4}}]\n    suppression_limit: 0.1\n"
+    )
     assert run("anonymize", "recipe.yaml", "--overwrite", "--engine", "duckdb").code == 0
     return Said(
         {"certificate": json.loads(Path("certificate.json").read_text())}, figures(read("release.csv").table)
@@ -176,7 +179,7 @@ NOISY = ("value", "values", "interval", "intervals", "answer")
 def workbook() -> Said:
     Path("recipe.yaml").write_text(
         RECIPE.replace("release.csv", "release.xlsx")
-        + "models: [{kind: KAnonymity, k: 4}]\nsuppression_limit: 0.1\n"
+        + "    models: [{kind: KAnonymity, k: 4}]\n    suppression_limit: 0.1\n"
     )
     assert run("anonymize", "recipe.yaml", "--overwrite").code == 0
     with zipfile.ZipFile("release.xlsx") as package:

@@ -306,12 +306,12 @@ def test_a_hierarchy_file_is_named_without_a_fingerprint(tmp_path: Path) -> None
     release = veil.anonymize(
         pa.table({"sex": ["f", "m", "m"]}), quasi_identifiers={"sex": h.file(str(path))}, models=KAnonymity(2)
     )
-    spec = collect_facts(release)["recipe"]["quasi_identifiers"]["sex"]
+    spec = collect_facts(release)["recipe"]["steps"][0]["quasi_identifiers"]["sex"]
     assert spec == path.name
 
 
 def test_listed_hierarchies_are_withheld(found: dict[str, Any]) -> None:
-    spec = found["recipe"]["quasi_identifiers"]["education"]
+    spec = found["recipe"]["steps"][0]["quasi_identifiers"]["education"]
     assert spec["withheld"] == {"values": 7}
     assert "doctorate" not in found["recipe_text"]
 
@@ -886,15 +886,14 @@ def test_the_recipe_of_a_local_recoding_names_its_mode() -> None:
     from veil.local_recoding import Iterative
 
     recoded = demo(suppression_limit=0.5).local_recoding(Iterative(0.5))
-    spelled = collect_facts(recoded)["recipe"]["local_recoding"]
+    _, spelled = collect_facts(recoded)["recipe"]["steps"]
     assert spelled["kind"] == "Iterative"
-    assert Recipe.model_validate(
-        {
-            "quasi_identifiers": {"sex": "suppression"},
-            "models": [{"kind": "KAnonymity", "k": 2}],
-            "local_recoding": spelled,
-        }
-    ).local_recoding == Iterative(0.5)
+    step = {
+        "kind": "Generalize",
+        "quasi_identifiers": {"sex": "suppression"},
+        "models": [{"kind": "KAnonymity", "k": 2}],
+    }
+    assert Recipe(steps=[step, spelled]).recoding == Iterative(0.5)
 
 
 def test_a_verification_in_a_notebook() -> None:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import veil
 from support.cli import veil as run_cli
+from support.recipes import generalize
 from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, TCloseness
 from veil import hierarchies as h
@@ -216,7 +217,7 @@ def test_suppressed_people_who_are_shown_in_one_table_are_caught(monkeypatch: py
 def test_the_key_tells_which_row_is_which_and_the_report_can_be_written(tmp_path: Path) -> None:
     before = tables()
     made: Any = veil.anonymize(before, **plan())
-    for name, key in made.key.items():
+    for name, key in made.origins.items():
         again = before[name].take(key["input row"])
         stay = "stay" if name == "visits" else None
         if stay is not None:
@@ -358,7 +359,7 @@ for moment in range(1, 260, 6):
     if not child:
         sys.addaudithook(kill)
         left[0] = moment
-        made.save(place / "out" / "release", apart=place / "kept", key=place / "kept" / "key.csv", overwrite=True)
+        made.save(place / "out" / "release", apart=place / "kept", origins=place / "kept" / "key.csv", overwrite=True)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print(os.waitstatus_to_exitcode(status), beside(place, made))
@@ -403,14 +404,14 @@ def test_the_key_of_several_tables_is_a_file_of_its_own(tmp_path: Path) -> None:
     made = veil.anonymize(given, **plan())
     (tmp_path / "kept").mkdir()
     with refused(OutputError, "not be published"):
-        made.save(tmp_path / "release", key=tmp_path / "release" / "key.csv")
-    written = made.save(tmp_path / "release", key=tmp_path / "kept" / "key.csv")
+        made.save(tmp_path / "release", origins=tmp_path / "release" / "key.csv")
+    written = made.save(tmp_path / "release", origins=tmp_path / "kept" / "key.csv")
     assert written.apart == (tmp_path / "kept" / "key.csv",)
     key = pd.read_csv(tmp_path / "kept" / "key.csv")
     assert set(key["table"]) == set(given)
     for name, rows in key.groupby("table"):
         assert rows["release row"].tolist() == list(range(len(rows)))
-        assert rows["input row"].tolist() == made.key[name]["input row"].to_pylist()
+        assert rows["input row"].tolist() == made.origins[name]["input row"].to_pylist()
 
 
 def test_a_folder_that_a_killed_run_moved_aside_is_put_back_even_if_the_next_run_is_refused(
@@ -561,7 +562,7 @@ def test_what_several_tables_cannot_have_is_refused() -> None:
 
 # --- recipes ------------------------------------------------------------------------------------------
 
-RECIPE = """\
+RECIPE = generalize("""\
 tables: {patients: patients.csv, visits: visits.csv, drugs: drugs.csv}
 output: release
 person: patient_id
@@ -575,7 +576,7 @@ insensitive: [stay]
 identifying: [name]
 models: [{kind: KAnonymity, k: 3}]
 suppression_limit: 0.3
-"""
+""")
 
 
 def test_a_recipe_has_a_list_of_tables(tmp_path: Path) -> None:
@@ -601,7 +602,7 @@ def test_a_recipe_has_a_list_of_tables(tmp_path: Path) -> None:
     again = veil.run(tmp_path / "again.yaml", output=tmp_path / "again", overwrite=True)
     assert again.transformation == made.transformation
     (tmp_path / "kept").mkdir()
-    veil.run(tmp_path / "recipe.yaml", key=tmp_path / "kept" / "key.csv", overwrite=True)
+    veil.run(tmp_path / "recipe.yaml", origins=tmp_path / "kept" / "key.csv", overwrite=True)
     assert set(pd.read_csv(tmp_path / "kept" / "key.csv")["table"]) == set(made.tables)
     with refused(PlanError, "single table", "several"):
         veil.run(tmp_path / "recipe.yaml", format=veil.tables.Csv())

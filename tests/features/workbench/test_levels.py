@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import veil
+from support.recipes import generalize_data
 from support.workbench import Client, workbench
 from veil import hierarchies as h
 from veil.recipe.recipe import Recipe
@@ -92,10 +93,9 @@ def test_proposals_are_those_of_the_library_and_each_can_be_carried_out(client, 
         assert 2 <= len(expected) <= 3
         assert told["hierarchies"][name] == told["choices"][name][0]["builder"]
         for choice, each in zip(told["choices"][name], expected, strict=True):
-            recipe = Recipe(
-                quasi_identifiers={name: choice["builder"]}, models=[{"kind": "KAnonymity", "k": 2}]
-            )
-            assert recipe.quasi_identifiers[name] == each.builder
+            models = [{"kind": "KAnonymity", "k": 2}]
+            recipe = Recipe(**generalize_data(quasi_identifiers={name: choice["builder"]}, models=models))
+            assert recipe.generalize.quasi_identifiers[name] == each.builder
             assert ask(client, table, "preview", choice["builder"], name)["number"] == 0
 
 
@@ -120,13 +120,8 @@ def test_promises_stand_as_the_library_says(client, tmp_path):
         person=None,
     )
     told = client.result(client.post("/api/v1/plan/promises"))["promises"]
-    recipe = Recipe(
-        quasi_identifiers={"age": "auto", "sex": "suppression"},
-        sensitive=["diagnosis"],
-        others="drop",
-        models=models,
-        person=None,
-    )
+    fields = {"quasi_identifiers": {"age": "auto", "sex": "suppression"}, "sensitive": ["diagnosis"]}
+    recipe = Recipe(**generalize_data(**fields, others="drop", models=models, person=None))
     expected = veil.promises(read(path).table, recipe.plan())
     assert [each["finding"]["measured"] for each in told] == [each.finding.measured for each in expected]
     assert [each["impossible"] for each in told] == [each.impossible for each in expected]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.recipes import generalize_data
 from support.workbench import Client, workbench
 from veil.recipe import Recipe
 from veil.report import PublicKey
@@ -41,7 +42,7 @@ def csv_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(csv_file):
-    return veil.anonymize(csv_file, Recipe(**RECIPE).plan())
+    return veil.anonymize(csv_file, Recipe(**generalize_data(**RECIPE)).plan())
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def client():
 @pytest.fixture(scope="module")
 def release(client, csv_file):
     table = client.result(client.send_table("patients.csv", csv_file.read_bytes()))["table"]
-    wish = {"table": table, "recipe": RECIPE}
+    wish = {"table": table, "recipe": generalize_data(**RECIPE)}
     return "/api/v1/releases/" + client.result(client.post("/api/v1/releases", json=wish))["release"]
 
 
@@ -163,7 +164,7 @@ def test_a_certificate_is_signed_with_a_key_that_is_kept_nowhere(client, release
 
 def test_a_search_tells_how_good_the_best_is_and_how_good_any_can_be(client, release):
     table = client.get(release).json()["table"]
-    wish = {"table": table, "recipe": {**RECIPE, "strategy": {"kind": "Optimal"}}}
+    wish = {"table": table, "recipe": generalize_data(**{**RECIPE, "strategy": {"kind": "Optimal"}})}
     job = client.done(client.post("/api/v1/releases", json=wish))
     best = [score for _, score, _ in job["curve"] if score is not None]
     bounds = [bound for _, _, bound in job["curve"] if bound is not None]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.recipes import generalize_data
 from support.workbench import Client, workbench
 from veil.masking import KeyedPseudonyms, LocalSuppression
 from veil.tables import read
@@ -144,7 +145,7 @@ def test_no_key_file_of_the_machine_is_read(client, tmp_path):
         "models": [{"kind": "KAnonymity", "k": 2}],
         "pseudonym_key": str(file),
     }
-    answer = client.post("/api/v1/releases", json={"recipe": recipe})
+    answer = client.post("/api/v1/releases", json={"recipe": generalize_data(**recipe)})
     assert answer.status_code == 422
     assert all(fact in answer.json()["detail"] for fact in ("a key of", "named here"))
 

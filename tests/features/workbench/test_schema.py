@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from support.amount import tables
+from support.recipes import generalize_data
 from support.workbench import process
 
 COLUMNS = "age,sex\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]}\n" for i in range(60))
@@ -47,7 +48,7 @@ def server(tmp_path_factory):
             return job["result"], job["id"]
 
         table, _ = wait(ask("POST", "/tables", COLUMNS.encode(), **{"Veil-File-Name": "t.csv"}))
-        wish = json.dumps({**table, "recipe": RECIPE}).encode()
+        wish = json.dumps({**table, "recipe": generalize_data(**RECIPE)}).encode()
         release, job = wait(ask("POST", "/releases", wish, **{"Content-Type": "application/json"}))
         yield place, given, {"tables": table["table"], "releases": release["release"], "jobs": job}
 

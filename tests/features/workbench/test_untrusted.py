@@ -7,18 +7,18 @@ import json
 import os
 import random
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from support.recipes import common_documents, generalize_data, step_documents
 from support.untrusted import SECRET, canaries, variants, watch
 from support.workbench import Client, workbench
 from veil.hierarchies import AnyBuilder
-from veil.recipe.base import schema_of
-from veil.recipe.masking import MaskingRecipe
-from veil.recipe.recipe import Recipe
+from veil.masking import METHODS
 
 PEOPLE = "age,sex,illness\n" + "".join(
     f"{20 + row},{'fm'[row % 2]},{('flu', 'gout')[row % 2]}\n" for row in range(8)
@@ -41,9 +41,9 @@ def client():
         yield Client(bench)
 
 
-def _documents(schema: dict[str, Any], names: list[str], number: int) -> list[dict[str, Any]]:
+def _documents(documents: Iterable[tuple[str, Any]], names: list[str], number: int) -> list[dict[str, Any]]:
     """Return documents with a canary in places of a schema: all of them if there is time."""
-    made = list(dict.fromkeys(json.dumps(each) for _, each in variants(schema, "CANARY")))
+    made = list(dict.fromkeys(json.dumps(each) for _, each in documents))
     chosen = made if "VEIL_FUZZ" in os.environ else random.sample(made, min(number, len(made)))
     return [
         json.loads(text.replace('"CANARY"', json.dumps(names[at % len(names)])))
@@ -65,17 +65,19 @@ def test_no_request_opens_what_it_names(
         assert SECRET not in json.dumps(job)
         assert not opened, (answer.request.content, opened)
 
-    for recipe in _documents(schema_of(Recipe), names, 40):
+    recipes = [*common_documents("CANARY"), *step_documents("GeneralizeSpec", "CANARY")]
+    for recipe in _documents(recipes, names, 40):
         check(client.post("/api/v1/releases", json={"table": table, "recipe": recipe}))
         check(client.put("/api/v1/plan/recipe", json={"text": json.dumps(recipe)}))
         check(client.post("/api/v1/verify", json={"table": table, "recipe": recipe}))
-    for recipe in _documents(schema_of(MaskingRecipe), names, 40):
+    masks = [each for method in METHODS.values() for each in step_documents(method.__name__, "CANARY")]
+    for recipe in _documents(masks, names, 40):
         check(
             client.post(
                 "/api/v1/releases", json={"table": table, "masks": _MASKS | {"steps": recipe["steps"]}}
             )
         )
-    for builder in _documents(TypeAdapter(AnyBuilder).json_schema(), names, 20) + names:
+    for builder in _documents(variants(TypeAdapter(AnyBuilder).json_schema(), "CANARY"), names, 20) + names:
         asked = {"table": table, "column": "illness", "builder": builder}
         for route in ("preview", "coverage", "groups", "rows"):
             check(client.post(f"/api/v1/hierarchies/{route}", json=asked))
@@ -97,8 +99,8 @@ def test_the_reported_ways_to_a_file_are_closed(client: Client, tmp_path: Path) 
             "models": [{"kind": "KAnonymity", "k": 2}, closeness],
         }
         wishes: list[dict[str, Any]] = [
-            {"recipe": PLAIN | {"models": [closeness]}},
-            {"recipe": PLAIN | {"items": {"illness": name}}},
+            {"recipe": generalize_data(**PLAIN | {"models": [closeness]})},
+            {"recipe": generalize_data(**PLAIN | {"items": {"illness": name}})},
             {"masks": _MASKS | {"steps": [{"kind": "Mondrian", **partition}]}},
             {"masks": _MASKS | {"steps": [{"kind": "TopDownSpecialization", **partition}]}},
         ]

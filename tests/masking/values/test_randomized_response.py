@@ -29,7 +29,7 @@ from veil.dp import Accountant, fingerprint
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.masking import RandomizedResponse
-from veil.recipe.masking import MaskingRecipe
+from veil.recipe import Recipe
 from veil.tables.rows import Rows
 
 YES_NO = ("yes", "no")
@@ -216,13 +216,13 @@ def test_the_account_is_that_of_the_table(tmp_path):
 
 
 def test_recipes_and_the_command_line_know_it(tmp_path):
-    recipe = MaskingRecipe(
+    recipe = Recipe(
         steps=[
             {"kind": "RandomizedResponse", "column": "smokes", "categories": ["yes", "no"], "matrix": [["3/4", 0.25], [0.25, "3/4"]]},
             {"kind": "RandomizedResponse", "column": "drinks", "categories": ["yes", "no"], "epsilon": "ln(2)"},
         ]
     )  # fmt: skip
-    assert recipe.methods() == STEPS
+    assert recipe.steps == STEPS
     table, budget = tmp_path / "people.csv", tmp_path / "people.csv.budget.json"
     table.write_text("smokes\n" + "yes\nno\n" * 20)
     assert command("budget", table, "--epsilon", "ln(3)", "--neighbours", "one changed").code == 0

@@ -12,7 +12,7 @@ from support.refusals import refused
 from veil.errors import InputError, PlanError
 from veil.policy import apply, check, parse, read, read_all, to_json, to_xml, unmapped
 from veil.policy.decide import THIRD_COUNTRY, Request, decide
-from veil.policy.elements import Attribute, Policy, PrivacyModel, Purpose
+from veil.policy.elements import Attribute, Policy, PolicyModel, Purpose
 from veil.policy.explain import explain
 
 pytest.importorskip("rdflib")
@@ -92,7 +92,7 @@ def test_a_consent_record_is_a_policy() -> None:
         "city": "QID",
         "illness": "SD",
     }
-    assert purpose.models == (PrivacyModel("k-Anonymity", (Attribute("k", "2"),)),)
+    assert purpose.models == (PolicyModel("k-Anonymity", (Attribute("k", "2"),)),)
     assert purpose.retention is not None
     assert (purpose.retention.type, purpose.retention.point_in_time) == ("fixedDate", "2028-01-02")
     assert [(each.super_purpose, each.sub_purpose) for each in policy.hierarchy] == [
@@ -174,7 +174,7 @@ def test_differential_privacy_says_how_much() -> None:
     title = "[ a dpv:DifferentialPrivacy ; dct:title '(e,d)-Differential Privacy (e = 1, d = 0.000001)' ]"
     models = dpv(record("ada", measure=title)).purposes[0].models
     assert models == (
-        PrivacyModel("(e,d)-Differential Privacy", (Attribute("e", "1"), Attribute("d", "0.000001"))),
+        PolicyModel("(e,d)-Differential Privacy", (Attribute("e", "1"), Attribute("d", "0.000001"))),
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.refusals import refused
 from veil.errors import InputError
 from veil.policy import apply, check, parse, unmapped
-from veil.policy.elements import Attribute, Policy, PrivacyModel, Purpose
+from veil.policy.elements import Attribute, Policy, PolicyModel, Purpose
 
 pytest.importorskip("rdflib")
 
@@ -61,7 +61,7 @@ def test_a_permission_is_a_purpose() -> None:
     assert (policy.name, purpose.name, purpose.accepted) == ("policy", "ScientificResearch", True)
     assert [each.name for each in purpose.recipients] == ["lab"]
     assert {each.name: each.privacy_group for each in purpose.data} == {"Age": "QID", "Health": "SD"}
-    assert purpose.models == (PrivacyModel("k-Anonymity", (Attribute("k", "5"),)),)
+    assert purpose.models == (PolicyModel("k-Anonymity", (Attribute("k", "5"),)),)
     assert purpose.retention is not None
     assert purpose.retention.type == "indefinite"  # as nothing limits it
     assert [each.super_purpose for each in policy.hierarchy] == ["researchAndDevelopment"]
@@ -404,6 +404,6 @@ def test_documents_in_the_shapes_of_the_recommendation() -> None:
 
 def test_a_title_of_the_action_says_how_far_to_anonymize() -> None:
     said = 'odrl:duty [ odrl:action [ rdf:value odrl:anonymize ; dct:title "k-Anonymity (k = 4)" ] ]'
-    assert only(odrl(said)).models == (PrivacyModel("k-Anonymity", (Attribute("k", "4"),)),)
+    assert only(odrl(said)).models == (PolicyModel("k-Anonymity", (Attribute("k", "4"),)),)
     vague = odrl('odrl:duty [ odrl:action [ rdf:value odrl:anonymize ; dct:title "well" ] ]')
     assert any("which guarantee" in each for each in narrowing(vague))

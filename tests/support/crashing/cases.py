@@ -127,7 +127,7 @@ class PolicyRecipe(Policy):
         (place / "recipe.yaml").write_text(
             f"input: linked.csv\noutput: out/release.csv\napart: kept\nsuppression_limit: 0.5\n"
             "report: out/report.html\ncertificate: out/certificate.json\nprocessing_record: out/record.jsonld\n"
-            f"policy: {{policies: policies, purpose: {purpose}, recipient: {recipient}, on: {day}}}\n"
+            f"steps: [{{kind: ByPolicies, policies: policies, purpose: {purpose}, recipient: {recipient}, on: {day}}}]\n"
         )
 
     def job(self, place: Path, *, overwrite: bool) -> Callable[[], object]:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from support.cli import PLAN
 from support.crashing.case import OLD, Case, command, is_json, is_page, overwriting, rows_of
 from support.crashing.cases import Anonymize
+from support.recipes import generalize
 
 
 class OfEngine(Case):
@@ -124,7 +125,9 @@ def write_recipe(place: Path, output: str) -> None:
     visits = "".join(f"{name},{len(name) % 2}\n" for name in ("Ada", "Bob", "Cem", "Dia"))
     (place / "visits.csv").write_text(f"name,stay\n{visits}")
     (place / "recipe.yaml").write_text(
-        f"tables: {{patients: patients.csv, visits: visits.csv}}\noutput: {output}\nperson: name\n"
-        "report: out/report.html\nquasi_identifiers: {sex: suppression}\n"
-        "others: keep\nmodels:\n  - {kind: KAnonymity, k: 2}\n"
+        generalize(
+            f"tables: {{patients: patients.csv, visits: visits.csv}}\noutput: {output}\nperson: name\n"
+            "report: out/report.html\nquasi_identifiers: {sex: suppression}\n"
+            "others: keep\nmodels:\n  - {kind: KAnonymity, k: 2}\n"
+        )
     )

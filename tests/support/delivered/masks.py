@@ -58,7 +58,7 @@ def check_mask(seed: int, folder: Path) -> str:
         return "refused"
     except VerificationError as error:
         raise Wrong(f"{type(method).__name__}: {error}") from error
-    origin = [int(row["input row"]) for row in rows_of(release.key)]
+    origin = [int(row["input row"]) for row in rows_of(release.origins)]
     frame = release.table
     given = Given(rows_of(frame), origin, frozenset(), None, None)
     content = bytes_of(frame)

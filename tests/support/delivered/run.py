@@ -50,7 +50,7 @@ def check_plan(seed: int, folder: Path) -> str:
 
 def delivered(release: Any, case: Case, folder: Path) -> tuple[Given, bytes]:
     """Read what a person gets in the form that was drawn, and all bytes of it."""
-    key = rows_of(release.key)
+    key = rows_of(release.origins)
     origin = [int(row["input row"]) for row in key]
     if [int(row["release row"]) for row in key] != [*range(len(origin))]:
         raise Wrong("the key does not number the rows of the release")

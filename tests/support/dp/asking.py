@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
-from veil.dp.questions.question import Question
-from veil.dp.session import Asking
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
+from veil.questions.question import Question
+from veil.questions.session import Asking
 
 Table = tuple[int, ...]
 Ask = Callable[[Any, Any], Question]

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from veil.dp.declared import Declared
-from veil.dp.private_table import columns
-from veil.dp.private_table.columns import Column
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.hierarchies import Hierarchy
+from veil.private_table.mechanisms import columns
+from veil.private_table.mechanisms.columns import Column
 
 
 def read_columns(

@@ -20,8 +20,8 @@ from veil.cli.base import (
     Certificate,
     Engine,
     Json,
-    Key,
     Memory,
+    Origins,
     Overwrite,
     Quiet,
     Reading,
@@ -63,7 +63,7 @@ def anonymize_table(
             metavar="FOLDER", help="Where to keep the table that reverses pseudonyms; without it, nobody can."
         ),
     ] = None,
-    key: Key = None,
+    origins: Origins = None,
     overwrite: Overwrite = False,
     format: Reading = None,
     local_recoding: Annotated[
@@ -156,7 +156,7 @@ def anonymize_table(
         about=about or (),
         acknowledge=acknowledge or (),
         apart=apart,
-        key=key,
+        origins=origins,
         save_recipe=save_recipe,
         overwrite=overwrite,
         engine=engine_of(engine and engine.value, memory, temporary),

@@ -53,7 +53,7 @@ class Document(StrEnum):
     """The documents that have a JSON schema."""
 
     recipe = "recipe"
-    masking = "masking"
+    portable = "portable"
 
 
 @command(LISTS)
@@ -65,14 +65,17 @@ def schema(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of the terminal.")
     ] = None,
 ) -> None:
-    """Print the JSON schema of recipes, for editors and checks."""
+    """Print the JSON schema of recipes, for editors and checks.
+
+    [cyan]portable[/cyan] is the schema without paths, of documents that come from elsewhere: projects, and requests
+    to the workbench.
+    """
     import json
 
     from veil.recipe import schema
-    from veil.recipe.masking import masking_schema
     from veil.tables import atomic
 
-    content = schema() if document is Document.recipe else masking_schema()
+    content = schema(paths=document is Document.recipe)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if output is None:
         typer.echo(text, nl=False)

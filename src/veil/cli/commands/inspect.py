@@ -226,11 +226,11 @@ def utility(
     recipe: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The recipe of the release, instead of --qi.")
     ] = None,
-    key: Annotated[
+    origins: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The key of the release: which row of the original each row is, as [cyan]veil anonymize --key[/cyan] "
+            help="The origins of the rows: which row of the original each is, as [cyan]veil anonymize --origins[/cyan] "
             "writes it. Not needed if rows are in the same order.",
         ),
     ] = None,
@@ -265,10 +265,10 @@ def utility(
 ) -> None:
     """Show what a released table is still good for, compared with the original.
 
-    Releases are written in random order: the key, which [cyan]veil anonymize --key[/cyan] writes, says which rows belong
+    Releases are written in random order: their origins, which [cyan]veil anonymize --origins[/cyan] writes, say which belong
     together.
 
-    [cyan]veil utility patients.csv release.csv --recipe recipe.yaml --key kept/key.csv[/cyan]
+    [cyan]veil utility patients.csv release.csv --recipe recipe.yaml --origins kept/origins.csv[/cyan]
 
     [cyan]veil utility patients.csv release.csv --qi age=intervals:5,10 --qi sex,zip --target diagnosis[/cyan]
     """
@@ -281,7 +281,7 @@ def utility(
         measuring.Destination(json, output, overwrite),
         qi=qi or [],
         recipe=recipe,
-        key=key,
+        origins=origins,
         target=target or [],
         categories=categories or [],
         queries=queries,

@@ -14,7 +14,7 @@ from veil.cli.base import (
     Acknowledge,
     Certificate,
     Input,
-    Key,
+    Origins,
     Output,
     Overwrite,
     Quiet,
@@ -29,7 +29,9 @@ from veil.cli.base import (
 def mask_table(
     source: Annotated[
         Path,
-        typer.Argument(metavar="RECIPE|TABLE", help="A masking recipe (.yaml), or a table and the steps."),
+        typer.Argument(
+            metavar="RECIPE|TABLE", help="A recipe of masking methods (.yaml), or a table and the steps."
+        ),
     ],
     step: Annotated[
         list[str] | None,
@@ -58,7 +60,7 @@ def mask_table(
             "[cyan]null[/cyan].",
         ),
     ] = None,
-    key: Key = None,
+    origins: Origins = None,
     budget: Annotated[
         Path | None,
         typer.Option(
@@ -103,7 +105,7 @@ def mask_table(
         apart=apart,
         order=order,
         person=person,
-        key=key,
+        origins=origins,
         budget=budget,
         report=report,
         certificate=certificate,

@@ -78,7 +78,7 @@ def project(
         project.unpack(folder)
         show.files(console, [("recipe", folder / "recipe.yaml")])
     else:
-        fields = project.recipe
+        fields = project.generalize
         for name in ("quasi_identifiers", "sensitive", "insensitive", "identifying"):
             if fields.get(name):
                 console.print(f"{name.replace('_', ' ')}: {', '.join(fields[name])}", markup=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from veil.base.provided import WORKBENCH
 from veil.cli import startup
 from veil.cli.base import START, command
 
@@ -68,7 +68,8 @@ def open_workbench(
         from veil.tables.reading import check_readable
 
         check_readable(table)
-    WORKBENCH(
+    # By name: the command line and the workbench do not know each other.
+    importlib.import_module("veil.web.serve").serve(
         table,
         host=host,
         port=port,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from veil.errors import InputError
-from veil.policy.elements import Attribute, Data, Policy, PrivacyModel, Purpose, Retention, SubPurpose
+from veil.policy.elements import Attribute, Data, Policy, PolicyModel, Purpose, Retention, SubPurpose
 from veil.policy.linked.graphs import Graph, Term
 from veil.policy.linked.reading import Measures, Reading, day_after, earliest, model_of_text, names_below
 from veil.policy.linked.terms import (
@@ -258,7 +258,7 @@ class _Document:
                 node if node.kind != "blank" else Term(f"odrl:{name}", "name"), path, measures
             )
 
-    def _model(self, constraint: Term, path: str) -> PrivacyModel | None:
+    def _model(self, constraint: Term, path: str) -> PolicyModel | None:
         left, operator, right = self._parts(constraint)
         title = None if left is None else title_of(left)
         needed = () if title is None else needed_parameters(title)
@@ -268,7 +268,7 @@ class _Document:
                 path, f"the refinement by {left!r} names no model with one parameter, such as k-Anonymity"
             )
             return None
-        return PrivacyModel(title, (Attribute(needed[0], right[0].text),))
+        return PolicyModel(title, (Attribute(needed[0], right[0].text),))
 
     # Constraints
 

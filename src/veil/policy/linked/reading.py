@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from veil.errors import VeilError
 from veil.policy.consent import is_limiting
-from veil.policy.elements import Attribute, Data, Entity, PrivacyModel, PseudonymizationMethod, Retention
+from veil.policy.elements import Attribute, Data, Entity, PolicyModel, PseudonymizationMethod, Retention
 from veil.policy.linked.graphs import TYPE, Graph, Term
 from veil.policy.linked.terms import (
     ANONYMISATION,
@@ -52,7 +52,7 @@ _UNITS = {"unitYear": "Y", "unitMonth": "M", "unitWeek": "W", "unitDay": "D"}
 class Measures:
     """Measures that data need before they are used."""
 
-    models: list[PrivacyModel] = field(default_factory=list)
+    models: list[PolicyModel] = field(default_factory=list)
     pseudonyms: bool = False
     vague: list[str] = field(default_factory=list)
     """Measures that name no guarantee."""
@@ -164,7 +164,7 @@ class Reading:
         else:
             into.pseudonyms = True
 
-    def models(self, measures: Measures, path: str) -> tuple[PrivacyModel, ...]:
+    def models(self, measures: Measures, path: str) -> tuple[PolicyModel, ...]:
         """Return the models of measures; measures without a guarantee are listed, if there is no model."""
         result = tuple(dict.fromkeys(measures.models))
         private = [each for each in result if title_of(str(each.name)) == title_of("Differential Privacy")]
@@ -309,10 +309,10 @@ def _without_prefix(text: str) -> str:
 _MODEL = re.compile(r"(?P<name>.+?)(?: of (?P<columns>.+))? \((?P<parameters>[^()]*=[^()]*)\)")
 
 
-def text_of_model(model: PrivacyModel) -> str:
+def text_of_model(model: PolicyModel) -> str:
     """Write a model as the title of a measure.
 
-    >>> text_of_model(PrivacyModel("l-Diversity", (Attribute("l", "3"),), ("disease",)))
+    >>> text_of_model(PolicyModel("l-Diversity", (Attribute("l", "3"),), ("disease",)))
     'l-Diversity of disease (l = 3)'
     """
     of = f" of {'; '.join(map(str, model.data))}" if model.data else ""
@@ -320,7 +320,7 @@ def text_of_model(model: PrivacyModel) -> str:
     return f"{model.name}{of} ({parameters})"
 
 
-def model_of_text(text: str) -> PrivacyModel | None:
+def model_of_text(text: str) -> PolicyModel | None:
     """Read a model from the title of a measure; None if it names none.
 
     >>> model_of_text("k-Anonymity (k = 5)").attributes
@@ -333,4 +333,4 @@ def model_of_text(text: str) -> PrivacyModel | None:
     pairs = [each.partition("=") for each in match["parameters"].split(",")]
     attributes = tuple(Attribute(key.strip(), value.strip()) for key, _, value in pairs)
     columns = tuple(each.strip() for each in (match["columns"] or "").split(";") if each.strip())
-    return PrivacyModel(match["name"], attributes, columns)
+    return PolicyModel(match["name"], attributes, columns)

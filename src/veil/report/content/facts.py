@@ -14,12 +14,12 @@ from veil.base.spell import spell_value
 from veil.base.version import __version__
 from veil.hierarchies import reads_data
 from veil.models.base import monotonicity
+from veil.outcome.account import Account
 from veil.outcome.generalize import Choice
 from veil.outcome.measures import measures_of
 from veil.outcome.outcome import Outcome, require_outcome
 from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
-from veil.policy.account import Account
 from veil.published.finding import BY_CONSTRUCTION
 from veil.recipe.about import ABOUT, NOTHING, About
 from veil.recipe.document import document_text
@@ -155,7 +155,7 @@ def _recipe(outcome: Outcome) -> dict[str, Any]:
     else:
         recipe = spell_recipe(outcome.plan, outcome.table, input=path, format=outcome.source.format)
     if outcome.recoding is not None:
-        recipe["local_recoding"] = spell_value(outcome.recoding)
+        recipe["steps"].append(spell_value(outcome.recoding))
     if acknowledged := acknowledged_by(outcome):
         recipe["acknowledge"] = acknowledged
     return recipe

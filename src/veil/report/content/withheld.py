@@ -35,7 +35,8 @@ def spell_recipe(
 
     >>> from veil import KAnonymity, hierarchies as h
     >>> plan = Plan({"job": h.categories({"care": ["nurse", "doctor"]})}, KAnonymity(2))
-    >>> spell_recipe(plan, pa.table({"job": ["care", "care"]}))["quasi_identifiers"]["job"]["withheld"]["values"]
+    >>> recipe = spell_recipe(plan, pa.table({"job": ["care", "care"]}))
+    >>> recipe["steps"][0]["quasi_identifiers"]["job"]["withheld"]["values"]
     2
     """
     from veil.recipe import Recipe
@@ -49,14 +50,15 @@ def spell_recipe(
         items=dict.fromkeys(plan.items),
     )
     recipe = Recipe.of(stand_in, input=input, format=format).spell()
-    recipe["quasi_identifiers"] = {
-        name: recipe["quasi_identifiers"][name] if name in plain else withheld_hierarchy(each)
+    step = recipe["steps"][0]
+    step["quasi_identifiers"] = {
+        name: step["quasi_identifiers"][name] if name in plain else withheld_hierarchy(each)
         for name, each in plan.quasi_identifiers.items()
     }
     # A hierarchy of items may name items that were removed everywhere.
     if plan.items:
-        recipe["items"] = {name: each and withheld_hierarchy(each) for name, each in plan.items.items()}
-    recipe["models"] = spell_models(plan.models, table)
+        step["items"] = {name: each and withheld_hierarchy(each) for name, each in plan.items.items()}
+    step["models"] = spell_models(plan.models, table)
     return recipe
 
 

@@ -50,9 +50,8 @@ def acknowledge(id: str, accepted: Accepted, session: InSession) -> dict[str, An
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
     entry.release = entry.release.acknowledge(*accepted.concerns)
     entry.reports = {}
-    masked = entry.recipe.get("steps") is not None
     there = entry.release.arrow.column_names
-    quasi = [name for name in entry.recipe["quasi_identifiers"] if name in there] if masked else None
+    quasi = [name for name in entry.roles["quasi_identifiers"] if name in there] if entry.is_masked else None
     entry.facts = facts(entry.release, quasi)
     return look(id, session)
 
@@ -208,7 +207,7 @@ def recipe(id: str, session: InSession) -> Response:
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
         )
-    if "steps" in entry.recipe:
+    if entry.is_masked:
         default = {"steps": None, "person": ASK, "order": "random"}
         fields = {name: entry.recipe[name] for name, each in default.items() if entry.recipe[name] != each}
     else:
@@ -224,12 +223,12 @@ def recipe(id: str, session: InSession) -> Response:
 def hierarchies(id: str, session: InSession) -> FileResponse:
     """Return the hierarchies as CSV files, one per quasi-identifier. They list input values: keep them."""
     entry = _signable(session, id)
-    if entry.table.relation is not None or "steps" in entry.recipe:
+    if entry.table.relation is not None or entry.is_masked:
         raise Refused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "these hierarchies cannot be written out here: the recipe says how they are made",
         )
-    builders = checked_recipe(entry.recipe).quasi_identifiers
+    builders = checked_recipe(entry.recipe).generalize.quasi_identifiers
 
     def write_all(_: Release, path: Path) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as files:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,12 +18,12 @@ from veil.hierarchies import Categories, Preview, ProposedHierarchy, preview
 from veil.hierarchies import proposals as suggest
 from veil.models import KAnonymity
 from veil.plan.plan import ASK, Plan
-from veil.recipe.as_code import masking_code, python_code
+from veil.recipe.as_code import python_code
 from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
 from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
-from veil.web.draft import KEY_FILE, Draft, checked_recipe, checked_steps
+from veil.web.draft import KEY_FILE, Draft, checked_recipe
 from veil.web.problems import Refused, sentence
 from veil.web.routes.base import Body, InSession
 from veil.web.routes.tables import Name
@@ -50,7 +48,7 @@ def describe_plan(session: BrowserSession) -> dict[str, Any]:
     if not missing and table is not None:
         try:
             if draft.way == "masks":
-                answer["code"] = _masking_code(draft, table.name, session.key_file)
+                answer["code"] = _masking_code(draft, table.name)
             else:
                 recipe = checked_recipe(draft.recipe())
                 recipe.plan().check_columns(columns)
@@ -67,30 +65,23 @@ def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
         spec = draft.hierarchies.get(name)
         if isinstance(spec, Mapping) and spec.get("kind") in ("table", "categories"):
             try:
-                builder = checked_recipe(_recipe(name, spec)).quasi_identifiers[name]
+                builder = checked_recipe(_recipe(name, spec)).generalize.quasi_identifiers[name]
             except (VeilError, Refused):
                 continue  # reported once the plan is complete
             columns += [name] if table.uncovered(name, builder) else []
     return columns
 
 
-def _masking_code(draft: Draft, table: str, key: Path | None) -> dict[str, str]:
+def _masking_code(draft: Draft, table: str) -> dict[str, str]:
     document = draft.document()
-    order = document["order"]
-    options = {} if document["person"] == ASK else {"person": document["person"]}
-    options |= {} if order == "random" else {"order": order}
-    recipe = draft.text_of(table, {**options, "steps": document["steps"]})
+    fields = {name: document[name] for name in ("person", "order", "steps")}
+    recipe = checked_recipe(fields)
+    fields = {name: value for name, value in fields.items() if value not in (ASK, "random")}
     # A recipe of masking methods cannot leave columns out: identifying columns would be in its output.
-    text = "" if document["without"] else recipe
-    steps = [
-        dataclasses.replace(each, key=None, key_file=KEY_FILE) if getattr(each, "key", None) else each  # type: ignore[type-var]
-        for each in checked_steps(document["steps"], key)
-    ]
+    text = "" if document["without"] else draft.text_of(table, fields)
     return {
         "recipe": text,
-        "python": masking_code(
-            steps, table, person=document["person"], without=document["without"], order=order
-        ),
+        "python": python_code(recipe, table, without=document["without"]),
         "command": "" if document["without"] else "veil mask recipe.yaml",
     }
 
@@ -182,6 +173,7 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
     checked = checked_recipe(data)
     plan = checked.plan()
     fields = checked.spell()
+    step = fields["steps"][0]
     roles: dict[str, Any] = dict.fromkeys(session.history.draft.roles)
     with session.lock:
         table = session.tables.get(session.history.draft.table or "")
@@ -191,22 +183,19 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
         if plan.others is not None:
             roles |= dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
         roles |= {name: role for role, names in plan.roles.items() for name in names if role != "dropped"}
-        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | fields["quasi_identifiers"]
+        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | step["quasi_identifiers"]
         low, high = plan.minimum_levels, plan.maximum_levels
         bounds = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
         copied = (
             "quality",
             "suppression_limit",
             "suppressed_rows",
-            "order",
             "strategy",
             "time_limit",
-            "local_recoding",
-            "person",
         )
-        changes = {name: fields.get(name) for name in copied}
-        if "person" not in fields:
-            changes["person"] = plan.person
+        changes = {name: step.get(name) for name in copied}
+        changes |= {"order": fields.get("order"), "person": fields.get("person", plan.person)}
+        changes["local_recoding"] = fields["steps"][1] if fields["steps"][1:] else None
         session.history.change(
             None,
             "recipe written as text",
@@ -219,7 +208,7 @@ def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
                 "hierarchies": hierarchies,
                 "levels": dict.fromkeys(session.history.draft.levels) | bounds,
                 "about": dict.fromkeys(session.history.draft.about) | fields.get("about", {}),
-                "models": fields["models"],
+                "models": step["models"],
                 "preset": None,
                 **changes,
             },
@@ -241,7 +230,9 @@ def show(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     table, builder = session.table(body.table), _builder(body)
     open_ = table.uncovered(body.column, builder)
     levels = _preview_covered(table, body.column, builder, open_, read_person(session.history.draft.whom))
-    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["quasi_identifiers"][body.column]
+    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["steps"][0]["quasi_identifiers"][
+        body.column
+    ]
     return {"builder": spelling, **levels.to_dict(), **_list_uncovered(open_)}
 
 
@@ -275,7 +266,7 @@ def _covered_values(
 
 
 def _recipe(column: str, builder: Any) -> dict[str, Any]:
-    return {"quasi_identifiers": {column: builder}, "models": [_ANY]}
+    return {"steps": [{"kind": "Generalize", "quasi_identifiers": {column: builder}, "models": [_ANY]}]}
 
 
 _ANY = {"kind": "KAnonymity", "k": 2}
@@ -312,7 +303,7 @@ def groups(body: HierarchyBody, session: InSession) -> dict[str, Any]:
 
 
 def _builder(body: HierarchyBody) -> Any:
-    return checked_recipe(_recipe(body.column, body.builder)).quasi_identifiers[body.column]
+    return checked_recipe(_recipe(body.column, body.builder)).generalize.quasi_identifiers[body.column]
 
 
 @router.post("/hierarchies/rows")
@@ -377,5 +368,5 @@ def proposals(body: ColumnsBody, session: InSession) -> dict[str, Any]:
 
 def _choice(column: str, proposed: ProposedHierarchy) -> dict[str, Any]:
     plan = Plan({column: proposed.builder}, (KAnonymity(2),))
-    builder = Recipe.of(plan).spell()["quasi_identifiers"][column]
+    builder = Recipe.of(plan).spell()["steps"][0]["quasi_identifiers"][column]
     return {"builder": builder, "name": proposed.name, "reason": proposed.reason}

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 
 import veil
 from veil.api.promises import Standing
-from veil.policy.substitution import RuleApplication
+from veil.models.implication import RuleApplication
 from veil.web.draft import checked_recipe
 from veil.web.jobs import Task
 from veil.web.problems import Refused

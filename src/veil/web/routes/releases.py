@@ -65,7 +65,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
             release = veil.anonymize(
                 table.whole,
                 plan,
-                local=recipe.local_recoding,
+                local=recipe.recoding,
                 accountant=budget,
                 progress=job.progress,
                 cancel=job.is_stopped,
@@ -119,7 +119,7 @@ def relax(wish: Wish, session: InSession) -> JobTold:
 
 def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
     """Return a relaxation with its change of the plan."""
-    fields = Recipe.of(relaxation.plan).spell()
+    step = Recipe.of(relaxation.plan).spell()["steps"][0]
     if relaxation.kind == "levels":
         assert relaxation.after is not None
         lowest = plan.minimum_levels.get(relaxation.name, 0)
@@ -127,7 +127,7 @@ def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
     elif relaxation.kind == "suppression":
         change = {"suppression_limit": relaxation.after}
     else:
-        change = {"models": fields["models"], "preset": None}
+        change = {"models": step["models"], "preset": None}
     figures = {name: getattr(relaxation, name) for name in _FIELDS}
     return {**figures, "said": str(relaxation), "set": change}
 

@@ -69,12 +69,12 @@ def _whole(entry: SessionRelease) -> Any:
 
 def _quasi_before(entry: SessionRelease) -> list[str]:
     """Return the quasi-identifiers of the input."""
-    return list(entry.recipe["quasi_identifiers"])
+    return list(entry.roles["quasi_identifiers"])
 
 
 def _quasi_after(entry: SessionRelease) -> list[str] | None:
     """Return the quasi-identifiers of a masked release; None if a plan has made it and knows them."""
-    if entry.recipe.get("steps") is None:
+    if not entry.is_masked:
         return None
     return [name for name in _quasi_before(entry) if name in entry.release.arrow.column_names]
 
@@ -99,7 +99,7 @@ def _certain(
     """Return the shares of people whose sensitive values are certain, before and after."""
     if entry.table.relation is not None:
         return []
-    names = [name for name in entry.recipe.get("sensitive", []) if name in entry.release.arrow.column_names]
+    names = [name for name in entry.roles.get("sensitive", []) if name in entry.release.arrow.column_names]
     before = veil.risk.certain_values(entry.table.arrow, quasi, names, person=person, untouched=True)
     after = veil.risk.certain_values(entry.release, left, names)
     return [

@@ -44,7 +44,7 @@ const ASKED = ["k", "l", "t", "distance", "beta", "delta", "threshold", "epsilon
 function Standing({ told }) {
   if (!told) return null;
   const { finding, follows, impossible } = told;
-  const why = follows.length ? follows.filter((each) => each.why !== "the same model with a laxer parameter") : [];
+  const why = follows.length ? follows.filter((each) => each.why !== "the same model with a weaker parameter") : [];
   return html`${impossible ? html`<p class="standing bad">✗ ${t("promises.impossible")} <span lang="en">${impossible}</span></p>` : null}
     ${finding.checked ? html`<p class=${`standing ${finding.holds ? "good" : ""}`}>${finding.holds ? `✓ ${t("promises.kept")}` : `○ ${t("promises.notkept")}`} <span lang="en">${finding.measured}</span></p>` : null}
     ${follows.length ? html`<p class="standing">⊂ ${t("promises.implied", { from: [...new Set(follows[0].from)].map(plain).join(", ") })} ${why.length ? html`<span class="quiet" lang="en">${why.map((each) => each.why).join(" ")}</span>` : null}</p>` : null}`;

@@ -99,7 +99,7 @@ def test_masks_a_search_and_local_recoding_in_one_release(tmp_path: Path) -> Non
     out, kept = tmp_path / "out", tmp_path / "kept"
     out.mkdir()
     kept.mkdir()
-    made.save(out / "release.csv", apart=kept, key=kept / "key.csv")
+    made.save(out / "release.csv", apart=kept, origins=kept / "key.csv")
     certificate = made.certificate(out / "certificate.json")
     assert veil.verify(out / "release.csv", certificate=certificate).holds
     promised = [each["promise"] for each in json.loads(certificate.read_text())["found"]]

@@ -18,6 +18,8 @@ from veil.dp.refinement import Refinement
 from veil.errors import ParameterError
 
 LN2 = "ln(2)"
+
+
 Chances = Mapping[Hashable, float]
 
 
@@ -32,9 +34,6 @@ def excess(one: Chances, other: Chances, epsilon: float) -> float:
 
 def prior_chances(prior: Prior) -> Chances:
     return {x: w / prior.total for x, w in zip(prior.points, prior.weights, strict=True)}
-
-
-# --- figures --------------------------------------------------------------------------------------
 
 
 def test_a_rare_condition() -> None:
@@ -75,9 +74,6 @@ def test_factors_are_not_swapped() -> None:
     question = Refinement(Prior.uniform(0, 1), LN2, about="statistical", up="4/3")
     chances = question.probabilities(0.5)
     assert math.fsum(p for x, p in chances.items() if abs(float(x) - 0.5) < 0.25) == pytest.approx(2 / 3)  # type: ignore[arg-type]
-
-
-# --- the promise ----------------------------------------------------------------------------------
 
 
 def test_published_mass_moves_cost_more_than_they_say_and_sound_ones_do_not() -> None:
@@ -210,31 +206,6 @@ def test_answers_have_their_probabilities() -> None:
     drawn = [question.answer(3, source) for _ in range(4000)]
     for x, p in expected.items():
         assert abs(drawn.count(x) - 4000 * p) <= 5 * math.sqrt(4000 * p * (1 - p)) + 1e-9
-
-
-# --- priors ---------------------------------------------------------------------------------------
-
-
-def test_a_combination_of_prior_0_is_never_returned() -> None:
-    """Tuples, and a distance that the caller gives; even if the truth is the impossible one."""
-    chances = {("f", "pregnant"): "1/4", ("f", "not"): "1/4", ("m", "pregnant"): "0", ("m", "not"): "1/2"}
-    prior = Prior.table(chances, lambda one, other: sum(a != b for a, b in zip(one, other, strict=True)))
-    question = Refinement(prior, 2, about="individual")
-    source = Randomness.for_testing(1)
-    answers = {question.answer(("m", "pregnant"), source) for _ in range(300)}
-    assert answers == {("f", "pregnant"), ("f", "not"), ("m", "not")}
-    near = question.probabilities(("m", "pregnant"))
-    assert near["f", "pregnant"] > 1 / 4 > near["f", "not"]  # one step away, and two
-
-
-def test_distributions_are_cut_at_bounds() -> None:
-    scipy = pytest.importorskip("scipy.stats")
-    prior = Prior.cut(scipy.norm(50, 10), 0, 100, cells=1000)
-    mean = math.fsum(float(x) * p for x, p in prior_chances(prior).items())  # type: ignore[arg-type]
-    assert mean == pytest.approx(50, abs=1e-6)
-    chances = Refinement(prior, 1, about="statistical").probabilities(70)
-    assert math.fsum(float(x) * p for x, p in chances.items()) > 52  # type: ignore[arg-type]
-    assert Prior.cut(NormalDist(50, 10), 0, 100, cells=1000).weights == pytest.approx(prior.weights, abs=50)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from veil.engines.dialects.spans import Span, gather_spans
 from veil.engines.pieces import chunks, fingerprint
 from veil.engines.relation import Relation, relation_of
 
@@ -48,15 +46,6 @@ def check(relation: Relation, rows: int) -> int:
     assert total == multiset(relation.table)
     assert len({piece.label for piece in pieces}) == len(pieces)
     return len(pieces)
-
-
-@given(st.lists(st.integers(0, 20)), st.integers(1, 30))
-def test_neighbours_are_gathered_in_order_and_none_is_lost(sizes: list[int], rows: int) -> None:
-    spans = [Span(number, size) for number, size in enumerate(sizes)]
-    groups = list(gather_spans(spans, rows))
-    assert [span for group in groups for span in group] == spans
-    for group in groups:
-        assert len(group) == 1 or sum(span.rows for span in group) <= rows
 
 
 @FEW
@@ -115,34 +104,6 @@ def test_duckdb_table_with_deleted_rows(duckdb: Any, size: int, kept: int, more:
     relation.backend.disconnect()
 
 
-@FEW
-@given(
-    ids=st.sets(st.integers(-(2**62), 2**62) | st.integers(-20, 20), min_size=1, max_size=40),
-    rows=st.integers(1, 50),
-)
-def test_sqlite_table_with_row_ids_far_apart(sqlite: Any, ids: set[int], rows: int) -> None:
-    url = sqlite(
-        "DROP TABLE IF EXISTS people",
-        "CREATE TABLE people (id INTEGER PRIMARY KEY, t TEXT)",
-        "INSERT INTO people VALUES " + ", ".join(f"({each}, 'x{each % 3}')" for each in sorted(ids)),
-    )
-    relation = opened(f"{url}#people")
-    check(relation, rows)
-    relation.backend.disconnect()
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TABLE people (id INTEGER PRIMARY KEY, t TEXT) WITHOUT ROWID",
-        "CREATE TABLE people (rowid TEXT, id INTEGER)",
-    ],
-)
-def test_sqlite_table_without_row_ids_is_one_piece(sqlite: Any, statement: str) -> None:
-    url = sqlite(statement, "INSERT INTO people VALUES (1, 2), (2, 3), (3, 4)")
-    assert check(opened(f"{url}#people"), 1) == 1
-
-
 def test_a_view_and_an_expression_are_one_piece(duckdb: Any) -> None:
     url = duckdb(
         "CREATE TABLE t AS SELECT i AS id FROM range(10) r(i)", "CREATE VIEW people AS SELECT * FROM t"
@@ -153,97 +114,6 @@ def test_a_view_and_an_expression_are_one_piece(duckdb: Any) -> None:
     table = relation.backend.table("t")
     assert check(opened(table.filter(table.id > 3)), 1) == 1
     assert check(opened(table), 3) == 4
-
-
-@FEW
-@given(size=st.integers(1, 3_000), kept=st.integers(1, 5), rows=st.integers(50, 2_000))
-def test_postgres_table_with_dead_rows(postgres: Any, size: int, kept: int, rows: int) -> None:
-    postgres.execute(
-        'DROP TABLE IF EXISTS "the people"',
-        f"""CREATE TABLE "the people" AS SELECT i AS id, 'x' || i % 3 AS t FROM generate_series(1, {size}) i""",
-        f'DELETE FROM "the people" WHERE id % {kept} <> 0 AND id > 1',
-        """UPDATE "the people" SET t = 'new' WHERE id % 4 = 0""",
-        'GRANT SELECT ON "the people" TO veil',
-    )
-    relation = opened(postgres.url("the people"))
-    check(relation, rows)
-    relation.backend.disconnect()
-
-
-def test_postgres_blocks_are_found_without_reading_the_others(postgres: Any) -> None:
-    postgres.execute(
-        "CREATE TABLE many AS SELECT i AS id FROM generate_series(1, 20000) i", "GRANT SELECT ON many TO veil"
-    )
-    relation = opened(postgres.url("many"))
-    pieces = chunks(relation, 5_000)
-    assert len(pieces) in (4, 5)
-    for piece in pieces:
-        plan = relation.backend.raw_sql("EXPLAIN " + relation.backend.compile(piece.table)).fetchall()
-        assert any("Tid Range Scan" in line for (line,) in plan)
-    relation.backend.disconnect()
-
-
-def test_postgres_views_and_tables_with_children_are_one_piece(postgres: Any) -> None:
-    postgres.execute(
-        "CREATE TABLE parent AS SELECT i AS id FROM generate_series(1, 2000) i",
-        "CREATE TABLE child () INHERITS (parent)",
-        "INSERT INTO child SELECT i FROM generate_series(1, 4000) i",
-        "CREATE VIEW seen AS SELECT * FROM parent",
-        "CREATE TABLE parts (id int) PARTITION BY RANGE (id)",
-        "CREATE TABLE low PARTITION OF parts FOR VALUES FROM (0) TO (10)",
-        "INSERT INTO parts VALUES (1), (2)",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA public TO veil",
-    )
-    for name in ("parent", "seen", "parts"):
-        relation = opened(postgres.url(name))
-        assert check(relation, 100) == 1
-        assert fingerprint(relation) is None
-        relation.backend.disconnect()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "INSERT INTO people VALUES (0, 'new')",
-        "DELETE FROM people WHERE id = 7",
-        "UPDATE people SET t = 'new' WHERE id = 7",
-        "UPDATE people SET t = t",
-        "VACUUM FULL people",
-    ],
-)
-def test_every_change_of_a_postgres_table_is_seen(postgres: Any, change: str) -> None:
-    postgres.execute(
-        "DROP TABLE IF EXISTS people",
-        "CREATE TABLE people AS SELECT i AS id, 'x'::text AS t FROM generate_series(1, 10) i",
-        "GRANT SELECT ON people TO veil",
-    )
-    relation = opened(postgres.url("people"))
-    before = fingerprint(relation)
-    assert before is not None
-    assert fingerprint(relation) == before
-    postgres.execute(change)
-    assert fingerprint(relation) != before
-    relation.backend.disconnect()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "INSERT INTO people VALUES (0, 'new')",
-        "DELETE FROM people WHERE id = 7",
-        "UPDATE people SET t = 'new' WHERE id = 7",
-    ],
-)
-def test_every_change_of_a_duckdb_table_is_seen(duckdb: Any, change: str) -> None:
-    # A column that has the name of the table must not hide the others.
-    relation = opened(
-        duckdb("CREATE TABLE people AS SELECT i AS id, 'x' AS t FROM range(10) r(i)") + "#people"
-    )
-    before = fingerprint(relation)
-    assert before is not None
-    assert fingerprint(relation) == before
-    relation.backend.raw_sql(change)
-    assert fingerprint(relation) != before
 
 
 def test_a_changed_file_is_seen(tmp_path: Path) -> None:

@@ -8,18 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.hierarchies import AGE, trees
 from support.refusals import refused
 from veil import hierarchies as h
-from veil.errors import HierarchyError, OutputError
+from veil.errors import HierarchyError
 from veil.hierarchies import Hierarchy
-
-AGE = [
-    ["21", "20-29", "*"],
-    ["23", "20-29", "*"],
-    ["35", "30-39", "*"],
-    ["38", "30-39", "*"],
-    ["47", "40-49", "*"],
-]
 
 
 def test_compiled_form_of_the_reference_example():
@@ -83,9 +76,6 @@ def test_tables_from_frames():
     assert made[0].level_names == ("age", "decade", "all")
 
 
-# ------------------------------------------------------------------------ errors name the value and the row
-
-
 def refuses(rows: list[list[str]], *fragments: str, **options: object) -> None:
     with pytest.raises(HierarchyError) as caught:
         Hierarchy.from_rows(rows, **options)  # type: ignore[arg-type]
@@ -132,39 +122,6 @@ def test_a_repeated_row_is_accepted_with_a_warning():
         assert Hierarchy.from_rows(made.to_rows()) == made
 
 
-def uncovered(table: Hierarchy, values: list[object]) -> str:
-    with pytest.raises(HierarchyError) as caught:
-        table.build(pa.array(values), np.ones(len(values)), "age")
-    return str(caught.value)
-
-
-def test_uncovered_values_are_named():
-    message = uncovered(Hierarchy.from_rows(AGE), [21, 101, 102, 103, 104, 105, 106])
-    assert "column 'age'" in message
-    assert "6 of its" in message
-    assert "7 distinct" in message
-    assert "'101', '102'" in message
-    assert "1 more" in message
-    assert "Add a row" in message
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "hint"),
-    [
-        ("42.0", 42, "lists '42.0', the data has '42'"),
-        (" 42", 42, "differ only in spaces"),
-        ("042", 42, "lists '042', the data has '42'"),
-        ("male", "Male", "differ only in letter case"),
-        ("NULL", "NULL", "stands for the missing value"),
-    ],
-)
-def test_near_misses_are_pointed_out(key, value, hint):
-    assert hint in uncovered(Hierarchy.from_rows([[key, "*"]]), [value])
-
-
-# ------------------------------------------------------------------------ the missing value
-
-
 @pytest.mark.parametrize("word", ["NULL", "null", "Null", None])
 def test_missing_value_can_be_listed(word):
     made = Hierarchy.from_rows([["a", "known", "*"], [word, "unknown", "*"]])
@@ -202,115 +159,6 @@ def test_missing_value_keeps_the_shares_that_were_asked_for(build):
     assert made.shares[2].tolist() == [1.0]
 
 
-# ------------------------------------------------------------------------ files
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("0;[0,4]\n5;[5,9]\n", [("0", "[0,4]"), ("5", "[5,9]")]),
-        ("0;[0,4]\r\n5;[5,9]", [("0", "[0,4]"), ("5", "[5,9]")]),
-        ("a,x,*\nb,x,*\n", [("a", "x", "*"), ("b", "x", "*")]),
-        ("a\tx, y\nb\tx, y\n", [("a", "x, y"), ("b", "x, y")]),
-        ("a|x\n\nb|y\n", [("a", "x"), ("b", "y")]),
-        ('"a;1";x\n"b ""2""";x\n', [("a;1", "x"), ('b "2"', "x")]),
-        ("a\nb\n", [("a",), ("b",)]),
-        ("\ufeffa;*\n", [("a", "*")]),
-        (";*\nb;*\n", [("", "*"), ("b", "*")]),
-    ],
-)
-def test_read(tmp_path, text, rows):
-    path = tmp_path / "x.csv"
-    path.write_bytes(text.encode())
-    assert h.read(path).to_rows() == rows
-
-
-def test_read_with_options(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_bytes("stadt:land\nKöln:NRW\n".encode("latin-1"))
-    made = h.read(path, separator=":", header=True, encoding="latin-1")
-    assert made.to_rows() == [("Köln", "NRW")]
-    assert made.level_names == ("stadt", "land")
-    assert h.file(str(path), ":", True, "latin-1").read() == made
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is empty"),
-        (b"\n\n", "is empty"),
-        (b"a;*\n\nb;x;*\n", r"row 3 \(value 'b'\): expected 2 columns as in row 1, found 3"),
-        (b"a;x\nb;x\na;y\n", "'x' in row 1 and 'y' in row 3"),
-        (b"a;*\nK\xf6ln;*\n", "line 2: byte 0xf6 is not utf-8"),
-        (b"a;*\nb\0;*\n", "line 2: the file contains a NUL byte"),
-        (b'a;*\n"b;*\n', "line 2"),
-    ],
-)
-def test_bad_files(tmp_path, content, message):
-    path = tmp_path / "bad.csv"
-    path.write_bytes(content)
-    with pytest.raises(HierarchyError, match=message) as caught:
-        h.read(path)
-    assert "bad.csv" in str(caught.value)
-
-
-def test_file_that_is_not_there(tmp_path):
-    with refused(HierarchyError, "nowhere.csv'", "not exist"):
-        h.read(tmp_path / "nowhere.csv")
-    with refused(HierarchyError, "cannot be read"):
-        h.read(tmp_path)
-
-
-def test_save_and_read_again(tmp_path, build):
-    path = tmp_path / "age.csv"
-    made = build(Hierarchy.from_rows(AGE), [21, None])
-    made.save(path)
-    assert path.read_text() == "21;20-29;*\n23;20-29;*\n35;30-39;*\n38;30-39;*\n47;40-49;*\nNULL;NULL;*\n"
-    assert h.read(path) == made
-    assert [each.name for each in tmp_path.iterdir()] == ["age.csv"]
-
-
-@pytest.mark.parametrize(
-    "text", ["a;b", 'say "a"', "a\nb", "a\rb", "\ufeffa", "a,b", "", " a ", "*", "a\tb|c"]
-)
-@pytest.mark.parametrize("more", [[], ["*"]])
-def test_any_text_survives_saving(tmp_path, text, more):
-    made = Hierarchy.from_rows([[text, *more], ["other", *more]])
-    made.save(tmp_path / "x.csv")
-    assert h.read(tmp_path / "x.csv") == made
-
-
-def test_save_where_it_cannot(tmp_path):
-    with refused(OutputError, "written", "directory", "not exist"):
-        Hierarchy.from_rows(AGE).save(tmp_path / "no" / "age.csv")
-
-
-def test_the_text_null_cannot_be_saved_as_if_it_were_missing(tmp_path, build):
-    with refused(HierarchyError, "'Null'", "cannot be saved"):
-        build(h.suppression(), ["Null", "a"]).save(tmp_path / "x.csv")
-    assert not list(tmp_path.iterdir())
-
-
-# ------------------------------------------------------------------------ against brute force
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> list[list[str | None]]:
-    """Tables that are trees: random parents, level by level, in random row order."""
-    words = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=4)
-    level: list[str | None] = draw(st.lists(words.filter(lambda text: text.casefold() != "null"), min_size=1,
-                                            max_size=12, unique=True))  # fmt: skip
-    if draw(st.booleans()):
-        level[0] = None
-    rows: dict[str | None, list[str | None]] = {value: [value] for value in level}
-    for _ in range(draw(st.integers(0, 4))):
-        above = {label: f"g{draw(st.integers(0, len(level) - 1))}" for label in level}
-        for row in rows.values():
-            row.append(above[row[-1]])
-        level = list(dict.fromkeys(above.values()))
-    return draw(st.permutations(list(rows.values())))
-
-
 @given(trees())
 def test_compiled_form_agrees_with_counting(rows):
     made = Hierarchy.from_rows(rows)
@@ -328,14 +176,6 @@ def test_compiled_form_agrees_with_counting(rows):
         for code, parent in enumerate(map_):
             pairs = {(row[level], row[level + 1]) for row in rows}
             assert (made.labels[level][code], made.labels[level + 1][parent]) in pairs
-
-
-@given(trees())
-def test_saved_hierarchies_load_equal(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("saved") / "h.csv"
-    made = Hierarchy.from_rows(rows)
-    made.save(path)
-    assert Hierarchy.read(path) == made
 
 
 @given(trees(), st.data())

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 import veil
 from support import local_recoding as twin
@@ -34,7 +33,7 @@ from veil.api.release import Release
 from veil.errors import ParameterError, PlanError, VerificationError
 from veil.lattice import Optimal
 from veil.lattice.evaluator import Evaluator
-from veil.local_recoding import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
+from veil.local_recoding import FastIterative, FromTheStart, Iterative, Mode, SinglePass
 from veil.local_recoding.recode import recode
 from veil.outcome.assemble import assemble
 from veil.outcome.generalize import Choice, generalize
@@ -47,6 +46,8 @@ from veil.verification.recoded import verify_recoded
 E1_TABLE = pa.table(
     {name: [row[j] for row in E1.rows] for j, name in enumerate("AGZ")} | {"S": E1.sensitive["S"]}
 )
+
+
 E1_HIERARCHIES = {name: h.table(E1.hierarchies[j]) for j, name in enumerate("AGZ")}
 
 
@@ -59,9 +60,6 @@ def e1(**changes: Any) -> Release:
         "suppression_limit": 0.8,
     }
     return veil.anonymize(E1_TABLE, **(plan | changes), order="input")
-
-
-# --- worked values --------------------------------------------------------------------------------
 
 
 def test_worked_value_9_of_the_reference_fast_iterative() -> None:
@@ -92,9 +90,6 @@ def test_worked_value_9_of_the_reference_single_pass() -> None:
     assert recoded.suppressed == 2
     assert np.flatnonzero(recoded.suppressed_rows).tolist() == [1, 3]
     assert "all passes" in recoded.ending
-
-
-# --- the definition -------------------------------------------------------------------------------
 
 
 def small_classes(problem: oracle.Problem) -> st.SearchStrategy[oracle.AnyModel]:
@@ -371,8 +366,6 @@ def test_measures_of_a_release_are_its_scores() -> None:
     assert release.measures()["average class size"] == pytest.approx(release.score)
 
 
-# --- what the models of a pass are compared with --------------------------------------------------
-
 PLACES = [["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"]]
 
 
@@ -420,8 +413,6 @@ def test_of_several_k_the_largest_counts() -> None:
     (only,) = recoded.passes
     assert (only.transformation, only.recoded) == ({"place": 1}, 3)
 
-
-# --- classes that become one ----------------------------------------------------------------------
 
 TWICE = [["x", "x"], ["y1", "x"], ["y2", "x"], ["w1", "w"], ["w2", "w"], ["z", "z"]]
 """The label x means one place on level 0 and three on level 1."""
@@ -484,9 +475,6 @@ def test_classes_become_one_where_the_models_survive_that() -> None:
     assert Counter(recoded.arrow["place"].to_pylist()) == {"x": 24, "z": 20}
     assert recoded.classes == 2
     assert recoded.risk()[1].highest == pytest.approx(1 / 20)
-
-
-# --- refused, and nothing to do -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -581,20 +569,6 @@ def test_a_mode_and_nothing_else() -> None:
         e1().local_recoding("fast")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda: SinglePass(1.5), "`factor` of SinglePass should be from 0 to 1, not 1.5"),
-        (lambda: Iterative(iterations=0), "`iterations` of Iterative should be greater than or equal to 1"),
-        (lambda: Iterative(adaptation=-1), "`adaptation` of Iterative should be from 0 to 1, not -1"),
-        (lambda: FastIterative(0), "`share` of FastIterative should be more than 0 and at most 1, not 0"),
-    ],
-)
-def test_parameters_out_of_range(make: Any, match: str) -> None:
-    with pytest.raises(ParameterError, match=match):
-        make()
-
-
 def test_a_model_without_factor_is_not_tried_with_others() -> None:
     """What adaptation changes does not exist, so a pass that recodes nothing is the last."""
     told: list[str] = []
@@ -602,9 +576,6 @@ def test_a_model_without_factor_is_not_tried_with_others() -> None:
     release = places(rows, [m.KAnonymity(3)], quality="height", suppression_limit=1).search.apply([0])
     release.local_recoding(Iterative(), progress=lambda phase, *_: told.append(phase))
     assert len({phase for phase in told if phase.startswith("recoding")}) <= 2
-
-
-# --- limits ---------------------------------------------------------------------------------------
 
 
 def test_time_and_cancelling() -> None:
@@ -632,8 +603,6 @@ def test_progress_is_told() -> None:
     assert ("recoding, pass 2", 8, 8) in told
     assert told[-1][0] == "applying"
 
-
-# --- tables ---------------------------------------------------------------------------------------
 
 PEOPLE: dict[str, list[Any]] = {
     "name": ["Ann", "Bob", "Cid", "Dee", "Eve", "Fay", "Gus"],
@@ -759,9 +728,6 @@ def test_repr_tells_what_happened() -> None:
     assert "1 pass (" in repr(e1().local_recoding(SinglePass()))
 
 
-# --- the verifier ---------------------------------------------------------------------------------
-
-
 def tampered(recoded: Release, column: str, row: int, value: str) -> list[str]:
     """Put another value in one cell, and return the promises that are broken then."""
     cells = recoded.arrow[column].to_pylist()
@@ -820,9 +786,6 @@ def test_the_verifier_counts_rows_and_suppressed_records() -> None:
         strict.require()
 
 
-# --- local from the start -------------------------------------------------------------------------
-
-
 def test_local_from_the_start_is_the_worked_value_9_with_five_iterations() -> None:
     recoded = anonymize(
         E1_TABLE,
@@ -861,11 +824,3 @@ def test_local_from_the_start_keeps_another_quality_as_it_is() -> None:
         anonymize(E1_TABLE, suppression_limit=0.1, local=FromTheStart(), **options)
     with refused(ParameterError, "`iterations`", "FromTheStart", "not 0"):
         anonymize(E1_TABLE, local=FromTheStart(0), **options)
-
-
-def test_modes_are_told_apart_by_kind() -> None:
-    """What a recipe says is the mode that it names."""
-    read = TypeAdapter(LocalRecoding).validate_python
-    assert read({"kind": "FastIterative", "share": 0.2}) == FastIterative(0.2)
-    assert read({"kind": "Iterative", "iterations": 7}) == Iterative(iterations=7)
-    assert read({"kind": "SinglePass"}) == SinglePass()

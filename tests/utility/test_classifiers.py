@@ -16,80 +16,11 @@ from hypothesis import strategies as st
 
 from support.refusals import refused
 from support.utility.example import E1, e1
+from support.utility.people import generalized
 from veil import hierarchies as h
 from veil.errors import InputError, MissingDependencyError, ParameterError, PlanError
 from veil.utility import Comparison, classification, regression
 from veil.utility.classifiers import CLASSIFIERS
-from veil.utility.features import folds_of, released_codes, sides
-from veil.utility.forest import Forest
-from veil.utility.performance import curve, performance
-
-# --- figures ----------------------------------------------------------------------------------------------
-
-
-@st.composite
-def predictions(draw: st.DrawFn) -> tuple[list[int], list[list[float]]]:
-    classes, records = draw(st.integers(1, 4)), draw(st.integers(1, 12))
-    truth = draw(st.lists(st.integers(0, classes - 1), min_size=records, max_size=records))
-    rows = []
-    for _ in range(records):
-        parts = draw(st.lists(st.integers(0, 4), min_size=classes, max_size=classes))
-        parts[0] += not sum(parts)
-        rows.append([part / sum(parts) for part in parts])
-    return truth, rows
-
-
-@given(predictions())
-@settings(max_examples=120)
-def test_figures_agree_with_the_slow_twin(drawn):
-    truth, rows = drawn
-    names = [f"c{j}" for j in range(len(rows[0]))]
-    found = performance(np.array(truth), np.array(rows), names)
-    ties = [[j for j, p in enumerate(row) if p == max(row)] for row in rows]
-    right = [(t in tie) / len(tie) for t, tie in zip(truth, ties, strict=True)]
-    assert found.accuracy == pytest.approx(statistics.fmean(right))
-    assert found.average_error == pytest.approx(
-        statistics.fmean(1 - row[t] for t, row in zip(truth, rows, strict=True)), abs=1e-12
-    )
-    brier = [sum((p - (j == t)) ** 2 for j, p in enumerate(row)) for t, row in zip(truth, rows, strict=True)]
-    assert found.brier == pytest.approx(statistics.fmean(brier))
-    for j, each in enumerate(found.classes):
-        clear = [(t == j, tie == [j]) for t, tie in zip(truth, ties, strict=True) if len(tie) == 1]
-        inside = [predicted for own, predicted in clear if own]
-        outside = [not predicted for own, predicted in clear if not own]
-        assert each.sensitivity == (pytest.approx(statistics.fmean(inside)) if inside else None)
-        assert each.specificity == (pytest.approx(statistics.fmean(outside)) if outside else None)
-        assert each.brier == pytest.approx(
-            statistics.fmean((row[j] - (t == j)) ** 2 for t, row in zip(truth, rows, strict=True)), abs=1e-12
-        )
-        own = [row[j] for t, row in zip(truth, rows, strict=True) if t == j]
-        other = [row[j] for t, row in zip(truth, rows, strict=True) if t != j]
-        if own and other:
-            # The chance that a record of the class is ranked above another one (Mann and Whitney).
-            wins = [(a > b) + (a == b) / 2 for a in own for b in other]
-            assert each.auc == pytest.approx(statistics.fmean(wins))
-            assert each.roc[-1] == (1.0, 1.0)
-            assert list(each.roc) == sorted(each.roc)
-        else:
-            assert each.auc is None
-
-
-def test_long_curves_are_thinned_and_keep_their_area():
-    draws = np.random.default_rng(0)
-    confidence, positive = draws.uniform(size=5000), draws.uniform(size=5000) < 0.3
-    area, points = curve(confidence, positive)
-    assert len(points) == 100
-    xs, ys = zip((0.0, 0.0), *points, strict=True)
-    assert area == pytest.approx(np.trapezoid(ys, xs), abs=0.01)
-
-
-def test_folds_are_stretches_and_the_last_takes_the_rest():
-    assert [(f.start, f.stop) for f in folds_of(23, 10)][-2:] == [(16, 18), (18, 23)]
-    assert [(f.start, f.stop) for f in folds_of(3, 10)] == [(0, 1), (1, 2), (2, 3)]
-    assert [(f.start, f.stop) for f in folds_of(1, 10)] == [(0, 1)]
-
-
-# --- protocol ---------------------------------------------------------------------------------------------
 
 
 def bernoulli_bayes(
@@ -210,32 +141,6 @@ def test_naive_bayes_agrees_with_the_protocol_in_plain_python(rows, folds, seed,
         assert got.accuracy == pytest.approx(both[side][0], abs=1e-9)
 
 
-@pytest.fixture(scope="module")
-def people() -> pa.Table:
-    """Who earns much depends on age and job, with some noise."""
-    draws = np.random.default_rng(1)
-    age, job = draws.integers(20, 60, 600), draws.integers(0, 4, 600)
-    pay = 10 * (age > 40) + 5 * job + draws.normal(0, 3, 600)
-    return pa.table(
-        {
-            "age": age,
-            "job": [f"job {j}" for j in job],
-            "pay": pay,
-            "rich": ["yes" if p > 12 else "no" for p in pay],
-        }
-    )
-
-
-def generalized(people: pa.Table, hidden: int = 0, flag: bool = False) -> Comparison:
-    ages = [
-        "*" if i < hidden else "young" if a <= 40 else "old" for i, a in enumerate(people["age"].to_pylist())
-    ]
-    jobs = ["*" if i < hidden else job for i, job in enumerate(people["job"].to_pylist())]
-    table = [[str(a), "young" if a <= 40 else "old", "*"] for a in range(20, 60)]
-    after = people.set_column(0, "age", pa.array(ages)).set_column(1, "job", pa.array(jobs))
-    return Comparison(people, after, {"age": h.table(table), "job": h.suppression()})
-
-
 def test_every_method_learns_and_nothing_is_lost_where_nothing_changes(people):
     for each in classification(Comparison(people, people, ["age", "job"]), "rich", folds=3, trees=10):
         assert each.original == each.released
@@ -338,64 +243,6 @@ def test_what_is_worse_than_guessing_keeps_nothing_of_the_gain():
     assert all(fact in str(same) for fact in ("ZeroR 0.6667", "(100.0% of"))
 
 
-def test_suppressed_cells_would_show_what_most_others_with_their_value_show():
-    """After local recoding one value has several labels; of equally many the first in order is taken."""
-    ages = [["21", "20s", "*"], ["23", "20s", "*"], ["35", "30s", "*"]]
-    before = pa.table({"age": [21, 21, 21, 21, 23, 23, 23, 35]})
-    after = pa.table({"age": ["20s", "21", "20s", "*", "23", "20s", "*", "*"]})
-    labels, shown, seen = released_codes(Comparison(before, after, {"age": h.table(ages)}), "age")
-    assert labels == ["21", "20s", "23", "*"]
-    assert [labels[code] for code in shown] == ["20s", "21", "20s", "*", "23", "20s", "*", "*"]
-    told = [labels[code] if code >= 0 else None for code in seen]
-    assert told == ["20s", "21", "20s", "20s", "23", "20s", "20s", None]
-
-
-def test_numbers_can_be_used_as_numbers(people):
-    one_hot = classification(generalized(people), "rich", methods=["logistic regression"], folds=3)[0]
-    number = classification(
-        Comparison(people, people, ["age", "job"]),
-        "rich",
-        methods=["logistic regression"],
-        numeric=["age"],
-        folds=3,
-    )[0]
-    assert number.original.accuracy > one_hot.zero_r.accuracy
-    with refused(PlanError, "`numeric`", "'pay'", "not a feature"):
-        classification(generalized(people), "rich", numeric=["pay"])
-    with refused(InputError, "'job'", "as numbers"):
-        classification(generalized(people), "rich", numeric=["job"])
-
-
-def test_models_of_microaggregated_numbers_are_asked_about_original_ones(people):
-    means = people.set_column(
-        0, "age", pa.array([30.0 if a <= 40 else 50.0 for a in people["age"].to_pylist()])
-    )
-    _, after = sides(Comparison(people, means, ["age", "job"]), ["age"], ["age"])
-    scale = after.scales[0]
-    assert len(set(scale[after.training[:, 0]])) == 2
-    assert len(set(scale[after.prediction[:, 0]])) == len(set(people["age"].to_pylist()))
-
-
-def test_a_forest_of_collapsed_records_is_as_good_as_one_of_all():
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    draws = np.random.default_rng(3)
-    examples = draws.integers(0, 3, (2000, 3)).astype(np.float32)
-    answers = ((examples.sum(axis=1) + draws.normal(0, 1, 2000)) > 3).astype(int)
-    joined, times = np.unique(np.column_stack([examples, answers]), axis=0, return_counts=True)
-    ours = Forest(
-        lambda random_state: DecisionTreeClassifier(max_features="sqrt", random_state=random_state), 100, 0
-    )
-    ours.fit(joined[:, :3], joined[:, 3].astype(int), sample_weight=times.astype(float))
-    theirs = RandomForestClassifier(100, random_state=0).fit(examples, answers)
-    questions = np.unique(examples, axis=0)
-    assert np.abs(ours.predict_proba(questions) - theirs.predict_proba(questions)).max() < 0.06
-
-
-# --- at the edge ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dropped", ["blank", "drop"])
 def test_nothing_can_be_learned_from_a_release_without_records(dropped):
     table = E1.append_column("S", pa.array(["a", "b"] * 5))
@@ -456,78 +303,3 @@ def test_without_scikit_learn_the_message_names_what_to_install(monkeypatch):
         classification(e1((1, 0, 1)), "G")
     with refused(MissingDependencyError, "veil-anonymizer[learn]"):
         regression(e1((1, 0, 1)), "A")
-
-
-# --- regression -------------------------------------------------------------------------------------------
-
-
-def slow_means(
-    groups: list[str], shown: list[str], numbers: list[float], gone: list[bool], folds: int, seed: int
-):
-    """With one categorical feature, least squares predict the mean of the group."""
-    n = len(numbers)
-    order = np.random.default_rng(seed).permutation(n).tolist()
-    starts = [n // folds * fold for fold in range(folds)] + [n]
-    squares = {"original": [], "released": [], "mean": []}
-    for first, last in itertools.pairwise(starts):
-        test = order[first:last]
-        train = [i for i in order if i not in test]
-        for i in test:
-            for side, labels, rows in (
-                ("original", groups, train),
-                ("released", shown, [t for t in train if not gone[t]]),
-            ):
-                own = [numbers[t] for t in rows if labels[t] == labels[i]]
-                squares[side].append((numbers[i] - statistics.fmean(own)) ** 2)
-            squares["mean"].append((numbers[i] - statistics.fmean(numbers[t] for t in train)) ** 2)
-    return {side: math.sqrt(statistics.fmean(each)) for side, each in squares.items()}
-
-
-def test_linear_regression_on_one_category_predicts_the_mean_of_the_group(people):
-    table = people.select(["job", "pay"])
-    shown = ["low" if job in ("job 0", "job 1") else "high" for job in table["job"].to_pylist()]
-    jobs = [[f"job {j}", "low" if j < 2 else "high", "*"] for j in range(4)]
-    after = table.set_column(0, "job", pa.array(shown))
-    found = regression(
-        Comparison(table, after, {"job": h.table(jobs)}), "pay", methods=["linear"], folds=4, seed=2
-    )[0]
-    expected = slow_means(table["job"].to_pylist(), shown, table["pay"].to_pylist(), [False] * 600, 4, 2)
-    assert found.rmse == pytest.approx((expected["original"], expected["released"]), rel=1e-4)
-    assert found.baseline == pytest.approx(expected["mean"])
-    spread = statistics.pvariance(table["pay"].to_pylist())
-    assert found.r2[0] == pytest.approx(1 - expected["original"] ** 2 / spread, abs=1e-4)
-    assert found.relative_rmse == pytest.approx(
-        (expected["mean"] - expected["released"]) / (expected["mean"] - expected["original"]), abs=1e-3
-    )
-    assert found.rmse_ratio == pytest.approx(expected["released"] / expected["original"], abs=1e-3)
-
-
-def test_every_regression_learns_and_does_not_depend_on_threads(people):
-    comparison = generalized(people, hidden=20)
-    found = regression(comparison, "pay", folds=3, trees=10, threads=2)
-    assert found == regression(comparison, "pay", folds=3, trees=10, threads=1)
-    for each in found:
-        assert each.trained == 580
-        assert 0.6 < each.r2[1] <= each.r2[0] + 0.05
-        assert each.rmse[0] < each.baseline
-
-
-def test_a_generalized_target_is_learned_from_the_middle_of_its_labels(people):
-    found = regression(generalized(people), "age", methods=["ridge"], features=["rich"], folds=3)[0]
-    assert found.rmse[1] < found.baseline
-
-
-def test_regression_at_the_edge(people):
-    blank = Comparison(people, people.slice(0, 0), ["age", "job"], rows=[])
-    for each in regression(blank, "pay", folds=2, trees=2):
-        assert (each.trained, each.rmse[1], each.r2[1], each.relative_rmse) == (0, None, None, None)
-        assert "nothing to learn" in str(each)
-    constant = pa.table({"x": ["a", "b", "a"], "y": [1.0, 1.0, 1.0]})
-    found = regression(Comparison(constant, constant, "x"), "y", methods=["ridge"], folds=2)[0]
-    assert (found.r2, found.baseline) == ((None, None), 0.0)
-    with refused(InputError, "'job'", "no numbers"):
-        regression(generalized(people), "job")
-    with refused(InputError, "1 numbers", "at least two"):
-        regression(Comparison(constant.slice(0, 1), constant.slice(0, 1), "x"), "y")
-    with refused(ParameterError, "`methods`", "'linear'"):
-        regression(generalized(people), "pay", methods=["magic"])

@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given, settings
 
 import veil
-from support.refusals import refused
 from support.utility import twins
 from support.utility.cases import Case, cases
 from support.utility.example import E1, TABLES, e1
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil import quality as q
-from veil.errors import InputError, ParameterError, PlanError
-from veil.utility import Comparison, Measured, aggregate, quality_measures
-
-# --- worked values ----------------------------------------------------------------------------------------
+from veil.utility import Comparison, quality_measures
 
 
 @pytest.mark.parametrize("dropped", ["blank", "drop"])
@@ -72,9 +68,6 @@ def test_lecture_gerl_precision_and_loss_of_one_illness():
     comparison = Comparison(pa.table({"x": ["HIV"]}), pa.table({"x": ["virus"]}), {"x": h.table(illnesses)})
     found = quality_measures(comparison).attributes[0]
     assert (found.granularity.quality, found.intensity.quality) == pytest.approx((0.75, 0.5))
-
-
-# --- slow twins -------------------------------------------------------------------------------------------
 
 
 @given(cases())
@@ -157,51 +150,3 @@ def test_measures_agree_with_the_scores_of_the_search(levels):
             order="input",
         )
         assert measure.value == pytest.approx(again.search.apply(levels).score)
-
-
-# --- aggregates and messages ------------------------------------------------------------------------------
-
-
-def test_aggregates_by_hand():
-    both = [Measured(1.0, 0.0, 1.0), Measured(1.0, 0.0, 3.0)]
-    assert aggregate(both, "maximum") == pytest.approx(1 - 1 / 3)
-    assert aggregate(both, "maximum", normalized=True) == 0.0
-    assert aggregate(both, "geometric_mean") == pytest.approx(1 - (2 - 1) / (8**0.5 - 1))
-    with refused(ParameterError, "`function`", "'arithmetic_mean'", "not 'median'"):
-        aggregate(both, "median")  # type: ignore[arg-type]
-
-
-def test_a_measure_with_nothing_to_lose_is_perfect():
-    assert Measured(3.0, 3.0, 3.0).quality == 1.0
-    assert Measured(5.0, 0.0, 4.0).quality == 0.0
-    assert Measured(-1.0, 0.0, 4.0).quality == 1.0
-
-
-def test_bad_input_is_refused_with_the_way_out():
-    two = pa.table({"x": [1, 2]})
-    with refused(InputError, "1 rows", "original 2", "`rows`"):
-        Comparison(two, two.slice(0, 1), "x")
-    with refused(InputError, "0 to 1", "not 2"):
-        Comparison(two, two.slice(0, 1), "x", rows=[2])
-    with refused(InputError, "at most once", "1 twice"):
-        Comparison(two, two, "x", rows=[1, 1])
-    with refused(InputError, "the 2", "not 1"):
-        Comparison(two, two, "x", rows=[1])
-    with refused(PlanError, "the original", "no column 'y'", "from: 'x'"):
-        Comparison(two, two, "y")
-    with refused(PlanError, "the released", "no column 'x'"):
-        Comparison(two, pa.table({"z": [1, 2]}), "x")
-    with refused(PlanError, "least one quasi-identifier"):
-        Comparison(two, two, [])
-    with pytest.raises(InputError, match="no rows"):
-        Comparison(two.slice(0, 0), two, "x")
-
-
-def test_rows_may_come_in_any_order_and_as_a_mask():
-    before = pa.table({"x": ["a", "b", "c"]})
-    turned = Comparison(before, pa.table({"x": ["c", "a"]}), "x", rows=[2, 0])
-    assert turned.place.tolist() == [1, -1, 0]
-    assert turned.suppressed.tolist() == [False, True, False]
-    mask = Comparison(before, pa.table({"x": ["a", "c"]}), "x", rows=[True, False, True])
-    assert mask.place.tolist() == [0, -1, 1]
-    assert quality_measures(turned).overall == pytest.approx(quality_measures(mask).overall)

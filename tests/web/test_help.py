@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.recipes import generalize_data
-from support.workbench import Client, process, workbench
+from support.workbench import process
 from veil.synthetic import patients
 from veil.tables import write
 from veil.web import help as documentation
@@ -60,24 +59,6 @@ def test_pages_hold_no_markup_but_their_own_and_fetch_nothing_from_elsewhere(tmp
     assert not hostname.is_file() or hostname.read_text().strip() not in html
 
 
-def test_pages_are_listed_read_and_searched():
-    with workbench() as made:
-        client = Client(made)
-        listed = client.get("/api/v1/help").json()
-        assert listed[0] == {"name": "index", "title": "Veil"}
-        names = [each["name"] for each in listed]
-        assert {"reference", "tutorials/hospital", "concepts/promises"} <= set(names)
-        page = client.get("/api/v1/help/pages/tutorials/hospital").json()
-        assert page["html"].startswith("<h1")
-        assert client.get("/api/v1/help/pages/nothing").status_code == 404
-        found = client.post("/api/v1/help/search", json={"text": "KAnonymity"}).json()
-        assert found[0]["section"] == "KAnonymity"
-        assert client.post("/api/v1/help/search", json={"text": "  "}).json() == []
-        models = client.get("/api/v1/models").json()
-        missing = [each["kind"] for each in models if each["help"] is None]
-        assert missing == []
-
-
 @pytest.mark.slow
 def test_every_model_says_where_the_reference_speaks_of_it_and_every_example_runs(tmp_path):
     spec = importlib.util.spec_from_file_location("workbench_client", DOCS / "workbench_client.py")
@@ -103,30 +84,3 @@ def test_every_model_says_where_the_reference_speaks_of_it_and_every_example_run
                 ["bash", "-c", script], cwd=tmp_path, env={**given, "PATH": "/usr/bin:/bin"}, check=False
             )
             assert ran.returncode == 0
-
-
-def test_a_published_table_is_checked_against_its_certificate():
-    with workbench() as made:
-        client = Client(made)
-        text = "age,ill\n" + "".join(f"{30 + 10 * (i % 2)},{'xy'[i // 2 % 2]}\n" for i in range(40))
-        table = client.open(text)
-        recipe = {
-            "quasi_identifiers": {"age": "suppression"},
-            "sensitive": ["ill"],
-            "person": None,
-            "models": [{"kind": "KAnonymity", "k": 5}],
-        }
-        release = client.result(
-            client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)})
-        )["release"]
-        certificate = client.get(f"/api/v1/releases/{release}/certificate").json()
-        published = client.get(f"/api/v1/releases/{release}/table.csv").text
-        for content, holds in ((published, True), (published.replace("40", "41", 1), False)):
-            sent = client.open(content, "published.csv")
-            told = client.result(
-                client.post("/api/v1/verify", json={"table": sent, "certificate": certificate})
-            )
-            assert told["holds"] is holds, told
-            assert "veil-workbench" not in str(told)  # where files are is nobody's business
-        refused = client.post("/api/v1/verify", json={"table": table})
-        assert refused.status_code == 422

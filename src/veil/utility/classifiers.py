@@ -13,10 +13,7 @@ have the same meaning but not the same digits.
 from __future__ import annotations
 
 import functools
-import os
-import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -32,6 +29,7 @@ from veil.utility.features import (
     features_of,
     folds_of,
     one_thread,
+    predict_folds,
     sides,
     target_classes,
 )
@@ -162,111 +160,68 @@ def classification(
     """
     limits = {"folds": folds, "trees": trees, "max_records": max_records}
     names = features_of(comparison, target, features, methods, CLASSIFIERS, **limits)
-    task = _Task(comparison, target, names, numeric, folds, trees, max_records, seed)
-    return task.run(methods, threads)
+    labels, own, visible_mask = target_classes(comparison, target)
+    usable = np.flatnonzero(own != NEVER_SEEN)
+    if not usable.size:
+        raise InputError(f"column {target!r} holds no value: there is nothing to predict")
+    rows = np.random.default_rng(seed).permutation(usable)[:max_records]
+    codes, truth = np.unique(own[rows], return_inverse=True)
+    classes, parts = [labels[code] for code in codes], folds_of(rows.size, folds)
+    training_mask = (visible_mask & ~comparison.suppressed)[rows]
+    masks = np.ones(rows.size, np.bool_), training_mask
+    learners = [
+        _Learner(side, rows, truth.astype(np.int64), len(classes), mask)
+        for side, mask in zip(sides(comparison, names, numeric), masks, strict=True)
+    ]
+
+    def predict(method: Classifier, side: int, fold: slice) -> Floats:
+        return learners[side].predict(method, fold, trees, seed)
+
+    zero_r = _zero_r(truth, parts, len(classes))
+    return tuple(
+        ClassifierScores(
+            target, method, tuple(names), rows.size, int(training_mask.sum()), len(parts), seed,
+            performance(truth, before, classes), performance(truth, after, classes), zero_r,
+        )
+        for method, before, after in predict_folds(methods, parts, predict, threads)
+    )  # fmt: skip
 
 
-class _Task:
-    """Records for training and prediction, in random order."""
-
-    def __init__(
-        self,
-        comparison: Comparison,
-        target: str,
-        features: Sequence[str],
-        numeric: Sequence[str],
-        folds: int,
-        trees: int,
-        max_records: int,
-        seed: int,
-    ) -> None:
-        self.target, self.features, self.trees, self.seed = target, tuple(features), trees, seed
-        labels, own, visible_mask = target_classes(comparison, target)
-        usable = np.flatnonzero(own != NEVER_SEEN)
-        if not usable.size:
-            raise InputError(f"column {target!r} holds no value: there is nothing to predict")
-        self.rows = np.random.default_rng(seed).permutation(usable)[:max_records]
-        classes, truth = np.unique(own[self.rows], return_inverse=True)
-        self.truth: Integers = truth.astype(np.int64)
-        self.classes = [labels[code] for code in classes]
-        self.folds = folds_of(self.rows.size, folds)
-        before, after = sides(comparison, features, numeric)
-        all_mask = np.ones(self.rows.size, np.bool_)
-        training_mask = (visible_mask & ~comparison.suppressed)[self.rows]
-        self.trained = int(training_mask.sum())
-        self.sides = [_Learner(side, self, use) for side, use in ((before, all_mask), (after, training_mask))]
-
-    def run(self, methods: Sequence[Classifier], threads: int | None) -> tuple[ClassifierScores, ...]:
-        """Train and predict, several folds at a time."""
-        jobs = [
-            (method, side, fold) for method in methods for side in (0, 1) for fold in range(len(self.folds))
-        ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on few records or slow convergence
-            with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-                parts = list(
-                    pool.map(lambda job: self.sides[job[1]].predict(job[0], self.folds[job[2]]), jobs)
-                )
-        zero_r = self._zero_r()
-        scores = []
-        for at, method in enumerate(methods):
-            begin = at * 2 * len(self.folds)
-            first = np.concatenate(parts[begin : begin + len(self.folds)])
-            second = np.concatenate(parts[begin + len(self.folds) : begin + 2 * len(self.folds)])
-            scores.append(
-                ClassifierScores(
-                    target=self.target,
-                    method=method,
-                    features=self.features,
-                    records=self.rows.size,
-                    trained=self.trained,
-                    folds=len(self.folds),
-                    seed=self.seed,
-                    original=performance(self.truth, first, self.classes),
-                    released=performance(self.truth, second, self.classes),
-                    zero_r=zero_r,
-                )
-            )
-        return tuple(scores)
-
-    def _zero_r(self) -> Performance:
-        right = 0
-        total = np.bincount(self.truth, minlength=len(self.classes))
-        for fold in self.folds:
-            here = np.bincount(self.truth[fold], minlength=len(self.classes))
-            others = total - here
-            right += int(here[others.argmax()])
-        accuracy = right / self.rows.size
-        return Performance(accuracy, 1.0 - accuracy, 2.0 * (1.0 - accuracy), 0.5)
+def _zero_r(truth: Integers, folds: list[slice], classes: int) -> Performance:
+    total = np.bincount(truth, minlength=classes)
+    parts = [np.bincount(truth[fold], minlength=classes) for fold in folds]
+    accuracy = sum(int(part[(total - part).argmax()]) for part in parts) / truth.size
+    return Performance(accuracy, 1.0 - accuracy, 2.0 * (1.0 - accuracy), 0.5)
 
 
 class _Learner:
     """Training data of one table: equal records are collapsed once, and weighted for each fold."""
 
-    def __init__(self, side: TableSide, task: _Task, use: NDArray[np.bool_]) -> None:
-        self.side, self.task, self.use = side, task, use
-        training, prediction = side.training[task.rows], side.prediction[task.rows]
-        joined = np.column_stack([training, task.truth])
-        self.example, member = collapse_rows(joined, [*side.sizes, len(task.classes)])
-        self.examples, self.answers = training[member], task.truth[member]
+    def __init__(
+        self, side: TableSide, rows: Integers, truth: Integers, classes: int, use: NDArray[np.bool_]
+    ) -> None:
+        self.side, self.classes, self.use = side, classes, use
+        training, prediction = side.training[rows], side.prediction[rows]
+        joined = np.column_stack([training, truth])
+        self.example, member = collapse_rows(joined, [*side.sizes, classes])
+        self.examples, self.answers = training[member], truth[member]
         self.question, member = collapse_rows(prediction, side.sizes)
         self.questions = prediction[member]
 
-    def predict(self, method: Classifier, fold: slice) -> Floats:
+    def predict(self, method: Classifier, fold: slice, trees: int, seed: int) -> Floats:
         """Train on all other folds, and return the class probabilities of the records of this one."""
         use = self.use.copy()
         use[fold] = False
         times = np.bincount(self.example[use], minlength=len(self.examples))
         some = np.flatnonzero(times)
         distinct_questions, place = np.unique(self.question[fold], return_inverse=True)
-        classes = len(self.task.classes)
         present = np.unique(self.answers[some])
-        probabilities = np.zeros((distinct_questions.size, classes))
+        probabilities = np.zeros((distinct_questions.size, self.classes))
         if present.size < 2:  # no example, or a single class
             if present.size:
                 probabilities[:, present] = 1.0
             else:
-                probabilities[:] = 1.0 / classes
+                probabilities[:] = 1.0 / self.classes
             return probabilities[place]
         one_hot = method in ("logistic regression", "naive bayes")
         prepare: Any = self.side.one_hot if one_hot else self.side.dense
@@ -274,25 +229,26 @@ class _Learner:
         if one_hot:  # values that do not occur in training are no evidence, not even by their absence
             used_columns = np.bincount(examples.indices, minlength=examples.shape[1]) > 0
             examples, questions = examples[:, used_columns], questions[:, used_columns]
-        model = self._model(method, int(times.sum()))
+        model = _model(method, int(times.sum()), trees, seed)
         with one_thread():
             model.fit(examples, self.answers[some], sample_weight=times[some].astype(np.float64))
             probabilities[:, model.classes_] = model.predict_proba(questions)
         return probabilities[place]
 
-    def _model(self, method: Classifier, records: int) -> Any:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.naive_bayes import BernoulliNB
-        from sklearn.tree import DecisionTreeClassifier
 
-        if method == "logistic regression":
-            return LogisticRegression(C=10.0, solver="newton-cg", max_iter=200)
-        if method == "naive bayes":
-            return BernoulliNB()
-        # Leaves of five records and a hundred leaves, as in ARX.
-        tree = functools.partial(
-            DecisionTreeClassifier, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records)
-        )
-        if method == "decision tree":
-            return tree(random_state=self.task.seed)
-        return Forest(functools.partial(tree, max_features="sqrt"), self.task.trees, self.task.seed)
+def _model(method: Classifier, records: int, trees: int, seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import BernoulliNB
+    from sklearn.tree import DecisionTreeClassifier
+
+    if method == "logistic regression":
+        return LogisticRegression(C=10.0, solver="newton-cg", max_iter=200)
+    if method == "naive bayes":
+        return BernoulliNB()
+    # Leaves of five records and a hundred leaves, as in ARX.
+    tree = functools.partial(
+        DecisionTreeClassifier, max_leaf_nodes=100, min_weight_fraction_leaf=min(0.5, 5.0 / records)
+    )
+    if method == "decision tree":
+        return tree(random_state=seed)
+    return Forest(functools.partial(tree, max_features="sqrt"), trees, seed)

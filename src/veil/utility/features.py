@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterable, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,7 @@ from veil.utility.numeric import numbers
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+MethodName = TypeVar("MethodName", bound=str)
 
 NEVER_SEEN = -1
 """Code of a suppressed value that no record shows."""
@@ -234,6 +238,26 @@ def folds_of(records: int, folds: int) -> list[slice]:
     number = min(folds, records)
     ends = [records // number * fold for fold in range(number)] + [records]
     return [slice(first, last) for first, last in itertools.pairwise(ends)]
+
+
+def predict_folds(
+    methods: Sequence[MethodName],
+    folds: Sequence[slice],
+    predict: Callable[[MethodName, int, slice], Floats],
+    threads: int | None,
+) -> Iterator[tuple[MethodName, Floats, Floats]]:
+    """Yield for each method its predictions of all records, by models of the original and of the release.
+
+    `predict` gets a method, 0 or 1 for the side, and a fold; several folds are predicted at a time.
+    """
+    jobs = [(method, side, fold) for method in methods for side in (0, 1) for fold in folds]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on few records, collinear columns or slow convergence
+        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+            parts = iter(list(pool.map(lambda job: predict(*job), jobs)))
+    for method in methods:
+        before, after = (np.concatenate([next(parts) for _ in folds]) for _ in (0, 1))
+        yield method, before, after
 
 
 def features_of(

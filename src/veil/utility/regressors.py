@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-import os
-import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -26,6 +23,7 @@ from veil.utility.features import (
     features_of,
     folds_of,
     one_thread,
+    predict_folds,
     sides,
 )
 from veil.utility.forest import Forest
@@ -128,24 +126,14 @@ def regression(
     all_mask = np.ones(rows.size, np.bool_)
     tables = [(before, truth, all_mask), (after, released_numbers, training_mask)]
 
-    def predict_job(job: tuple[Regressor, int, slice]) -> Floats:
-        method, at, fold = job
-        return _predict_fold(method, *tables[at], rows, fold, trees, seed)
+    def predict(method: Regressor, side: int, fold: slice) -> Floats:
+        return _predict_fold(method, *tables[side], rows, fold, trees, seed)
 
-    jobs = [(method, at, fold) for method in methods for at in (0, 1) for fold in parts]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on collinear columns
-        with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-            answers = list(pool.map(predict_job, jobs))
     baseline = _rmse(truth, np.concatenate([_others_mean(truth, fold) for fold in parts]))
     spread = float(np.square(truth - truth.mean()).sum())
     scores = []
-    for at, method in enumerate(methods):
-        begin = 2 * at * len(parts)
-        errors = [
-            _rmse(truth, np.concatenate(answers[start : start + len(parts)]))
-            for start in (begin, begin + len(parts))
-        ]
+    for method, *predictions in predict_folds(methods, parts, predict, threads):
+        errors = [_rmse(truth, each) for each in predictions]
         explained = [
             None if error is None or spread == 0 else 1.0 - error**2 * truth.size / spread for error in errors
         ]
@@ -153,18 +141,10 @@ def regression(
         assert baseline is not None
         scores.append(
             Regression(
-                target=target,
-                method=method,
-                features=tuple(names),
-                records=rows.size,
-                trained=int(training_mask.sum()),
-                folds=len(parts),
-                seed=seed,
-                rmse=(errors[0], errors[1]),
-                r2=(explained[0], explained[1]),
-                baseline=baseline,
+                target, method, tuple(names), rows.size, int(training_mask.sum()), len(parts), seed,
+                rmse=(errors[0], errors[1]), r2=(explained[0], explained[1]), baseline=baseline,
             )
-        )
+        )  # fmt: skip
     return tuple(scores)
 
 

@@ -9,7 +9,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -25,7 +24,6 @@ from hypothesis import strategies as st
 
 from support.refusals import refused
 from veil import tables
-from veil.base.locks import file_lock
 from veil.engines.database import Database
 from veil.engines.dialects import dialect_of
 from veil.engines.relation import Relation, relation_of
@@ -39,6 +37,8 @@ FEW = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+
 MANY = 1_000
 
 
@@ -176,6 +176,8 @@ def _umask() -> int:
 
 # DuckDB takes -0.0 and 0.0 for one value when it writes Parquet.
 FLOAT = st.floats(allow_nan=False, width=32).map(lambda number: number + 0.0)
+
+
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
@@ -342,9 +344,6 @@ def test_views_on_a_table_that_would_be_replaced(people: Relation, postgres: Any
     found.backend.disconnect()
 
 
-# What is refused before anything is done.
-
-
 def test_the_source_is_never_the_target(people: Relation, tmp_path: Path, duckdb: Any, postgres: Any) -> None:
     folder = opened(str(tmp_path / "in"))
     for target in (tmp_path / "in", tmp_path / "in" / "people.parquet", tmp_path):
@@ -421,34 +420,6 @@ def test_two_runs_at_once_on_one_table(people: Relation, tmp_path: Path, engine:
     found.backend.disconnect()
 
 
-def test_many_threads_hold_a_lock_one_after_the_other(tmp_path: Path) -> None:
-    inside, most, held = 0, 0, 0
-    guard = threading.Lock()
-
-    def run() -> None:
-        nonlocal inside, most, held
-        for _ in range(200):
-            try:
-                with file_lock(tmp_path / "lock", "it"):
-                    with guard:
-                        inside += 1
-                        held += 1
-                        most = max(most, inside)
-                    with guard:
-                        inside -= 1
-            except OutputError:
-                pass
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert most == 1
-    assert held > 0
-    assert not (tmp_path / "lock").exists()
-
-
 @pytest.mark.parametrize("native", [True, False])
 def test_a_folder_takes_the_place_of_another(tmp_path: Path, monkeypatch: Any, native: bool) -> None:
     if not native:
@@ -472,9 +443,6 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path, monkeypatch: Any, n
     exchange._rename_to_free_place(tmp_path / "other", tmp_path / "free")
     with pytest.raises(FileExistsError):
         exchange._rename_to_free_place(tmp_path / "file", tmp_path / "free")
-
-
-# What goes wrong on the way.
 
 
 @pytest.fixture

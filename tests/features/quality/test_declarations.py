@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-import sys
-
 import pytest
 from pydantic import TypeAdapter
 
@@ -14,7 +10,6 @@ from support.samples import E1, sample_of
 from veil import quality as q
 from veil.errors import ParameterError, PlanError
 from veil.quality import Quality, by_name
-from veil.quality.aggregate import Aggregate
 
 NAMES = ["A", "G", "Z"]
 
@@ -148,30 +143,6 @@ def test_models_say_what_the_sample_must_carry():
     assert not q.Loss().needs_squares
     assert q.Classification(["S", "G"]).attribute_names == ("S", "G")
     assert q.Loss().attribute_names == ()
-
-
-class TestAggregate:
-    def test_weights_are_relative_to_the_largest(self):
-        assert Aggregate("sum", ["a", "b"], {"a": 2})([1.0, 1.0]) == (1.25,)
-        assert Aggregate("sum", ["a", "b"], {"a": 0, "b": 0})([1.0, 1.0]) == (2.0,)
-
-    def test_sum_that_is_too_large_is_the_largest_number(self):
-        largest = sys.float_info.max
-        assert Aggregate("sum", ["a", "b"], {})([largest, largest]) == (largest,)
-
-    def test_sum_does_not_depend_on_the_order(self):
-        values = [1e16, 1.0, 1.0, 1.0]
-        assert Aggregate("sum", "abcd", {})(values) == Aggregate("sum", "abcd", {})(values[::-1])
-
-    def test_rank_is_lexicographic_and_remembers_its_values(self):
-        rank = Aggregate("rank", ["a", "b"], {"a": 1, "b": 0.5})
-        score = rank([0.2, 0.6])
-        assert score == (0.3, 0.2)
-        assert score < rank([0.1, 0.8])
-        assert rank.number(score) == pytest.approx((1.2 * 1.6) ** 0.5 - 1)
-        for same in (pickle.loads(pickle.dumps(score)), copy.deepcopy(score)):
-            assert same == score
-            assert rank.number(same) == rank.number(score)
 
 
 def test_normalized_rank_scores_stay_in_range():

@@ -127,24 +127,6 @@ def test_rows_stand_beside_what_they_were(release: Release) -> None:
         several.beside()
 
 
-def test_a_bar_is_shown_under_a_cell_that_takes_long() -> None:
-    cell = (
-        "import time\n"
-        "from veil.base.progress import following\n"
-        "with following(None) as shown:\n"
-        "    shown.phase('searching')\n"
-        "    time.sleep(1.1)\n"
-        "    shown.advance(1, 4, '<b>')\n"
-        "with following(None) as quick:\n"
-        "    quick.phase('over at once')\n"
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
-    outputs = notebook.cells[0].outputs
-    assert len(outputs) == 1
-    assert "done in" in outputs[0].data["text/html"]
-
-
 def test_errors_show_the_line_that_called_and_the_message() -> None:
     cell = "import veil\nchosen = 0\nveil.KAnonymity(chosen)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])

@@ -6,10 +6,11 @@ import gzip
 import json
 import re
 
-from support.workbench import Client, workbench
 from veil.web.app import PAGE
 
 SCRIPTS = [*PAGE.glob("*.js"), *(PAGE / "pages").glob("*.js")]
+
+
 WORDS = {path.stem: json.loads(path.read_text("utf-8")) for path in (PAGE / "words").glob("*.json")}
 
 
@@ -47,14 +48,6 @@ def test_the_page_is_light():
     """All pages together, over the wire, where they are packed: well below the 150 KB that one may have."""
     everything = [*SCRIPTS, PAGE / "index.html", PAGE / "style.css", PAGE / "words" / "en.json"]
     assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in everything) <= 100_000
-
-
-def test_files_of_the_page_are_packed_and_answers_are_not():
-    with workbench() as made:
-        client = Client(made)
-        asking = {"Accept-Encoding": "gzip"}
-        assert client.get("/page/main.js", headers=asking).headers.get("content-encoding") == "gzip"
-        assert "content-encoding" not in client.get("/api/v1/models", headers=asking).headers
 
 
 def test_what_is_typed_survives_what_is_drawn_meanwhile():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import veil
 from support.recipes import generalize_data
 from support.workbench import Client, workbench
 from veil import hierarchies as h
@@ -13,6 +12,8 @@ from veil.synthetic import patients
 from veil.tables import read, write
 
 LAND = {"kind": "categories", "tree": {"Europe": {"DACH": ["AT", "DE"], "Europe": ["IT"]}, "Asia": ["JP"]}}
+
+
 TABLE = (
     "land,age\n" + "".join(f"{('AT', 'DE', 'IT', 'JP')[i % 4]},{i % 60}\n" for i in range(80)) + ",7\nBR,8\n"
 )
@@ -93,40 +94,10 @@ def test_proposals_are_those_of_the_library_and_each_can_be_carried_out(client, 
         assert 2 <= len(expected) <= 3
         assert told["hierarchies"][name] == told["choices"][name][0]["builder"]
         for choice, each in zip(told["choices"][name], expected, strict=True):
-            models = [{"kind": "KAnonymity", "k": 2}]
-            recipe = Recipe(**generalize_data(quasi_identifiers={name: choice["builder"]}, models=models))
+            recipe = Recipe(
+                **generalize_data(
+                    quasi_identifiers={name: choice["builder"]}, models=[{"kind": "KAnonymity", "k": 2}]
+                )
+            )
             assert recipe.generalize.quasi_identifiers[name] == each.builder
             assert ask(client, table, "preview", choice["builder"], name)["number"] == 0
-
-
-def test_promises_stand_as_the_library_says(client, tmp_path):
-    path = tmp_path / "patients.csv"
-    write(patients(400), path)
-    client.result(client.send_table("patients.csv", path.read_bytes()))
-    models = [
-        {"kind": "KAnonymity", "k": 3},
-        {"kind": "SampleUniqueness", "threshold": 0.1},
-        {"kind": "DistinctLDiversity", "attribute": "diagnosis", "l": 300},
-    ]
-    client.change(
-        roles={
-            "age": "quasi-identifying",
-            "sex": "quasi-identifying",
-            "diagnosis": "sensitive",
-            "zip": "drop",
-        },
-        hierarchies={"age": "auto", "sex": "suppression"},
-        models=models,
-        person=None,
-    )
-    told = client.result(client.post("/api/v1/plan/promises"))["promises"]
-    fields = {"quasi_identifiers": {"age": "auto", "sex": "suppression"}, "sensitive": ["diagnosis"]}
-    recipe = Recipe(**generalize_data(**fields, others="drop", models=models, person=None))
-    expected = veil.promises(read(path).table, recipe.plan())
-    assert [each["finding"]["measured"] for each in told] == [each.finding.measured for each in expected]
-    assert [each["impossible"] for each in told] == [each.impossible for each in expected]
-    assert [[step["said"] for step in each["follows"]] for each in told] == [
-        [str(step) for step in each.follows] for each in expected
-    ]
-    assert told[1]["follows"]
-    assert told[2]["impossible"] is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.csv as pcsv
 import pytest
 
 import veil
@@ -11,9 +9,10 @@ from support.recipes import generalize_data
 from support.workbench import Client, workbench
 from veil.synthetic import patients
 from veil.tables import read, write
-from veil.web.draft import checked_steps
 
 QUASI = ["age", "sex", "zip"]
+
+
 RECIPE = {
     "quasi_identifiers": {"age": {"kind": "intervals", "widths": [5, 10, 20]}, "sex": "suppression", "zip": "redaction"},
     "sensitive": ["diagnosis"],
@@ -38,9 +37,6 @@ def client(bench):
 @pytest.fixture
 def table(client):
     return client.result(client.post("/api/v1/tables/example"))["table"]
-
-
-# --- masks
 
 
 def masks(*steps, **further):
@@ -126,53 +122,6 @@ def test_masks_read_and_write_no_file_of_this_machine(client, table, step):
     assert "of this machine" in answer.json()["detail"]
 
 
-def test_steps_are_those_of_masking_recipes():
-    (step,) = checked_steps([{"kind": "RankSwapping", "columns": "age", "p": 5}])
-    assert step == veil.masking.RankSwapping("age", p=5)
-
-
-# --- differential privacy
-
-
-def private(epsilon=1.0):
-    rows = [[str(age), f"{age // 20 * 20}+", "*"] for age in range(130)] + [[None, None, "*"]]
-    return {
-        **RECIPE,
-        "sensitive": [],
-        "quasi_identifiers": {
-            "age": {"kind": "table", "rows": rows},
-            "sex": {"kind": "table", "rows": [["female", "*"], ["male", "*"], ["other", "*"], [None, "*"]]},
-        },
-        "person": None,
-        "models": [{"kind": "SafePub", "epsilon": epsilon, "delta": 1e-5}],
-        "suppression_limit": 1.0,
-    }
-
-
-def test_a_budget_is_said_once_spent_and_kept_for_all_sessions(bench, tmp_path):
-    write(patients(3000, seed=7), tmp_path / "mine.csv")
-    client, other = Client(bench), Client(bench)
-    content = (tmp_path / "mine.csv").read_bytes()
-    tables = [each.result(each.send_table("mine.csv", content))["table"] for each in (client, other)]
-    assert client.get(f"/api/v1/tables/{tables[0]}/budget").json()["budget"] is None
-    told = client.put(f"/api/v1/tables/{tables[0]}/budget", json={"epsilon": 1.5, "delta": 1e-4}).json()
-    assert told["budget"] == told["remaining"] == "epsilon = 1.5, delta = 0.0001"
-    again = client.put(f"/api/v1/tables/{tables[0]}/budget", json={"epsilon": 9, "delta": 1e-4})
-    assert again.status_code == 409
-    made = client.result(
-        client.post("/api/v1/releases", json={"table": tables[0], "recipe": generalize_data(**private())})
-    )
-    release = client.get(f"/api/v1/releases/{made['release']}").json()
-    assert "your record" in release["statement"]
-    left = other.get(f"/api/v1/tables/{tables[1]}/budget").json()
-    assert left["remaining"].startswith("epsilon = 0.5")
-    assert len(left["ledger"]) == 1
-    job = other.done(
-        other.post("/api/v1/releases", json={"table": tables[1], "recipe": generalize_data(**private())})
-    )
-    assert job["problem"]["type"] == "BudgetError"
-
-
 def test_levels_are_written_down_over_all_possible_values(client, table):
     asked = {"table": table, "column": "age", "builder": {"kind": "intervals", "widths": [50, 100]}}
     told = client.post("/api/v1/hierarchies/written", json={**asked, "first": 0, "last": 99}).json()
@@ -181,9 +130,6 @@ def test_levels_are_written_down_over_all_possible_values(client, table):
     assert {row[1] for row in rows[:-1]} == {"[0, 50[", "[50, 100["}
     assert client.post("/api/v1/hierarchies/written", json={**asked, "values": ["old"]}).status_code == 422
     assert client.post("/api/v1/hierarchies/written", json=asked).status_code == 422
-
-
-# --- engines
 
 
 @pytest.fixture(scope="module")
@@ -274,36 +220,3 @@ def test_addresses_are_opened_only_where_paths_are_allowed():
         client = Client(closed)
         answer = client.post("/api/v1/tables/from", json={"path": "duckdb:///tmp/x.duckdb#t"})
         assert (answer.status_code, answer.json()["type"]) == (403, "PathsNotAllowed")
-
-
-def test_the_same_records_have_the_same_budget(bench, tmp_path):
-    """A line break more, another order, another format: whoever is in the table is in it still."""
-    records = patients(60, seed=7).drop_columns(["name"])
-    records = records.append_column("dose", pa.array([None, *(float(each) + 0.5 for each in range(59))]))
-    records = records.append_column("smokes", pa.array([each % 3 == 0 for each in range(60)]))
-    records = records.append_column("ward", pa.array([None, *"ab" * 29, "c"]))
-    write(records, tmp_path / "mine.csv")
-    pcsv.write_csv(records, tmp_path / "quoted.csv")
-    write(records, tmp_path / "mine.xlsx")
-    records.to_pandas().to_csv(tmp_path / "pandas.csv", index=False, na_rep="NA")
-    write(records.take(list(reversed(range(60)))), tmp_path / "turned.csv")
-    write(records.select(list(reversed(records.column_names))), tmp_path / "mine.parquet")
-    content = (tmp_path / "mine.csv").read_bytes()
-    client = Client(bench)
-    sent = {
-        "mine.csv": content,
-        "longer.csv": content + b"\n",
-        "turned.csv": (tmp_path / "turned.csv").read_bytes(),
-        **{
-            name: (tmp_path / name).read_bytes()
-            for name in ("mine.parquet", "mine.xlsx", "quoted.csv", "pandas.csv")
-        },
-        "other.csv": content.replace(content.splitlines()[5] + b"\n", b""),
-    }
-    tables = {name: client.result(client.send_table(name, each))["table"] for name, each in sent.items()}
-    client.put(f"/api/v1/tables/{tables['mine.csv']}/budget", json={"epsilon": 1.25, "delta": 0})
-    budgets = {
-        name: client.get(f"/api/v1/tables/{id}/budget").json()["budget"] for name, id in tables.items()
-    }
-    assert budgets.pop("other.csv") is None
-    assert set(budgets.values()) == {"epsilon = 1.25"}

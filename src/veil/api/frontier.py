@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from veil.api.anonymize import anonymize
 from veil.api.open import check_people
 from veil.api.release import Release
+from veil.api.trial import plan_from
 from veil.base.figures import new_figure
 from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
@@ -235,9 +236,7 @@ def frontier(
     >>> found.points[-1].problem
     'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can satisfy it'
     """
-    if (plan is None) == (not options):
-        raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")
-    base = Plan(**options) if plan is None else plan
+    base = plan_from("frontier", plan, options)
     if threads < 1:
         raise ParameterError(f"`threads` should be 1 or more, not {threads}")
     combinations = _combinations(over)

@@ -290,6 +290,7 @@ def _write(release: Release, job: Run, relation: Relation | None, progress: Prog
 
 def _write_report(release: Release, job: Run, path: Path, progress: ProgressLike) -> None:
     from veil import report
+    from veil.api.advice import advice_for_report
 
     report.write_report(
         release.outcome,
@@ -299,7 +300,7 @@ def _write_report(release: Release, job: Run, path: Path, progress: ProgressLike
         certificate=None if job.certificate is None else job.certificate.name,
         sign=signing_key(job),
         about=job.about,
-        advise=release._advice_for_report,
+        advice=advice_for_report(release),
     )
 
 

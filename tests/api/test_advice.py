@@ -149,6 +149,14 @@ def test_a_report_tells_it_where_little_is_left(tmp_path: Path, release: Release
     assert 'id="alternatives"' not in fine.report(tmp_path / "fine.html").read_text()
 
 
+def test_the_nodes_that_advice_tries_are_no_part_of_the_search() -> None:
+    """A second report counted those of the advice in the first as checked by the search."""
+    release = poor()
+    before = set(release.outcome.story.found.space.evaluated)
+    assert any(tuple(each.transformation.values()) not in before for each in release.advice().alternatives)
+    assert set(release.outcome.story.found.space.evaluated) == before
+
+
 def test_what_was_chosen_privately_gets_no_advice() -> None:
     age = h.intervals(20, 40).build(pa.array(range(120)), [1] * 120, "age")
     people = pa.table({"age": [20 + i % 50 for i in range(500)]})

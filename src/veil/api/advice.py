@@ -6,20 +6,20 @@ Each alternative is a verified release that keeps its promises. Those that promi
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from veil.api.trial import Deadline, release_with, with_model
 from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
 from veil.base.spell import spell_value
-from veil.errors import NoSolutionError, PlanError, VeilError
+from veil.errors import PlanError, VeilError
 from veil.models.k_anonymity import KAnonymity
 from veil.outcome.measures import kept_by_column
-from veil.plan.linked_tables import Stacked
 from veil.recipe.parts import shorten
+from veil.report.content.disclosure import hides_search
 
 if TYPE_CHECKING:
     from veil.api.release import Release
@@ -29,6 +29,9 @@ POOR = 0.25
 
 MOST_NEXT, MOST_COLUMNS = 3, 3
 """Numbers of next best transformations and of columns that are tried."""
+
+SECONDS_IN_A_REPORT = 3.0
+"""Time that a report spends on advice."""
 
 _RANKS = ("", "second-", "third-", "fourth-")
 
@@ -169,7 +172,21 @@ def advise(
             "there is no advice for a SafePub release: its transformation was chosen privately, and trying others on the data "
             "would reveal something about the data"
         )
-    return _Advisor(release, time_limit, cancel or (lambda: False)).advise(progress)
+    return _Advisor(release, time_limit, cancel).advise(progress)
+
+
+def advice_for_report(release: Release, *, exact: bool = False) -> dict[str, Any] | None:
+    """Return the advice in a report as plain data; None if no column keeps so little that it is worthwhile.
+
+    If results of the search would disclose suppressed records, only what the release itself shows: the names
+    of these columns. With `exact`, for the data holder, all of it.
+    """
+    poor = [] if release.search is None or release.statement is not None else poor_columns(release)
+    if not poor:
+        return None
+    if not exact and hides_search(release.outcome):
+        return {"poor": poor, "withheld": True}
+    return advise(release, time_limit=SECONDS_IN_A_REPORT, progress=False).to_dict()
 
 
 def poor_columns(release: Release) -> list[str]:
@@ -179,12 +196,12 @@ def poor_columns(release: Release) -> list[str]:
 
 
 class _Advisor:
-    def __init__(self, release: Release, seconds: float, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, release: Release, seconds: float, cancel: Callable[[], bool] | None) -> None:
         assert release.search is not None
         assert release.plan is not None
-        self.release, self.search, self.plan = release, release.search, release.plan
-        self.end, self.cancelled = time.monotonic() + seconds, cancelled
-        self.seconds, self.complete = seconds, True
+        # The nodes tried here are no part of the search that made the release.
+        self.release, self.search, self.plan = release, release.search.copy(), release.plan
+        self.seconds, self.deadline, self.complete = seconds, Deadline(seconds, cancel), True
         self.tried_nodes = {tuple(self.search.transformation.values())}
         self.kept = kept_by_column(release.outcome)
         self.poor = tuple(poor_columns(release))
@@ -193,7 +210,7 @@ class _Advisor:
         with following(progress) as tracker:
             tracker.phase("pricing each choice")
             share = max(0.1, 0.4 * self.seconds)
-            self.prices = self.search.prices(time_limit=share, cancel=self.cancelled, progress=False)
+            self.prices = self.search.prices(time_limit=share, cancel=self.deadline.cancel, progress=False)
             costs = self._costs()
             alternatives: list[Alternative] = []
             for phase, attempts in (
@@ -212,9 +229,8 @@ class _Advisor:
         return Advice(current, tuple(alternatives), costs, self.poor, self.complete)
 
     def _time_is_left(self) -> bool:
-        left = time.monotonic() < self.end and not self.cancelled()
-        self.complete &= left
-        return left
+        self.complete &= not self.deadline.is_over
+        return not self.deadline.is_over
 
     def _measure(
         self, what: str, how: str, release: Release, recipe: dict[str, Any], *, less: bool = False
@@ -290,8 +306,8 @@ class _Advisor:
                 suppression_limit=more,
             )
         for at, model in enumerate(self.plan.models):
-            rest = self.plan.models[:at] + self.plan.models[at + 1 :]
-            if rest:
+            if len(self.plan.models) > 1:
+                rest = with_model(self.plan, at, None).models
                 yield from self._try_plan(
                     f"without {model}", "leave it out of `models`", less=True, models=rest
                 )
@@ -321,20 +337,7 @@ class _Advisor:
             yield self._measure(what, how, release, _in_a_recipe(changes), less=less)
 
     def _carry_out(self, changes: dict[str, Any]) -> Release | None:
-        from veil.api.anonymize import anonymize_source
-
-        seconds = max(0.1, self.end - time.monotonic())
-        limit = seconds if self.plan.time_limit is None else min(seconds, self.plan.time_limit)
-        plan = dataclasses.replace(self.plan, **changes, time_limit=limit)
-        source = self.release.outcome.source
-        if isinstance(source, Stacked):  # the verifier checks the plan for all tables
-            source = dataclasses.replace(
-                source, plan=plan, asked=dataclasses.replace(source.asked, **changes)
-            )
-        try:
-            return anonymize_source(source, plan, cancel=self.cancelled)
-        except NoSolutionError:
-            return None
+        return release_with(self.release.outcome.source, self.plan, changes, self.deadline)
 
     def _local(self) -> Iterator[Alternative]:
         """Yield local recoding of the suppressed records or, if none may be suppressed, from the start."""
@@ -351,8 +354,8 @@ class _Advisor:
                 first = self._carry_out(changes)
             if first is None:
                 return
-            seconds = max(0.1, self.end - time.monotonic())
-            recoded = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=self.cancelled)
+            seconds, cancel = self.deadline.seconds_for(), self.deadline.cancel
+            recoded = first.local_recoding(mode, time_limit=seconds, progress=False, cancel=cancel)
         except VeilError:
             return  # a model cannot be recoded locally
         if first is not self.release and not self._time_is_left():

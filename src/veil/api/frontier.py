@@ -11,7 +11,9 @@ them, exceeds the promise of that release: they are for experiments on data that
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from veil.api.anonymize import anonymize
 from veil.api.open import check_people
 from veil.api.release import Release
+from veil.api.trial import plan_from
 from veil.base.figures import new_figure
 from veil.base.html import html_table
 from veil.base.progress import ProgressLike, following
@@ -89,13 +92,13 @@ class Frontier:
 
         They are sorted by risk. Points with equal figures are all included, in the order of the parameters.
         """
-        risk, utility = self._figures(risk, utility)
-        solved = [point for point in self.points if point.problem is None]
+        frontier = self._by(risk, utility)
         best: list[Point] = []
-        last: tuple[float, float] | None = None
-        for point in sorted(solved, key=lambda each: (each.risks[risk], -each.utilities[utility])):
-            at = (point.risks[risk], point.utilities[utility])
-            if last is None or at[1] > last[1] or at == last:
+        last = (math.nan, math.nan)
+        solved = [point for point in self.points if point.problem is None]
+        for point in sorted(solved, key=lambda each: (frontier._at(each)[0], -frontier._at(each)[1])):
+            at = frontier._at(point)
+            if not best or at[1] > last[1] or at == last:
                 best.append(point)
                 last = at
         return tuple(best)
@@ -105,35 +108,33 @@ class Frontier:
         rows = [
             (
                 "best" if point in front else "",
-                *(point.parameters[name] for name in names),
-                *(
-                    (f"{point.risks[self.risk]:.2%}", f"{point.utilities[self.utility]:.2%}", "")
-                    if point.problem is None
-                    else ("", "", point.problem)
-                ),
+                *point.parameters.values(),
+                *(f"{each:.2%}" if point.problem is None else "" for each in self._at(point)),
+                point.problem or "",
             )
             for point in self.points
         ]
         return html_table(("", *names, f"risk ({self.risk})", f"utility ({self.utility})", ""), rows)
 
+    def _at(self, point: Point) -> tuple[float, float]:
+        """Return the place of a point; not a number if there is no release."""
+        return point.risks.get(self.risk, math.nan), point.utilities.get(self.utility, math.nan)
+
     def plot(self, risk: str | None = None, utility: str | None = None) -> Figure:
         """Draw all points, and the Pareto front as a line with numbers that are explained next to it."""
-        risk, utility = self._figures(risk, utility)
-        front = self.pareto(risk, utility)
+        frontier = self._by(risk, utility)
+        front = frontier.pareto()
         figure = new_figure(9, 4.5)
         axes: Any = figure.add_subplot()
         others = [point for point in self.points if point.problem is None and point not in front]
         for points, style in ((others, {"color": "0.7"}), (front, {"color": "tab:blue", "zorder": 3})):
-            axes.scatter(
-                [point.risks[risk] for point in points],
-                [point.utilities[utility] for point in points],
-                **style,
-            )
+            places = [frontier._at(point) for point in points]
+            axes.scatter([at[0] for at in places], [at[1] for at in places], **style)
         if front:
             # Several points may share a corner, and its number.
             corners: dict[tuple[float, float], list[Point]] = {}
             for point in front:
-                corners.setdefault((point.risks[risk], point.utilities[utility]), []).append(point)
+                corners.setdefault(frontier._at(point), []).append(point)
             axes.step(*zip(*corners, strict=True), where="post", color="tab:blue", linewidth=1)
             # Numbers are placed alternately above and below the steps, and explained in the legend.
             for number, corner in enumerate(corners, 1):
@@ -149,18 +150,18 @@ class Frontier:
             figure.legend(
                 handles, meanings, loc="outside right upper", fontsize=8, frameon=False, handlelength=0
             )
-        axes.set_xlabel(f"risk: {_spoken(risk)}")
-        axes.set_ylabel(f"utility: {_spoken(utility)}")
+        axes.set_xlabel(f"risk: {_spoken(frontier.risk)}")
+        axes.set_ylabel(f"utility: {_spoken(frontier.utility)}")
         axes.margins(0.15)
         return figure
 
     def to_dict(self, risk: str | None = None, utility: str | None = None) -> dict[str, Any]:
         """Return plain values: all points, and which of them are on the Pareto front."""
-        risk, utility = self._figures(risk, utility)
-        front = self.pareto(risk, utility)
+        frontier = self._by(risk, utility)
+        front = frontier.pareto()
         return {
-            "risk": risk,
-            "utility": utility,
+            "risk": frontier.risk,
+            "utility": frontier.utility,
             "points": [{**point.to_dict(), "pareto": point in front} for point in self.points],
         }
 
@@ -172,17 +173,18 @@ class Frontier:
                 lines.append(f"{'':2}{'no release':>21}   {point}: {point.problem.split('. ')[0]}")
                 continue
             mark = "*" if point in front else ""
-            figures = f"{point.risks[self.risk]:10.4f} {point.utilities[self.utility]:10.4f}"
-            lines.append(f"{mark:2}{figures}   {point}")
+            risk, utility = self._at(point)
+            lines.append(f"{mark:2}{risk:10.4f} {utility:10.4f}   {point}")
         return "\n".join(lines)
 
-    def _figures(self, risk: str | None, utility: str | None) -> tuple[str, str]:
-        risk, utility = risk or self.risk, utility or self.utility
+    def _by(self, risk: str | None, utility: str | None) -> Frontier:
+        """Return the same points, compared by other figures; refuse those that were not measured."""
+        frontier = replace(self, risk=risk or self.risk, utility=utility or self.utility)
         for point in self.points:
             if point.problem is None:
-                _check_figure("risk", risk, point.risks)
-                _check_figure("utility", utility, point.utilities)
-        return risk, utility
+                _check_figure("risk", frontier.risk, point.risks)
+                _check_figure("utility", frontier.utility, point.utilities)
+        return frontier
 
 
 def frontier(
@@ -235,20 +237,19 @@ def frontier(
     >>> found.points[-1].problem
     'KAnonymity(k=7) needs classes of 7 records, but the table has only 6: no release with any information can satisfy it'
     """
-    if (plan is None) == (not options):
-        raise PlanError("`frontier` needs a plan, or the keywords of one, and not both")
-    base = Plan(**options) if plan is None else plan
+    base = plan_from("frontier", plan, options)
     if threads < 1:
         raise ParameterError(f"`threads` should be 1 or more, not {threads}")
     combinations = _combinations(over)
-    plans = [_with(base, parameters) for parameters in combinations]
+    plans = [functools.reduce(_replace_parameter, each.items(), base) for each in combinations]
     source = source if isinstance(source, Source) else read(source, format=format)
     for each in plans:
         each.check_columns(source.table.column_names)
     if plans and source.weights is None:
         check_people(source.table, plans[0])
     plans = _build_hierarchies(plans, source)
-    measure = _Measure(source, dict(risks or {}), dict(utilities or {}), threads)
+    stop = threading.Event()
+    measure = _Measure(source, risks or {}, utilities or {}, None if threads == 1 else 1, stop)
     with following(progress) as tracker, ThreadPoolExecutor(threads) as pool:
         tracker.phase("trying parameters")
         points = []
@@ -257,30 +258,27 @@ def frontier(
                 points.append(point)
                 tracker.advance(len(points), len(plans), str(point))
         finally:
-            measure.stop.set()  # so that Ctrl-C does not wait for searches under way
+            stop.set()  # so that Ctrl-C does not wait for searches under way
     private = all(safepub_of(each) is not None for each in plans)
-    result = Frontier(tuple(points), risk or ("epsilon" if private else "average"), utility)
-    result._figures(None, None)
-    return result
+    return Frontier(tuple(points), "epsilon" if private else "average", utility)._by(risk, utility)
 
 
+@dataclass(frozen=True)
 class _Measure:
     """Makes a release by a plan and measures it."""
 
-    def __init__(
-        self,
-        source: Source,
-        risks: dict[str, Callable[[Release], float]],
-        utilities: dict[str, Callable[[Comparison], float]],
-        threads: int,
-    ) -> None:
-        self.source, self.risks, self.utilities, self.threads = source, risks, utilities, threads
-        self.stop = threading.Event()
+    source: Source
+    risks: Mapping[str, Callable[[Release], float]]
+    utilities: Mapping[str, Callable[[Comparison], float]]
+    threads: int | None
+    stop: threading.Event
 
     def __call__(self, plan: Plan, parameters: dict[str, Any]) -> Point:
         start = time.perf_counter()
         try:
-            release = self._release(plan)
+            release = anonymize(
+                self.source, plan, threads=self.threads, progress=False, cancel=self.stop.is_set
+            )
         except (NoSolutionError, PlanError) as error:
             return Point(parameters, str(error), {}, {}, None, time.perf_counter() - start)
         comparison = Comparison.of(release.outcome)
@@ -295,10 +293,6 @@ class _Measure:
         utilities |= {name: float(each(comparison)) for name, each in self.utilities.items()}
         levels = dict(release.transformation)
         return Point(parameters, None, risks, utilities, levels, time.perf_counter() - start)
-
-    def _release(self, plan: Plan) -> Release:
-        threads = None if self.threads == 1 else 1
-        return anonymize(self.source, plan, threads=threads, progress=False, cancel=self.stop.is_set)
 
 
 # --- parameters -------------------------------------------------------------------------------------------
@@ -317,14 +311,9 @@ def _combinations(over: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())]
 
 
-def _with(plan: Plan, parameters: Mapping[str, Any]) -> Plan:
-    """Return the plan with other parameters."""
-    for name, value in parameters.items():
-        plan = _replace_parameter(plan, name, value)
-    return plan
-
-
-def _replace_parameter(plan: Plan, name: str, value: Any) -> Plan:
+def _replace_parameter(plan: Plan, parameter: tuple[str, Any]) -> Plan:
+    """Return the plan with another value of a parameter."""
+    name, value = parameter
     owner, _, field = name.rpartition(".")
     if not owner and field in _fields(plan):
         return replace(plan, **{field: value})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from veil.api.open import Engine, open_for_plan
+from veil.api.trial import Deadline, plan_from, with_model
 from veil.base.progress import ProgressLike, following
 from veil.dp.safepub import SafePub
 from veil.errors import ImpossibleError, PlanError
@@ -108,15 +108,13 @@ def relax(
     let up to 40.0% of the records be suppressed instead of 0.0%
     ask KAnonymity for k = 2 instead of 3
     """
-    if (plan is None) == (not options):
-        raise PlanError("`relax` needs a plan, or the keywords of one, and not both")
-    plan = Plan(**options) if plan is None else plan
+    plan = plan_from("relax", plan, options)
     _refuse(plan)
     with following(progress) as tracker:
         tracker.phase("reading the table")
         source = open_for_plan(source, plan, format, engine, tracker)
         prepared = prepare(source.table, plan, source.weights, source.columns)
-        trial = _Trial(prepared, threads, time_limit, cancel or (lambda: False))
+        trial = _Trial(prepared, threads, Deadline(time_limit, cancel))
         tracker.phase("looking for what to relax")
         relaxations: list[Relaxation] = []
         ways = [] if trial.fits(plan, trial.share(1)) else list(_ways(prepared))
@@ -149,20 +147,16 @@ class _TopFirst(Strategy):
 class _Trial:
     """Decides whether plans that differ in promises, limits and levels have a release on one table."""
 
-    def __init__(
-        self, prepared: Prepared, threads: int | None, seconds: float, cancel: Callable[[], bool]
-    ) -> None:
-        self.prepared, self.threads, self.cancel = prepared, threads, cancel
-        self.end = time.perf_counter() + seconds
+    def __init__(self, prepared: Prepared, threads: int | None, deadline: Deadline) -> None:
+        self.prepared, self.threads, self.deadline = prepared, threads, deadline
         self.tables: TableCache | None = None
         self.gave_up = False
 
-    def share(self, of: int) -> float:
-        """Return the time until which one of so many questions may take."""
-        now = time.perf_counter()
-        return now + max(0.1, (self.end - now) / of)
+    def share(self, of: int) -> Deadline:
+        """Return the deadline of one of so many questions."""
+        return Deadline(self.deadline.seconds_for(of), self.deadline.cancel)
 
-    def fits(self, plan: Plan, until: float) -> bool:
+    def fits(self, plan: Plan, deadline: Deadline) -> bool:
         """Whether some transformation fulfils a plan. `gave_up` if that was not decided in time."""
         sample, self.gave_up = self.prepared.sample, False
         try:
@@ -172,8 +166,7 @@ class _Trial:
         names, hierarchies = list(sample.encoding.names), list(sample.encoding.hierarchies)
         minimum, maximum = level_range(plan, names, hierarchies)
         limits = Limits(
-            max(0.05, until - time.perf_counter()),
-            cancelled=lambda: search.best is not None or self.cancel(),
+            deadline.seconds_for(), cancelled=lambda: search.best is not None or deadline.cancel()
         )
         search = Search(evaluator, minimum, maximum, limits=limits, threads=self.threads, tables=self.tables)
         if sample.persons.are_records:
@@ -182,14 +175,14 @@ class _Trial:
         self.gave_up = best_node.best is None and not best_node.proven
         return best_node.best is not None
 
-    def least(self, steps: Sequence[Relaxation], until: float) -> Relaxation | None:
+    def least(self, steps: Sequence[Relaxation], deadline: Deadline) -> Relaxation | None:
         """Return the first of ever larger changes that is enough, by bisection; None if the last is not."""
-        if not steps or not self.fits(steps[-1].plan, until):
+        if not steps or not self.fits(steps[-1].plan, deadline):
             return None
         low, high, proven = -1, len(steps) - 1, True  # low is not enough, high is
         while high - low > 1:
             middle = (low + high) // 2
-            if self.fits(steps[middle].plan, until):
+            if self.fits(steps[middle].plan, deadline):
                 high = middle
             else:
                 low, proven = middle, not self.gave_up
@@ -239,7 +232,7 @@ def _weaker(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
         share = abs(value - now) / abs(end - now) if math.isfinite(end) else 1 - now / value
         yield Relaxation(
             "promise", type(model).__name__, parameter, now, value,
-            _with_model(plan, at, dataclasses.replace(model, **{parameter: value})), share, proven=True,  # type: ignore[type-var]
+            with_model(plan, at, dataclasses.replace(model, **{parameter: value})), share, proven=True,  # type: ignore[type-var]
         )  # fmt: skip
 
 
@@ -258,10 +251,5 @@ def _toward(now: float, end: float) -> Iterator[float]:
 
 def _without(plan: Plan, at: int, model: PrivacyModel) -> Iterator[Relaxation]:
     if len(plan.models) > 1 and model.subset is None:
-        left = _with_model(plan, at, None)
+        left = with_model(plan, at, None)
         yield Relaxation("without", type(model).__name__, None, None, None, left, 1.0, proven=True)
-
-
-def _with_model(plan: Plan, at: int, model: PrivacyModel | None) -> Plan:
-    put = () if model is None else (model,)
-    return replace(plan, models=(*plan.models[:at], *put, *plan.models[at + 1 :]))

@@ -49,10 +49,6 @@ if TYPE_CHECKING:
     from veil.utility.step import StepSummary
 
 
-SECONDS_OF_ADVICE = 3.0
-"""Time that a report spends on advice."""
-
-
 class Release:
     """An anonymized table, verified, with all that explains it. `table` is a frame of the input's kind.
 
@@ -477,6 +473,7 @@ class Release:
         `not_anonymous` is the reason to accept a table that breaks a promise, or suppresses more than the
         plan allows: the report begins with it.
         """
+        from veil.api.advice import advice_for_report
         from veil.report import write_report
 
         first_page = read_about(about)
@@ -494,22 +491,8 @@ class Release:
             progress=progress,
             about=first_page,
             not_anonymous=not_anonymous,
-            advise=self._advice_for_report,
+            advice=None if private else advice_for_report(self, exact=for_the_data_holder),
         )
-
-    def _advice_for_report(self, hidden: bool) -> dict[str, Any] | None:
-        """Return the advice in a report, if a column keeps little; None otherwise.
-
-        If results of the search are `hidden`, only what the release itself shows: the names of these columns.
-        """
-        from veil.api.advice import poor_columns
-
-        poor = [] if self.search is None or self.statement is not None else poor_columns(self)
-        if not poor:
-            return None
-        if hidden:
-            return {"poor": poor, "withheld": True}
-        return self.advice(time_limit=SECONDS_OF_ADVICE, progress=False).to_dict()
 
     def certificate(
         self,

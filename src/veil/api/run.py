@@ -277,6 +277,7 @@ def _write(release: Release, run: Run, relation: Relation | None, progress: Prog
 
 def _write_report(release: Release, run: Run, path: Path, progress: ProgressLike) -> None:
     from veil import report
+    from veil.api.advice import advice_for_report
 
     report.write_report(
         release.outcome,
@@ -286,7 +287,7 @@ def _write_report(release: Release, run: Run, path: Path, progress: ProgressLike
         certificate=None if run.certificate is None else run.certificate.name,
         sign=signing_key(run),
         about=run.about,
-        advise=release._advice_for_report,
+        advice=advice_for_report(release),
     )
 
 

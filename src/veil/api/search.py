@@ -95,6 +95,14 @@ class SearchResult:
         self.model: SafePub | None = choice.model if isinstance(choice, PrivateChoice) else None
         self.walk: Walk | None = choice.walk if isinstance(choice, PrivateChoice) else None
 
+    def copy(self) -> SearchResult:
+        """Return the same search with a space of its own: exploring it leaves this one as it is."""
+        space = self.explored
+        own = dataclasses.replace(space, evaluated=dict(space.evaluated), ruled_out=list(space.ruled_out))
+        found = dataclasses.replace(self._choice.found, space=own)
+        choice = dataclasses.replace(self._choice, found=found)
+        return SearchResult(self._outcome, self._prepared, choice, self._release)
+
     @property
     def level_names(self) -> dict[str, str]:
         """Name of the level of each quasi-identifier."""

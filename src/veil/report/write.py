@@ -12,7 +12,7 @@ from veil.recipe.about import NOTHING, About, spell_about
 from veil.recipe.document import document_text
 from veil.report.certificate.keys import PrivateKey
 from veil.report.certificate.signature import signed
-from veil.report.content.facts import Advise, collect_facts
+from veil.report.content.facts import collect_facts
 from veil.report.pages.html import html
 from veil.report.pages.pdf import pdf
 from veil.tables import atomic
@@ -32,7 +32,7 @@ def write_report(
     sign: PrivateKey | None = None,
     about: About = NOTHING,
     not_anonymous: str | None = None,
-    advise: Advise = lambda hidden: None,
+    advice: dict[str, Any] | None = None,
 ) -> Path:
     """Write the report of a release as HTML, PDF or JSON, by the ending of the name.
 
@@ -40,7 +40,7 @@ def write_report(
     releases. `exact` adds figures that depend on suppressed records, for the data holder only. `table` and
     `certificate` are the names of files written along with the report, for its instructions on checking;
     `sign` is the key that signs the embedded certificate. `about` is free text of the data holder,
-    `not_anonymous` the reason to release a table that breaks a promise, and `advise` searches alternatives.
+    `not_anonymous` the reason to release a table that breaks a promise, `advice` that of `veil.api.advice`.
     """
     kind = kind_of(path)
     with following(progress) as tracker:
@@ -58,7 +58,7 @@ def write_report(
             exact=exact,
             about=about,
             not_anonymous=not_anonymous,
-            advise=advise,
+            advice=advice,
             on_phase=on_phase,
         )
         facts |= _repeatable_recipe(facts, table, about)

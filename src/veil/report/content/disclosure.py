@@ -56,6 +56,15 @@ def hides_records(outcome: Outcome) -> bool:
     return bool(published.suppressed_records) or published.records < records
 
 
+def hides_search(outcome: Outcome) -> bool:
+    """Whether results of the search depend on sensitive values of suppressed records."""
+    if outcome.plan is None or not hides_records(outcome):
+        return False
+    return any(model.attribute_names for model in outcome.models) or bool(
+        outcome.plan.quality.attribute_names
+    )
+
+
 def shown_rows(outcome: Outcome) -> NDArray[np.int64]:
     """Return the rows of the input that the table shows, in their order."""
     return np.sort(outcome.origins[~outcome.by_records.suppressed])

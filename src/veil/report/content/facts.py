@@ -37,8 +37,6 @@ MOST_EXAMPLES = 3
 """Released values shown as examples of a level."""
 
 OnPhase = Callable[[str], None]
-Advise = Callable[[bool], dict[str, Any] | None]
-"""Searches alternative releases; with True, returns only the columns that keep little information."""
 
 LEFT_OUT = (
     "The release is differentially private: the promise covers the released table, and every exact figure about the "
@@ -60,7 +58,7 @@ def collect_facts(
     exact: bool = False,
     about: About = NOTHING,
     not_anonymous: str | None = None,
-    advise: Advise = lambda hidden: None,
+    advice: dict[str, Any] | None = None,
     on_phase: OnPhase = lambda _: None,
 ) -> dict[str, Any]:
     """Return everything a reader needs to understand, judge and repeat a release.
@@ -76,8 +74,8 @@ def collect_facts(
         Free text of the data holder for the first page.
     not_anonymous
         The reason to release a table that breaks a promise.
-    advise
-        Searches alternative releases: see `veil.api.advice`.
+    advice
+        Alternative releases: see `veil.api.advice`.
     on_phase
         Called with the name of each phase.
     """
@@ -98,7 +96,6 @@ def collect_facts(
     utility = findings.utility.facts()
     on_phase("distributions")
     distributions, associations = findings.distributions, findings.associations
-    space, curve = findings.space, findings.curve  # before the advice evaluates more transformations
     recipe = _recipe(outcome)
     on_phase("fingerprints")
     return {
@@ -115,13 +112,13 @@ def collect_facts(
         "policies": None if private else _policies(outcome),
         "done": _with_examples(treatment_of_columns(outcome, private), distributions),
         "verification": _verification(outcome, certificate, private, exact),
-        "advice": None if private else advise(findings.hides_search),
+        "advice": None if private else advice,
         "risks": risks,
         "utility": utility,
         "distributions": distributions,
         "associations": associations,
-        "space": space,
-        "curve": curve,
+        "space": findings.space,
+        "curve": findings.curve,
         "versions": versions(),
         "input": None if private else _input(outcome, exact),
         "tables": tables_of(outcome, certificate),

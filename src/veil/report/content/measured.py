@@ -18,7 +18,7 @@ from veil.outcome.outcome import Outcome
 from veil.population import Population
 from veil.published.table import Published
 from veil.report.content.association import associations, codes_of
-from veil.report.content.disclosure import hides_records, is_treated, shown_rows
+from veil.report.content.disclosure import hides_records, hides_search, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
 from veil.risk import RiskAnalysis, analyze
@@ -195,10 +195,7 @@ class Findings:
     @property
     def hides_search(self) -> bool:
         """Whether the search depends on sensitive values of suppressed records."""
-        plan = self.outcome.plan
-        if plan is None or not self.hides:
-            return False
-        return any(model.attribute_names for model in plan.models) or bool(plan.quality.attribute_names)
+        return self.hides and hides_search(self.outcome)
 
     @functools.cached_property
     def space(self) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from veil import KAnonymity, Release, SafePub
 from veil import hierarchies as h
 from veil.api.advice import POOR, Advice
 from veil.errors import PlanError
+from veil.outcome.generalize import Choice
 from veil.outcome.measures import kept_by_column
 from veil.quality import Loss
 from veil.synthetic import patients
@@ -152,9 +153,9 @@ def test_a_report_tells_it_where_little_is_left(tmp_path: Path, release: Release
 def test_the_nodes_that_advice_tries_are_no_part_of_the_search() -> None:
     """A second report counted those of the advice in the first as checked by the search."""
     release = poor()
-    before = set(release.outcome.story.found.space.evaluated)
+    before = set(release.outcome.trace(Choice).found.space.evaluated)
     assert any(tuple(each.transformation.values()) not in before for each in release.advice().alternatives)
-    assert set(release.outcome.story.found.space.evaluated) == before
+    assert set(release.outcome.trace(Choice).found.space.evaluated) == before
 
 
 def test_what_was_chosen_privately_gets_no_advice() -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, TypeVar, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from veil.cli import failures
+from veil.cli import failures, startup
 
 
 class _Group(TyperGroup):
@@ -124,6 +125,92 @@ def flowing(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
 
 
+class Declaration(NamedTuple):
+    """How a field of a command is given: as an argument or an option, with its help."""
+
+    help: str
+    metavar: str | None
+    default: Any
+    flags: tuple[str, ...]
+    is_argument: bool
+    further: Mapping[str, Any]
+
+    def parameter(self, name: str, annotation: Any) -> inspect.Parameter:
+        """Return the parameter of a command for a field."""
+        details = {"metavar": self.metavar, "help": self.help, **self.further}
+        flags = self.flags or ((f"--{name.replace('_', '-')}",) if annotation is bool else ())
+        info = typer.Argument(**details) if self.is_argument else typer.Option(*flags, **details)
+        default = self.default
+        if get_origin(annotation) is list and default is not ...:
+            annotation, default = annotation | None, None
+        default = inspect.Parameter.empty if default is ... else default
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(name, kind, default=default, annotation=Annotated[annotation, info])
+
+
+def option(help: str, metavar: str | None = None, default: Any = None, *flags: str, **further: Any) -> Any:
+    """Declare an option. `flags` replace the one of its name; without a default (`...`) it is required."""
+    return Declaration(help, metavar, default, flags, False, further)
+
+
+def argument(help: str, metavar: str | None = None, default: Any = ..., **further: Any) -> Any:
+    """Declare an argument."""
+    return Declaration(help, metavar, default, (), True, further)
+
+
+class Options:
+    """The values of a command. A subclass declares them, as a command or as a group that commands inherit.
+
+    Plain classes and not `@declared` ones: pydantic takes longer to load than the whole help to appear.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        declarations = self.declarations()
+        for name, value in values.items():
+            is_list = name in declarations and get_origin(declarations[name][0]) is list
+            self.__dict__[name] = [] if value is None and is_list else value
+
+    @classmethod
+    def declarations(cls) -> dict[str, tuple[Any, Declaration]]:
+        """Return type and declaration of each field: those of the command, then those of its groups."""
+        fields: dict[str, tuple[Any, Declaration]] = {}
+        for owner in cls.__mro__:
+            for name, annotation in inspect.get_annotations(owner, eval_str=True).items():
+                fields.setdefault(name, (annotation, vars(owner)[name]))
+        return fields
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """Return the parameters of the command."""
+        return [each.parameter(name, annotation) for name, (annotation, each) in cls.declarations().items()]
+
+
+Declared = TypeVar("Declared", bound=Options)
+
+
+def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type[Declared]], type[Declared]]:
+    """Make a class of options a command, whose name and help are those of the class.
+
+    `handler` is the module of this package and the function in it that takes the options. It is imported when
+    the command runs; with `tables`, after the libraries for tables have been loaded the quick way.
+    """
+
+    def decorate(cls: type[Declared]) -> type[Declared]:
+        def run(**values: Any) -> None:
+            if tables:
+                startup.quick()
+            module, _, function = handler.partition(".")
+            getattr(importlib.import_module(f"veil.cli.{module}"), function)(cls(**values))
+
+        run.__doc__ = cls.__doc__
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        function = guarded(run, inspect.Signature(cls.parameters()))
+        app.command(name, cls=Command, help=flowing(cls.__doc__ or ""), rich_help_panel=panel)(function)
+        return cls
+
+    return decorate
+
+
 class Reader(StrEnum):
     """The engine that reads files."""
 
@@ -194,32 +281,6 @@ Reading = Annotated[
         "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
     ),
 ]
-Known = Annotated[
-    list[str],
-    typer.Option("--qi", metavar="COLUMNS", help="Columns that an attacker may know, such as age,sex,zip."),
-]
-Subset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="QUERY|FILE|ROWS",
-        help='The rows that would be released, such as "age > 30", subset.csv, 0|1|2 or random:0.1; the whole table '
-        "is their population.",
-    ),
-]
-Person = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column that tells people apart, if somebody may have several rows. If every row is a different person: null.",
-    ),
-]
-Attacker = Annotated[
-    str,
-    typer.Option(
-        metavar="one row|all rows", help="What an attacker may know about a person: one row or all rows."
-    ),
-]
-Marker = Annotated[str, typer.Option(metavar="TEXT", help="Text of a suppressed cell.")]
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -254,3 +315,69 @@ Json = Annotated[bool, typer.Option("--json", help="Print all figures as JSON in
 Figures = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write all figures there, as JSON.")
 ]
+
+
+class Table(Options):
+    """How a table is read."""
+
+    format: str | None = option(
+        "How to read the table, if that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
+        "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
+        "FORMAT",
+    )
+
+
+class Engines(Options):
+    """What reads files."""
+
+    engine: Reader | None = option(
+        "What reads files. Default: DuckDB if they are too large for memory.",
+        "memory|duckdb",
+        rich_help_panel=RUNNING,
+    )
+    memory: str | None = option(
+        "How much memory DuckDB may use, such as 2GB. Default: half of what is free.",
+        "SIZE",
+        rich_help_panel=RUNNING,
+    )
+    temporary: Path | None = option("Where DuckDB puts temporary files.", "FOLDER", rich_help_panel=RUNNING)
+
+
+class Results(Options):
+    """Where figures go."""
+
+    json: bool = option("Print all figures as JSON instead of tables.", default=False)
+    output: Path | None = option("Also write all figures there, as JSON.", "FILE", None, "--output", "-o")
+    overwrite: bool = option("Replace existing files.", default=False)
+
+
+class People(Options):
+    """Whose rows they are, which of them would be released, and what an attacker knows of them."""
+
+    subset: str | None = option(
+        'The rows that would be released, such as "age > 30", subset.csv, 0|1|2 or random:0.1; the whole table '
+        "is their population.",
+        "QUERY|FILE|ROWS",
+    )
+    person: str | None = option(
+        "Column that tells people apart, if somebody may have several rows. If every row is a different person: null.",
+        "COLUMN",
+    )
+    knows: str = option(
+        "What an attacker may know about a person: one row or all rows.", "one row|all rows", "one row"
+    )
+    marker: str = option("Text of a suppressed cell.", "TEXT", "*")
+
+
+class Trial(Options):
+    """The recipe to try, on another table if one is given."""
+
+    input: Path | None = option("The table, instead of the recipe's.", "FILE")
+
+
+class Parallel(Options):
+    """How many threads."""
+
+    threads: int | None = option(
+        "Number of threads; it does not change the result.", "N", min=1, rich_help_panel=RUNNING
+    )

@@ -12,7 +12,7 @@ import typer
 from veil.api.open import place_of
 from veil.api.targets import check_target
 from veil.cli import failures, files, grammar, show
-from veil.cli.places import warn_about_passwords
+from veil.cli.places import engine_of, warn_about_passwords
 from veil.engines.database import Database
 from veil.engines.relation import Engine
 from veil.engines.settings import Settings
@@ -21,26 +21,20 @@ from veil.tables import Csv, Format, output_format, read
 from veil.tables.formats import format_of
 
 if TYPE_CHECKING:
+    from veil.cli.commands.inspect import Hierarchy as HierarchyOptions
+    from veil.cli.commands.inspect import Verify
     from veil.hierarchies import Hierarchy
     from veil.published.finding import Verification
     from veil.recipe import Recipe
 
 
-def verify(
-    text: str,
-    recipe: Path | None,
-    certificate: Path | None,
-    signed_by: Path | None,
-    format: str | None,
-    engine: Engine | Settings | None,
-    as_json: bool,
-    quiet: bool = False,
-) -> int:
-    """Verify the promises of a recipe or a certificate on a published table; return the exit code."""
+def verify(options: Verify) -> None:
+    """Verify the promises of a recipe or a certificate on a published table; the exit code says whether they hold."""
     from veil.api.verify import verify
 
-    table_format = grammar.format(format)
-    place = place_of(text)
+    recipe, certificate, signed_by = options.recipe, options.certificate, options.signed_by
+    table_format, engine = grammar.format(options.format), engine_of(options)
+    place = place_of(options.source)
     warn_about_passwords(place)
     if recipe is not None and certificate is None and signed_by is None:
         verification = _against_recipe(place, recipe, table_format, engine)
@@ -53,12 +47,13 @@ def verify(
             "say what to check the table against: either --recipe FILE or --certificate FILE; --signed-by "
             "needs --certificate"
         )
-    if as_json:
+    if options.json:
         typer.echo(json.dumps(_plain(verification), indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not options.quiet:
         show.verification(show.output(), verification, "the table")
         show.verdict(show.output(), verification)
-    return failures.BROKEN if verification.broken else 0 if verification.holds else failures.NOT_CHECKED
+    if not verification.holds:
+        raise typer.Exit(failures.BROKEN if verification.broken else failures.NOT_CHECKED)
 
 
 def _plain(verification: Verification) -> dict[str, Any]:
@@ -139,16 +134,15 @@ def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> 
     return builder.build(values, counts, column), builder
 
 
-def hierarchy(
-    file: Path, column: str, using: str, format: str | None, output: Path | None, overwrite: bool
-) -> None:
+def hierarchy(options: HierarchyOptions) -> None:
     """Build a hierarchy, show its first rows, and save it if `output` is given."""
     from veil.base.spell import spell_value
 
-    files.no_databases(file)
+    column, output = options.column, options.output
+    files.no_databases(options.file)
     if output is not None:
-        check_target(output, overwrite=overwrite)
-    hierarchy, builder = build_hierarchy(file, column, using, format)
+        check_target(output, overwrite=options.overwrite)
+    hierarchy, builder = build_hierarchy(options.file, column, options.using, options.format)
     console = show.output()
     spec = ", ".join(f"{key}: {value}" for key, value in spell_value(builder).items())
     console.print(f"{column}: {{{spec}}}", markup=False, soft_wrap=True)

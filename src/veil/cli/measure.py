@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,9 +20,7 @@ from veil.base.progress import following
 from veil.base.wording import plural
 from veil.cli import failures, figures, files, grammar, show
 from veil.cli.check import released_format
-from veil.cli.places import check_options, warn_about_passwords
-from veil.engines.relation import Engine
-from veil.engines.settings import Settings
+from veil.cli.places import check_options, engine_of, warn_about_passwords
 from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.plan.plan import ASK
 from veil.recipe import Recipe
@@ -38,6 +36,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from veil.cli.base import Results
+    from veil.cli.commands.inspect import Advise, Assess, Frontier, Identify, Risk, Utility
+
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -50,6 +51,11 @@ class Destination:
     output: Path | None = None
     overwrite: bool = False
     picture: Path | None = None
+
+    @classmethod
+    def of(cls, options: Results, picture: Path | None = None) -> Destination:
+        """Return the destination that options name."""
+        return cls(options.json, options.output, options.overwrite, picture)
 
     @property
     def targets(self) -> dict[str, Path]:
@@ -97,52 +103,37 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def assess(
-    text: str,
-    qi: Sequence[str],
-    sensitive: Sequence[str],
-    destination: Destination,
-    *,
-    hierarchies: Sequence[str],
-    subset: str | None,
-    population: str | None,
-    person: str | None,
-    knows: str,
-    marker: str,
-    format: str | None,
-    engine: Engine | Settings | None,
-) -> None:
+def assess(options: Assess) -> None:
     """Show the models that a table fulfils, and its risks."""
     from veil.api.assess import assess
 
-    place = place_of(text)
+    place, destination = place_of(options.source), Destination.of(options)
     warn_about_passwords(place)
     destination.check(*([place] if isinstance(place, Path) else []))
     assessment = assess(
         place,
-        quasi_identifiers=grammar.names(qi),
-        sensitive=grammar.names(sensitive),
-        hierarchies=grammar.hierarchies(hierarchies),
-        subset=None if subset is None else grammar.subset(subset),
-        population=None if population is None else grammar.population(population),
-        person=grammar.person(person),
-        knows=cast("Any", knows),
-        marker=marker,
-        format=grammar.format(format),
-        engine=engine or "auto",
+        quasi_identifiers=grammar.names(options.qi),
+        sensitive=grammar.names(options.sensitive),
+        hierarchies=grammar.hierarchies(options.hierarchy),
+        subset=None if options.subset is None else grammar.subset(options.subset),
+        population=None if options.population is None else grammar.population(options.population),
+        person=grammar.person(options.person),
+        knows=cast("Any", options.knows),
+        marker=options.marker,
+        format=grammar.format(options.format),
+        engine=engine_of(options) or "auto",
     )
     destination.write(assessment.to_dict(), lambda console: show.assessment(console, assessment))
 
 
-def _table_and_columns(
-    text: str | None, qi: Sequence[str], recipe: Path | None, format: str | None
-) -> tuple[Place, list[str], Format | None, str | None]:
+def _table_and_columns(options: Risk) -> tuple[Place, list[str], Format | None, str | None]:
     """Return table, quasi-identifiers, format and person, from the options or else from a recipe."""
     person: str | None = ASK
-    table_format = grammar.format(format)
-    place, names = None if text is None else place_of(text), grammar.names(qi)
-    if recipe is not None:
-        source = Recipe.read(recipe)
+    table_format = grammar.format(options.format)
+    place = None if options.source is None else place_of(options.source)
+    names = grammar.names(options.qi)
+    if options.recipe is not None:
+        source = Recipe.read(options.recipe)
         names = names or [*source.generalize.quasi_identifiers, *source.generalize.microaggregated]
         place, table_format = table_of(source, input=place, format=table_format)
         person = source.person
@@ -153,47 +144,35 @@ def _table_and_columns(
     return place, list(dict.fromkeys(names)), table_format, person
 
 
-def risk(
-    text: str | None,
-    qi: Sequence[str],
-    recipe: Path | None,
-    destination: Destination,
-    *,
-    format: str | None,
-    population: str | None,
-    untouched: bool,
-    marker: str,
-    subset: str | None,
-    engine: Engine | Settings | None,
-    person: str | None,
-    **options: Any,
-) -> None:
-    """Show the risks of the people in a table; further keywords are those of `veil.risk.analyze`."""
+def risk(options: Risk) -> None:
+    """Show the risks of the people in a table."""
     from veil.risk import analyze
 
-    people = None if population is None else grammar.population(population)
-    place, names, table_format, recipe_person = _table_and_columns(text, qi, recipe, format)
-    options["person"] = recipe_person if person is None else read_person(grammar.person(person))
+    untouched, marker, destination = options.untouched, options.marker, Destination.of(options)
+    people = None if options.population is None else grammar.population(options.population)
+    place, names, table_format, recipe_person = _table_and_columns(options)
+    person = recipe_person if options.person is None else read_person(grammar.person(options.person))
+    unit: dict[str, Any] = {"person": person, "knows": options.knows}
     warn_about_passwords(place)
     files.no_databases(people if isinstance(people, Path) else None)
-    destination.check(*(each for each in (place, people, recipe) if isinstance(each, Path)))
+    destination.check(*(each for each in (place, people, options.recipe) if isinstance(each, Path)))
     with following(None) as progress:
         progress.phase("reading the table")
-        relation = find_relation(place, table_format, engine or "auto")
+        relation = find_relation(place, table_format, engine_of(options) or "auto")
         if relation is not None:
-            refused = {f"--{name}": options[name] for name in ("weights", "household")}
-            check_options(relation, {**refused, "--subset": subset})
+            check_options(relation, options, "weights", "household", "subset")
         if isinstance(people, Path):
             people = read(people, format=_akin(people, table_format)).table
         elif isinstance(people, str):
             people = _region(people)
         if relation is not None:
-            unit = {name: options.pop(name) for name in ("person", "knows")}
             combinations, people = count_combinations(
                 relation, names, people, marker=marker, untouched=untouched, **unit
             )
             progress.phase("looking at all combinations of columns")
-            analysis = analyze(combinations, population=people, untouched=untouched, **options)
+            analysis = analyze(
+                combinations, population=people, untouched=untouched, threshold=options.threshold
+            )
         else:
             table = read(place, format=table_format).table
             progress.phase("looking at all combinations of columns")
@@ -201,36 +180,36 @@ def risk(
                 table,
                 names,
                 population=people,
-                subset=None if subset is None else grammar.subset(subset),
+                subset=None if options.subset is None else grammar.subset(options.subset),
                 marker=marker,
                 untouched=untouched,
-                **options,
+                weights=options.weights,
+                household=options.household,
+                threshold=options.threshold,
+                **unit,
             )
     destination.write(
         analysis.to_dict(), lambda console: figures.risk(console, analysis, untouched=untouched)
     )
 
 
-def advise(
-    file: Path,
-    destination: Destination,
-    *,
-    input: Path | None,
-    time_limit: float,
-    format: str | None,
-    threads: int | None,
-) -> None:
+def advise(options: Advise) -> None:
     """Show alternatives to a recipe that keep more."""
     from veil.api.anonymize import anonymize
 
-    recipe = Recipe.read(file)
-    place, table_format = table_of(recipe, input=input, format=grammar.format(format))
-    destination.check(file, *([place] if isinstance(place, Path) else []))
+    destination, recipe = Destination.of(options), Recipe.read(options.recipe)
+    place, table_format = table_of(recipe, input=options.input, format=grammar.format(options.format))
+    destination.check(options.recipe, *([place] if isinstance(place, Path) else []))
     with following(None) as progress, recipe.own_words():
         release = anonymize(
-            place, recipe.plan(), format=table_format, engine="memory", threads=threads, progress=progress
+            place,
+            recipe.plan(),
+            format=table_format,
+            engine="memory",
+            threads=options.threads,
+            progress=progress,
         )
-        advice = release.advice(time_limit=time_limit, progress=progress)
+        advice = release.advice(time_limit=options.time_limit, progress=progress)
     destination.write(advice.to_dict(), lambda console: figures.advice(console, advice))
 
 
@@ -254,14 +233,13 @@ def _akin(path: Path, format: Format | None) -> Format | None:
     return format if format is not None and format.kind == suffix_format.kind else None
 
 
-def identify(
-    text: str, destination: Destination, *, format: str | None, threshold: float, recipe: Path | None
-) -> None:
-    """Show the proposed roles of the columns of a table; write a draft of a recipe if `recipe` is given."""
+def identify(options: Identify) -> None:
+    """Show the proposed roles of the columns of a table; write a draft of a recipe if one is to be saved."""
     from veil.cli.draft import draft
     from veil.risk import detect_identifiers, find_repeats, propose_roles
 
-    place = place_of(text)
+    place, destination = place_of(options.source), Destination.of(options)
+    format, recipe, threshold = options.format, options.save_recipe, options.threshold
     warn_about_passwords(place)
     keep = [place] if isinstance(place, Path) else []
     destination.check(*keep)
@@ -340,26 +318,12 @@ def _without_detected(alternative: Csv, option_format: Csv | None) -> Csv:
     return dataclasses.replace(alternative, **fields)  # type: ignore[arg-type]
 
 
-def utility(
-    original: Path,
-    release: Path,
-    destination: Destination,
-    *,
-    qi: Sequence[str],
-    recipe: Path | None,
-    origins: Path | None,
-    target: Sequence[str],
-    categories: Sequence[str],
-    queries: int,
-    format: str | None,
-    released_as: str | None,
-    marker: str | None,
-    original_values: bool,
-    threads: int | None,
-) -> None:
+def utility(options: Utility) -> None:
     """Show the utility of a released table."""
     from veil.utility import compare
 
+    original, release, recipe, qi = options.original, options.release, options.recipe, options.qi
+    destination, origins = Destination.of(options), options.origins
     if bool(qi) == (recipe is not None):
         raise PlanError(
             "say which columns were changed: --qi age,sex, or --recipe with the recipe of the release; "
@@ -370,7 +334,7 @@ def utility(
     release_recipe = None if recipe is None else Recipe.read(recipe)
     columns: Mapping[str, Any] = grammar.columns(qi)
     blank: str | None = "*"
-    input_format = grammar.format(format)
+    input_format = grammar.format(options.format)
     if release_recipe is not None:
         plan = release_recipe.plan()
         columns = {**plan.quasi_identifiers, **dict.fromkeys(plan.aggregated)}
@@ -379,7 +343,9 @@ def utility(
     with following(None) as progress:
         progress.phase("reading the tables")
         before = read(original, format=input_format).table
-        own_format = grammar.format(released_as) or released_format(release, input_format, release_recipe)
+        own_format = grammar.format(options.released_format) or released_format(
+            release, input_format, release_recipe
+        )
         after = read(release, format=own_format).table
         rows = None if origins is None else _rows_of(origins, before, after, release)
         if rows is None:
@@ -391,13 +357,13 @@ def utility(
             after,
             columns,
             rows=rows,
-            marker=blank if marker is None else marker,
-            targets=grammar.names(target),
-            categories=grammar.names(categories),
-            queries=queries,
-            threads=threads,
+            marker=blank if options.marker is None else options.marker,
+            targets=grammar.names(options.target),
+            categories=grammar.names(options.categories),
+            queries=options.queries,
+            threads=options.threads,
         )
-    safe = comparison if original_values else comparison.without_original_values()
+    safe = comparison if options.original_values else comparison.without_original_values()
     destination.write(safe.to_dict(), lambda console: figures.utility(console, comparison))
 
 
@@ -450,21 +416,14 @@ def _rows_of(origins: Path, before: pa.Table, after: pa.Table, release: Path) ->
     return rows
 
 
-def frontier(
-    source: Path,
-    over: Sequence[str],
-    destination: Destination,
-    *,
-    input: Path | None,
-    format: str | None,
-    risk: str | None,
-    utility: str,
-) -> None:
+def frontier(options: Frontier) -> None:
     """Show risk and utility of releases with other parameters."""
     from veil.api.frontier import frontier
     from veil.dp.publish import safepub_of
 
-    parameters = grammar.parameters(over)
+    source, risk, utility = options.recipe, options.risk, options.utility
+    destination = Destination.of(options, picture=options.plot)
+    parameters = grammar.parameters(options.over)
     _check_figures(risk, utility)
     if not files.is_recipe(source):
         raise PlanError(
@@ -472,9 +431,8 @@ def frontier(
             "makes one from options"
         )
     recipe = Recipe.read(source)
-    files.no_databases(input)
-    option_format = grammar.format(format)
-    table, table_format = table_of(recipe, input=input, format=option_format)
+    files.no_databases(options.input)
+    table, table_format = table_of(recipe, input=options.input, format=grammar.format(options.format))
     path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
     destination.check(source, path)
     plan = recipe.plan()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 from veil.cli import failures
 from veil.engines.database import Database
 from veil.engines.relation import Engine, Relation
 from veil.engines.settings import Settings
 from veil.errors import PlanError
+
+if TYPE_CHECKING:
+    from veil.cli.base import Engines
 
 
 def warn_about_passwords(*places: object) -> None:
@@ -31,8 +34,13 @@ def release_for(place: Path | Database) -> str:
     return f"release{ending or '.parquet'}"
 
 
-def engine_of(engine: str | None, memory: str | None, temporary: Path | None) -> Engine | Settings | None:
+def engine_of(options: Engines) -> Engine | Settings | None:
     """Return the engine that reads files; None without options. Limits of memory imply DuckDB."""
+    return reader(options.engine and options.engine.value, options.memory, options.temporary)
+
+
+def reader(engine: str | None, memory: str | None, temporary: Path | None) -> Engine | Settings | None:
+    """Return an engine with its limits."""
     if memory is None and temporary is None:
         return cast("Engine | None", engine)
     if engine == "memory":
@@ -42,11 +50,11 @@ def engine_of(engine: str | None, memory: str | None, temporary: Path | None) ->
     return Settings(memory, None, temporary)
 
 
-def check_options(relation: Relation, refused: dict[str, Any]) -> None:
+def check_options(relation: Relation, options: object, *names: str) -> None:
     """Refuse options that need single records, which an engine does not return."""
-    for option, value in refused.items():
-        if value is not None:
+    for name in names:
+        if getattr(options, name) is not None:
             raise PlanError(
-                f"{option} needs single records, but {relation.name} is only read as combinations of cells "
-                f"with their counts. Leave {option} out, or give one file and --engine memory"
+                f"--{name} needs single records, but {relation.name} is only read as combinations of cells "
+                f"with their counts. Leave --{name} out, or give one file and --engine memory"
             )

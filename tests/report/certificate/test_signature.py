@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from support.recipes import generalize_data
 from support.refusals import refused
 from veil import KAnonymity, Release
 from veil.errors import InputError, MissingDependencyError, OutputError, PlanError
@@ -205,8 +206,9 @@ def test_a_recipe_signs(tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPat
         "input": "people.csv",
         "output": "release.csv",
         "sign": "clinic.pem",
-        "quasi_identifiers": {"sex": "suppression"},
-        "models": [{"kind": "KAnonymity", "k": 2}],
+        **generalize_data(
+            quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}]
+        ),
     }
     Path("recipe.yaml").write_text(json.dumps(recipe))
     with refused(PlanError, "nothing to sign"):

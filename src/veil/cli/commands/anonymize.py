@@ -142,7 +142,7 @@ def anonymize_table(
     """
     startup.quick()
     from veil.cli.anonymize import anonymize_and_show
-    from veil.cli.places import engine_of
+    from veil.cli.places import reader
 
     anonymize_and_show(
         source,
@@ -159,7 +159,7 @@ def anonymize_table(
         origins=origins,
         save_recipe=save_recipe,
         overwrite=overwrite,
-        engine=engine_of(engine and engine.value, memory, temporary),
+        engine=reader(engine and engine.value, memory, temporary),
         budget=budget,
         threads=threads,
         quiet=quiet,

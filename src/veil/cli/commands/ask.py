@@ -151,7 +151,7 @@ def ask_table(
     startup.quick()
     from veil.cli.ask import ask_and_show
     from veil.cli.measure import Destination
-    from veil.cli.places import engine_of
+    from veil.cli.places import reader
 
     questions: list[dict[str, object]] = [{"ask": "count", "where": where}] if count else []
     questions += [{"ask": "histogram", "of": each.split(","), "where": where} for each in histogram or []]
@@ -181,7 +181,7 @@ def ask_table(
         budget=budget,
         preview=preview,
         format=format,
-        engine=engine_of(engine and engine.value, None, None),
+        engine=reader(engine and engine.value, None, None),
         epsilon=epsilon,
         delta=delta,
         rho=rho,

@@ -91,7 +91,7 @@ def make_private_table(
     --bounds age=0:120 --domains job=hierarchies/job.csv --neighbours "one changed" --epsilon 1[/cyan]
     """
     startup.quick()
-    from veil.cli.places import engine_of
+    from veil.cli.places import reader
     from veil.cli.private_table import make_and_show
 
     make_and_show(
@@ -108,7 +108,7 @@ def make_private_table(
         neighbours=neighbours,
         budget=budget,
         format=format,
-        engine=engine_of(engine and engine.value, None, None),
+        engine=reader(engine and engine.value, None, None),
         output=output,
         report=report,
         overwrite=overwrite,

@@ -206,9 +206,7 @@ def test_a_recipe_signs(tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPat
         "input": "people.csv",
         "output": "release.csv",
         "sign": "clinic.pem",
-        **generalize_data(
-            quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}]
-        ),
+        **generalize_data(quasi_identifiers={"sex": "suppression"}, models=[{"kind": "KAnonymity", "k": 2}]),
     }
     Path("recipe.yaml").write_text(json.dumps(recipe))
     with refused(PlanError, "nothing to sign"):

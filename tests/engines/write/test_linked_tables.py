@@ -188,7 +188,7 @@ KILLED = """
 import os, signal, sys
 import duckdb, ibis, ibis.backends.duckdb, ibis.backends.postgres, ibis.backends.sqlite  # once, not in each child
 sys.path.insert(0, {tests!r})
-from features.several_tables.test_databases import anonymized, as_rows, rows, tables
+from engines.write.test_linked_tables import anonymized, as_rows, rows, tables
 from veil.engines.database import Database
 
 url = {url!r}

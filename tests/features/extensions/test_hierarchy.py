@@ -61,10 +61,10 @@ def test_recipes_the_command_line_and_reports_know_it(tmp_path: Path) -> None:
         assert "Initials" in schema()["$defs"]
         assert "initials" in schema()["$defs"]["GeneralizeSpec"]["properties"]["quasi_identifiers"]["additionalProperties"]["anyOf"][0]["enum"]
         # It does not say which of its parameters name values, so that a report tells none of them.
-        told = spell_recipe(plan, release.arrow)["quasi_identifiers"]["town"]
+        told = spell_recipe(plan, release.arrow)["steps"][0]["quasi_identifiers"]["town"]
         assert set(told) == {"kind", "withheld"} and told["withheld"]["values"] == 1
         bare = veil.Plan({"town": h.Initials()}, veil.KAnonymity(2))
-        assert spell_recipe(bare, release.arrow)["quasi_identifiers"]["town"] == "initials"
+        assert spell_recipe(bare, release.arrow)["steps"][0]["quasi_identifiers"]["town"] == "initials"
         # Models that have a hierarchy take it as well, and so do masking methods.
         near = TCloseness("town", 0.5, "hierarchical", spec)
         assert near.hierarchy == h.Initials(["Lund"])

@@ -58,7 +58,7 @@ def test_recipes_the_verb_and_the_command_line_know_it(tmp_path: Path) -> None:
         masked.report("masked.html")
         assert "Shortening" in open("masked.html", encoding="utf-8").read()
         recipe = Recipe(steps=[{"kind": "Shortening", "column": "name", "letters": 2}])
-        assert recipe.methods() == [veil.masking.Shortening("name", 2)]
+        assert recipe.located_steps() == [veil.masking.Shortening("name", 2)]
         try:
             Recipe(steps=[{"kind": "Shortening", "column": "name", "letters": -2}])
         except veil.VeilError as error:

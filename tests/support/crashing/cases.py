@@ -125,9 +125,10 @@ class PolicyRecipe(Policy):
         super().set_up(place, old)
         purpose, recipient, day = self.asked
         (place / "recipe.yaml").write_text(
-            f"input: linked.csv\noutput: out/release.csv\napart: kept\nsuppression_limit: 0.5\n"
-            "report: out/report.html\ncertificate: out/certificate.json\nprocessing_record: out/record.jsonld\n"
-            f"steps: [{{kind: ByPolicies, policies: policies, purpose: {purpose}, recipient: {recipient}, on: {day}}}]\n"
+            "input: linked.csv\noutput: out/release.csv\napart: kept\n"
+            "report: out/report.html\ncertificate: out/certificate.json\n"
+            f"steps: [{{kind: ByPolicies, policies: policies, purpose: {purpose}, recipient: {recipient}, on: {day},\n"
+            "  suppression_limit: 0.5, processing_record: out/record.jsonld}]\n"
         )
 
     def job(self, place: Path, *, overwrite: bool) -> Callable[[], object]:

@@ -194,8 +194,9 @@ _KINDS = {
     Recipe: (
         "The file",
         (
-            "Either `steps` or `questions` say what is done. A recipe has one step Generalize, which a mode of local recoding may "
-            "follow (SinglePass, Iterative, FastIterative, FromTheStart); or masking methods; or one PrivateTable or ByPolicies."
+            "Either `steps` or `questions` say what is done. A recipe has masking methods, then one step Generalize, then one mode of "
+            "local recoding (SinglePass, Iterative, FastIterative, FromTheStart), each of them if you like; or one PrivateTable or "
+            "ByPolicies. `veil run recipe.yaml` carries out all of them."
         ),
     ),
     GeneralizeSpec: (
@@ -203,7 +204,7 @@ _KINDS = {
         "`veil anonymize recipe.yaml`. In Python: the keywords of `veil.anonymize`.",
     ),
     annexes()["PrivateTable"]: ("The step PrivateTable", "`veil private-table recipe.yaml`"),
-    annexes()["ByPolicies"]: ("The step ByPolicies", "`veil policy apply recipe.yaml`"),
+    annexes()["ByPolicies"]: ("The step ByPolicies", "`veil run recipe.yaml`"),
     annexes()["Questions"]: ("Questions", "`veil ask recipe.yaml`"),
 }
 

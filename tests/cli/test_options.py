@@ -119,9 +119,7 @@ def test_numbers_are_checked_by_the_plan(folder: Path, given: str) -> None:
     assert given in ran.err
 
 
-@pytest.mark.parametrize(
-    "command", ["anonymize patients.csv", "mask patients.csv", "policy apply patients.csv"]
-)
+@pytest.mark.parametrize("command", ["anonymize patients.csv", "mask patients.csv", "run recipe.yaml"])
 def test_an_option_that_belongs_elsewhere(command: str) -> None:
     for option, told in {"--weights": "veil risk --weights", "--household": "veil risk --household"}.items():
         ran = veil(*command.split(), option, "w")

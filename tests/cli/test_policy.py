@@ -64,73 +64,58 @@ def test_explain(clinic: Path) -> None:
     assert "record linkage" in told
 
 
+def recipe(
+    clinic: Path, places: str = "", step: str = "", table: str = "patients", policies: str = "policies"
+) -> Path:
+    path = clinic / "recipe.yaml"
+    path.write_text(
+        f"input: {table}.csv\noutput: out/release.csv\n{places}"
+        f"steps: [{{kind: ByPolicies, policies: {policies}, purpose: research, recipient: lab{step}}}]\n"
+    )
+    return path
+
+
 def test_apply(clinic: Path) -> None:
-    asked = ("--purpose", "research", "--recipient", "lab")
-    output, secret = clinic / "out" / "release.csv", clinic / "secret"
-    code, told = run(
-        "policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "-o", output, "--apart", secret,
-        "--report", clinic / "out" / "report.html", "--certificate", clinic / "out" / "certificate.json",
-    )  # fmt: skip
+    output = clinic / "out" / "release.csv"
+    path = recipe(clinic, "apart: secret\nreport: out/report.html\ncertificate: out/certificate.json\n")
+    code, told = run("run", path)
     assert code == 0, told
     assert set(output.read_text().splitlines()) == {
         "Age,Zipcode,Disease", "20-30,537**,Flu", "20-30,537**,Hepatitis", "20-30,537**,Bronchitis",
     }  # fmt: skip
-    assert "Alice" in (secret / "pseudonyms.csv").read_text()
+    assert "Alice" in (clinic / "secret" / "pseudonyms.csv").read_text()
     page = (clinic / "out" / "report.html").read_text()
     assert "What each policy" in page
     assert "Alice" not in page
     certificate = json.loads((clinic / "out" / "certificate.json").read_text())
     assert "policies" not in certificate
     assert veil.verify(output, certificate=clinic / "out" / "certificate.json").broken == ()
-    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", *asked, "-o", output)
+    code, told = run("run", path)
     assert (code, "already exists" in told) == (2, True)
 
 
 def test_apply_says_what_no_model_judges_and_that_it_was_acknowledged(clinic: Path) -> None:
-    asked = ("policy", "apply", clinic / "patients.csv", clinic / "policies", "--purpose", "research")
-    asked = (*asked, "--recipient", "lab", "--apart", clinic / "secret", "--overwrite")
-    code, told = run(*asked, "-o", clinic / "out" / "release.csv")
+    asked = ("run", recipe(clinic, "apart: secret\ncertificate: out/certificate.json\n"), "--overwrite")
+    code, told = run(*asked)
     assert code == 0, told
     assert "Before you sign" in told
     (key, *more) = re.findall(r"--acknowledge ('[^']+'|\S+)", told)
     words = [word for each in (key, *more) for word in ("--acknowledge", each.strip("'"))]
-    certificate = clinic / "out" / "certificate.json"
-    code, told = run(*asked, "-o", clinic / "out" / "other.csv", *words, "--certificate", certificate)
+    code, told = run(*asked, "-o", clinic / "out" / "other.csv", *words)
     assert code == 0, told
     assert "Before you sign" not in told
-    assert json.loads(certificate.read_text())["acknowledged"] == words[1::2]
+    certificate = json.loads((clinic / "out" / "certificate.json").read_text())
+    assert certificate["acknowledged"] == words[1::2]
 
 
 def test_several_records_under_one_policy_are_one_persons(clinic: Path) -> None:
     lines = (clinic / "patients.csv").read_text().splitlines()
     (clinic / "patients.csv").write_text("\n".join([*lines, *lines[1:]]) + "\n")
-    asked = ("--purpose", "research", "--recipient", "lab", "--apart", clinic / "secret")
-    for at, person in enumerate(((), ("--person", "null"), ("--person", "Name"))):
-        target = clinic / "out" / f"{at}.csv"
-        code, _ = run(
-            "policy",
-            "apply",
-            clinic / "patients.csv",
-            clinic / "policies",
-            *asked,
-            *person,
-            "-o",
-            target,
-            "--overwrite",
-        )
+    for person in ("", "person: null\n", "person: Name\n"):
+        code, _ = run("run", recipe(clinic, f"apart: secret\n{person}"), "--overwrite")
         assert code == 0
-        assert "Name" not in target.read_text()
-    code, told = run(
-        "policy",
-        "apply",
-        clinic / "patients.csv",
-        clinic / "policies",
-        *asked,
-        "--person",
-        "Nam",
-        "-o",
-        clinic / "out" / "x.csv",
-    )
+        assert "Name" not in (clinic / "out" / "release.csv").read_text()
+    code, told = run("run", recipe(clinic, "apart: secret\nperson: Nam\n"), "--overwrite")
     assert (code, "mean 'Name'" in told) == (2, True)
 
 
@@ -149,38 +134,12 @@ def test_a_recipe_spells_the_same(clinic: Path) -> None:
         veil.run(clinic / "wrong.yaml")
 
 
-def test_the_command_line_carries_a_recipe_out(clinic: Path) -> None:
-    (clinic / "recipe.yaml").write_text(
-        "input: patients.csv\noutput: out/release.csv\napart: secret\n"
-        "steps: [{kind: ByPolicies, policies: policies, purpose: research, recipient: lab}]\n"
-    )
-    code, told = run("policy", "apply", clinic / "recipe.yaml")
-    assert code == 0, told
-    assert "537**" in (clinic / "out" / "release.csv").read_text()
-    code, told = run(
-        "policy", "apply", clinic / "recipe.yaml", "-o", clinic / "out" / "other.csv", "--overwrite"
-    )
-    assert (code, (clinic / "out" / "other.csv").exists()) == (0, True)
-    code, told = run("policy", "apply", clinic / "recipe.yaml", "--purpose", "billing")
-    assert (code, "so does --purpose" in told) == (2, True)
-    code, told = run("policy", "apply", clinic / "recipe.yaml", clinic / "policies")
-    assert (code, "Change the recipe" in told) == (2, True)
-    code, told = run("policy", "apply", clinic / "patients.csv", clinic / "policies", "-o", clinic / "x.csv")
-    assert (code, "--purpose is missing" in told) == (2, True)
-    code, told = run("policy", "apply", clinic / "patients.csv")
-    assert (code, "where the policies" in told) == (2, True)
-
-
-def test_another_command_says_which_one_it_is(tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    places = "input: a.csv\noutput: b.csv\n"
-    recipe.write_text(
-        f"{places}steps: [{{kind: ByPolicies, policies: policies, purpose: research, recipient: lab}}]\n"
-    )
-    code, told = run("anonymize", recipe)
-    assert (code, "veil policy apply" in told) == (2, True)
-    recipe.write_text(f"{places}steps: [{{kind: TopCoding, column: age, threshold: 90}}]\n")
-    code, told = run("anonymize", recipe)
+def test_another_command_says_which_one_it_is(clinic: Path) -> None:
+    code, told = run("anonymize", recipe(clinic))
+    assert (code, "veil run" in told) == (2, True)
+    masks = clinic / "masks.yaml"
+    masks.write_text("input: a.csv\noutput: b.csv\nsteps: [{kind: TopCoding, column: age, threshold: 90}]\n")
+    code, told = run("anonymize", masks)
     assert (code, "veil mask" in told) == (2, True)
 
 
@@ -215,24 +174,23 @@ def test_compare(clinic: Path) -> None:
 
 
 def test_a_statement_for_the_record_of_processing(clinic: Path) -> None:
-    words = (
-        "policy",
-        "apply",
-        clinic / "patients.csv",
-        clinic / "policies",
-        "--purpose",
-        "research",
-        "--recipient",
-        "lab",
-    )
     out = clinic / "out"
-    where = ("-o", out / "release.csv", "--apart", clinic / "secret")
-    code, told = run(*words, *where, "--processing-record", out / "record.json")
+    code, told = run("run", recipe(clinic, "apart: secret\n", ", processing_record: out/record.json"))
     assert (code, ".jsonld or .ttl" in told) == (2, True)
     assert list(out.iterdir()) == []
-    code, told = run(*words, *where, "--processing-record", out / "record.jsonld")
+    code, told = run("run", recipe(clinic, "apart: secret\n", ", processing_record: out/record.jsonld"))
     assert (code, "record.jsonld" in told) == (0, True)
     assert json.loads((out / "record.jsonld").read_text())["dpv:hasRecipient"]["dct:title"] == "lab"
+
+
+def test_a_credential_that_is_not_there(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = recipe(clinic, "apart: secret\n", ", credential_variable: NO_CREDENTIAL")
+    for text in (None, ""):
+        if text is not None:
+            monkeypatch.setenv("NO_CREDENTIAL", text)
+        code, told = run("run", path)
+        assert (code, "NO_CREDENTIAL" in told) == (2, True)
+    assert list((clinic / "out").iterdir()) == []
 
 
 def test_a_population(clinic: Path) -> None:
@@ -242,20 +200,11 @@ def test_a_population(clinic: Path) -> None:
         write(policy(name, data, (model("k-Map", k=2),)), clinic / "two" / f"{name}.json")
     (clinic / "two.csv").write_text("age,ill,policy_id\n1,flu,a\n2,cold,b\n")
     (clinic / "all.csv").write_text("age\n1\n1\n2\n2\n2\n")
-    words = (
-        "policy",
-        "apply",
-        clinic / "two.csv",
-        clinic / "two",
-        "--purpose",
-        "research",
-        "--recipient",
-        "lab",
-    )
-    code, told = run(*words, "-o", clinic / "out" / "release.csv")
-    assert (code, "--population" in told) == (2, True)
-    code, told = run(*words, "-o", clinic / "all.csv", "--population", clinic / "all.csv", "--overwrite")
+    code, told = run("run", recipe(clinic, table="two", policies="two"))
+    assert (code, "population" in told) == (2, True)
+    path = recipe(clinic, "", ", population: all.csv", table="two", policies="two")
+    code, told = run("run", path, "-o", clinic / "all.csv", "--overwrite")
     assert (code, "own input" in told) == (2, True)
-    code, told = run(*words, "-o", clinic / "out" / "release.csv", "--population", clinic / "all.csv")
+    code, told = run("run", path)
     assert code == 0
     assert sorted((clinic / "out" / "release.csv").read_text().split()[1:]) == ["1,flu", "2,cold"]

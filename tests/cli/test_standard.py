@@ -88,7 +88,7 @@ def stop(*_, **__):
         signal.pause()
     except BaseException as error:
         raise {wrapped} from None
-run.anonymize = stop
+run.make_release = stop
 from veil.cli import main
 sys.argv = ["veil", "anonymize", "recipe.yaml", "--overwrite"]
 main()

@@ -156,8 +156,8 @@ MASK = "{kind: RankSwapping, columns: age, p: 10}"
 @pytest.mark.parametrize(
     "steps",
     [
-        (MASK, GENERALIZE),
         (GENERALIZE, MASK),
+        (MASK, GENERALIZE, MASK),
         (GENERALIZE, GENERALIZE),
         ("{kind: SinglePass}", GENERALIZE),
         (GENERALIZE, "{kind: SinglePass}", "{kind: FastIterative}"),

@@ -112,14 +112,11 @@ def resolve(
         raise PlanError(
             f"{recipe.name} does not say where to write the release: add `output`, or give ", Say("output")
         )
-    if recipe.command == "anonymize":
-        if (files.get("apart") or recipe.apart) and "pseudonym" not in recipe.plan().identifying.values():
-            raise PlanError(
-                Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
-            )
-    elif save_recipe is not None:
+    searches_input = bool(recipe.steps) and isinstance(recipe.steps[0], GeneralizeSpec)
+    wants_apart = searches_input and (files.get("apart") or recipe.apart)
+    if wants_apart and "pseudonym" not in recipe.plan().identifying.values():
         raise PlanError(
-            Say("save_recipe"), " is only for recipes of plans, not of masking methods or policies"
+            Say("apart"), " is only for masking methods and pseudonyms: this plan makes no secret table"
         )
     for step in recipe.located_steps():
         path = getattr(step, "processing_record", None)

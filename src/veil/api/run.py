@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from veil.api.anonymize import anonymize
 from veil.api.budget import account_of
 from veil.api.deliver import goes_to_engine, make_apart, write_origins
 from veil.api.open import Engine, condense_relation, place_of, target_place
 from veil.api.release import Release
 from veil.api.resolve import Run, check_run, relation_of, resolve, signing_key
+from veil.api.steps import release as make_release
 from veil.api.targets import check_target, written_format
 from veil.base.keywords import own_keywords
 from veil.base.progress import ProgressLike, following
@@ -28,6 +28,7 @@ from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.recipe import Recipe
 from veil.recipe.document import file_text
+from veil.recipe.generalize import COMMON, GeneralizeSpec
 from veil.recipe.steps import Annex
 from veil.tables import Format, Source
 from veil.tables.atomic import Together
@@ -156,11 +157,8 @@ def apply_steps(
     with recipe.own_words():
         if recipe.annex is not None and len(recipe.steps) <= 1:
             release = _carry_out_annex(recipe.annex, run, options)
-        elif recipe.command == "mask":
-            recipe.refuse_fields(("tables", "knows"))
-            release = _mask(run, options)
         else:
-            release = _anonymize(run, relation, options)  # which refuses steps that it cannot combine
+            release = _release(run, relation, options)
         return release.acknowledge(*run.acknowledge) if run.acknowledge else release
 
 
@@ -171,30 +169,21 @@ def _carry_out_annex(annex: Annex, run: Run, options: dict[str, Any]) -> Any:
     return annex.carry_out(run, **options)
 
 
-def _anonymize(run: Run, relation: Relation | None, options: dict[str, Any]) -> Release:
-    plan = run.recipe.plan()
-    return anonymize(
-        run.input if relation is None else _open_relation(relation, plan, options["progress"]),
-        plan,
-        local=run.recipe.recoding,
-        format=run.recipe.table_formats or (run.format if relation is None else None),
-        engine="memory",  # a table that an engine reads is open already
+def _release(run: Run, relation: Relation | None, options: dict[str, Any]) -> Release:
+    recipe, engine = run.recipe, run.engine
+    source: Any = run.input
+    if recipe.command == "mask":
+        recipe.refuse_fields(("tables", "knows"))
+        options |= {"order": recipe.order, "person": recipe.person}  # which a plan has
+    elif isinstance(source, Mapping) or isinstance(recipe.steps[0], GeneralizeSpec):
+        engine = "memory"  # a table that an engine reads is opened here
+        source = source if relation is None else _open_relation(relation, recipe.plan(), options["progress"])
+    return make_release(
+        source,
+        recipe.located_steps(),
+        format=recipe.table_formats or (run.format if isinstance(source, Path | Mapping) else None),
+        engine=engine,
         **options,
-    )
-
-
-def _mask(run: Run, options: dict[str, Any]) -> Release:
-    from veil.api.mask import mask  # imported late, for a faster start
-
-    return mask(
-        run.input,
-        run.recipe.located_steps(),
-        format=run.format,
-        engine=run.engine,
-        order=run.recipe.order,
-        person=run.recipe.person,
-        accountant=options["accountant"],
-        progress=options["progress"],
     )
 
 
@@ -293,12 +282,11 @@ def _write_report(release: Release, run: Run, path: Path, progress: ProgressLike
 
 def _recipe_of(run: Run) -> Recipe:
     """Return the recipe of this run, with all places."""
-    files = {
+    fields = {name: getattr(run.recipe, name) for name in COMMON} | {
         name: getattr(run, name) for name in ("report", "certificate", "sign", "apart", "origins", "budget")
     }
     return Recipe.of(
-        run.recipe.plan(),
-        run.recipe.recoding,
+        *run.recipe.located_steps(),
         input=None if isinstance(run.input, Mapping) else run.input,
         tables=run.input if isinstance(run.input, Mapping) else None,
         format=run.format,
@@ -307,5 +295,5 @@ def _recipe_of(run: Run) -> Recipe:
         engine=run.engine,
         about=run.about,
         acknowledge=run.acknowledge,
-        **files,
+        **fields,
     )

@@ -65,7 +65,7 @@ def release(
     >>> [type(each.step).__name__ for each in made.outcome.steps], sorted(made.table["income"].to_pylist())
     (['Rounding', 'Plan'], [1500, 2000, 2000, 2500])
     """
-    methods, plan, mode = _in_order([steps] if isinstance(steps, Step) else list(steps))
+    methods, plan, mode = in_order([steps] if isinstance(steps, Step) else list(steps))
     options: dict[str, Any] = {"format": format, "engine": engine, "progress": progress}
     drawing: dict[str, Any] = {"accountant": accountant, "for_testing_seed": for_testing_seed}
     if plan is None:
@@ -79,8 +79,7 @@ def release(
         return anonymize(source, plan, local=mode, threads=threads, cancel=cancel, **options, **drawing)
     if accountant is not None or isinstance(source, Mapping) or isinstance(format, Mapping):
         raise PlanError("masks before a search are for one table, and have no account: leave the masks out")
-    _check_together(methods, plan)
-    check_masks(methods, plan.order)
+    check_together(methods, plan)
     randomness = Randomness() if for_testing_seed is None else Randomness.for_testing(for_testing_seed)
     with following(progress) as tracker:
         tracker.phase("reading the table")
@@ -99,7 +98,7 @@ def release(
         )
 
 
-def _in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None, Mode | None]:
+def in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None, Mode | None]:
     """Return masks, plan and mode of local recoding; refuse another order, and more than one of the last two."""
     for each in steps:
         if not isinstance(each, Step):
@@ -120,12 +119,13 @@ def _in_order(steps: Sequence[Step]) -> tuple[list[Method], Plan | None, Mode | 
     )
 
 
-def _check_together(methods: Sequence[Method], plan: Plan) -> None:
+def check_together(methods: Sequence[Method], plan: Plan) -> None:
     """Refuse masks whose output would make the promises of a plan mean something else.
 
     A model of sensitive values would hold for masked values: where everybody has the same disease, noise makes
     several of it. People are told apart by what the input says, and a research subset names its rows.
     """
+    check_masks(methods, plan.order)
     judged = {name: model for model in plan.models for name in model.attribute_names}
     for method in methods:
         for name in method.column_names:

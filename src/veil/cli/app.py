@@ -24,6 +24,7 @@ from veil.cli.commands import (
     policy,
     private_table,
     project,
+    run,
     workbench,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "policy",
     "private_table",
     "project",
+    "run",
     "workbench",
 ]
 

@@ -381,3 +381,19 @@ class Parallel(Options):
     threads: int | None = option(
         "Number of threads; it does not change the result.", "N", min=1, rich_help_panel=RUNNING
     )
+
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Read the table, check the plan and all paths, say what would be done, and write nothing.",
+    ),
+]
+Log = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Append what was done, and how long it took, to this file: one JSON object per line, without values of the table.",
+    ),
+]

@@ -203,7 +203,7 @@ def advise(options: Advise) -> None:
     with following(None) as progress, recipe.own_words():
         release = anonymize(
             place,
-            recipe.plan(),
+            recipe.plan_of_input(),
             format=table_format,
             engine="memory",
             threads=options.threads,
@@ -435,7 +435,7 @@ def frontier(options: Frontier) -> None:
     table, table_format = table_of(recipe, input=options.input, format=grammar.format(options.format))
     path = read_into_memory(table, table_format, "Try parameters on a sample that is written to one file")
     destination.check(source, path)
-    plan = recipe.plan()
+    plan = recipe.plan_of_input()
     if recipe.recoding is not None:
         failures.print_note("note: figures are those before local recoding, which the frontier leaves out")
     if safepub_of(plan) is not None:

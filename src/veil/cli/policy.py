@@ -1,27 +1,21 @@
-"""`veil policy`: policies from files, checked, explained, applied and compared."""
+"""`veil policy`: policies from files, checked, explained and compared."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
-from veil.cli import failures, files, grammar, show
-from veil.cli.files import is_recipe
-from veil.errors import OutputError, PlanError, without_passwords
+from veil.cli import failures, show
+from veil.errors import PlanError, without_passwords
 from veil.policy.checks import check
 from veil.policy.documents import read, read_all
 from veil.policy.explain import explain
 from veil.policy.onward_transfer import check_chain, widened
 from veil.policy.retention import due
-
-if TYPE_CHECKING:
-    from veil.recipe import Recipe
 
 
 def _day(text: str | None) -> date | None:
@@ -82,112 +76,6 @@ def explain_and_show(policies: Path, on: str | None) -> None:
     """Explain policies in plain words."""
     for number, each in enumerate(read_all(policies).values()):
         _print([*([""] if number else []), *explain(each, _day(on))])
-
-
-def apply_and_show(
-    source: Path,
-    policies: Path | None,
-    *,
-    output: Path | None,
-    apart: Path | None,
-    report: Path | None,
-    certificate: Path | None,
-    processing_record: Path | None,
-    overwrite: bool,
-    quiet: bool,
-    about: Sequence[str],
-    acknowledge: Sequence[str],
-    **options: Any,
-) -> None:
-    """Release a table under policies, from options or a recipe, and show how they are met."""
-    from veil.api.resolve import resolve
-    from veil.api.run import carry_out
-
-    if is_recipe(source):
-        _check_only_places(source, policies, options)
-        recipe, table = files.read_recipe(source, "policy apply"), None
-    else:
-        recipe, table = _recipe_of_options(policies, output, **options), source
-    variable = recipe.steps[0].credential_variable
-    if variable is not None and variable not in os.environ:
-        raise PlanError(
-            f"the environment variable {variable} is not set or empty: it should hold the credential"
-        )
-    run = resolve(
-        recipe,
-        input=table,
-        output=None if output is None else str(output),
-        apart=apart,
-        report=report,
-        certificate=certificate,
-        processing_record=processing_record,
-        overwrite=overwrite,
-        about=grammar.about(about),
-        acknowledge=acknowledge,
-    )
-    with files.track_outputs(run.targets.values()):
-        done = carry_out(run, progress=False if quiet else None)
-        if not quiet:
-            console = show.output()
-            _print(str(done.release.account).splitlines())
-            show.concerns(console, done.release)
-            show.files(console, [*run.targets.items(), *(("apart", path) for path in done.apart)])
-
-
-def _check_only_places(recipe: Path, policies: Path | None, options: dict[str, Any]) -> None:
-    """Refuse options beside a recipe, except places."""
-    names = [name for name, value in options.items() if value not in (None, [])]
-    if policies is not None or names:
-        what = "--" + names[0].replace("_", "-") if names else str(policies)
-        raise PlanError(f"{recipe} already says this, and so does {what}. Change the recipe instead")
-
-
-def _recipe_of_options(
-    policies: Path | None,
-    output: Path | None,
-    *,
-    purpose: str | None,
-    recipient: str | None,
-    on: str | None,
-    ended: str | None,
-    withdrawn: Sequence[str],
-    key: Sequence[str],
-    if_impossible: str | None,
-    suppression_limit: float | None,
-    **options: Any,
-) -> Recipe:
-    """Return the recipe of the options, with the defaults of recipes."""
-    from veil.policy.step import ByPolicies, KeyPlace
-    from veil.recipe import Recipe
-
-    if policies is None:
-        raise PlanError("say where the policies are: veil policy apply patients.csv policies/ ...")
-    for name, value in (("purpose", purpose), ("recipient", recipient)):
-        if value is None:
-            raise PlanError(f"a policy is applied for a purpose and a recipient: --{name} is missing")
-    if output is None:
-        raise OutputError("say where to write the release: --output release.csv")
-    if if_impossible is not None:
-        options["if_impossible"] = if_impossible.replace("-", " ")
-    places = {
-        name: KeyPlace(key_variable=place.removeprefix("env:"))
-        if place.startswith("env:")
-        else KeyPlace(key_file=place)
-        for name, place in _pairs(key, "NAME=PLACE").items()
-    }
-    person = grammar.person(options.pop("person"))
-    step = ByPolicies(
-        policies=str(policies),
-        purpose=str(purpose),
-        recipient=str(recipient),
-        on=_day(on),
-        ended=_day(ended),
-        withdrawn=_days(withdrawn, "POLICY=DATE"),
-        keys=places,
-        suppression_limit=suppression_limit or 0.0,
-        **{name: value for name, value in options.items() if value is not None},
-    )
-    return Recipe(steps=[step], person=person)
 
 
 def due_and_show(

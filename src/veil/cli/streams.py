@@ -27,6 +27,8 @@ class Streams:
 
     folder: Path
     ending: str
+    sends: bool = False
+    """Whether the release goes to standard output."""
 
     def read(self, text: str | None) -> str | None:
         """Return the path of a table; standard input is copied to a file."""
@@ -52,16 +54,18 @@ class Streams:
         return str(self.folder / f"stdout{self.ending}") if text == STREAM else text
 
     def send(self) -> None:
-        """Copy the release to standard output."""
+        """Copy the release to standard output, if it goes there."""
+        if not self.sends:
+            return
         with (self.folder / f"stdout{self.ending}").open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.flush()
 
 
 @contextmanager
-def streams(format: Format | None, *texts: str | None) -> Iterator[Streams]:
+def streams(format: Format | None, *inputs: str | None, output: str | None) -> Iterator[Streams]:
     """Create the temporary folder of streams; they are CSV by default."""
-    if STREAM not in texts:
+    if STREAM not in (*inputs, output):
         yield Streams(Path(), "")
         return
     ending = ".csv" if format is None else _ENDINGS.get(format.kind.lower(), "")
@@ -69,6 +73,6 @@ def streams(format: Format | None, *texts: str | None) -> Iterator[Streams]:
         raise PlanError(f"--format {format!r} cannot be read from a stream: name a file")
     folder = temporary_folder()
     try:
-        yield Streams(folder.files, ending)
+        yield Streams(folder.files, ending, output == STREAM)
     finally:
         folder.remove()

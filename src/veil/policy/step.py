@@ -20,6 +20,7 @@ from veil.api.release import Release
 from veil.api.resolve import Run
 from veil.base.declare import declared
 from veil.base.keys import KeyFile, KeyVariable
+from veil.errors import PlanError
 from veil.recipe.places import FILE, VARIABLE, FilePath
 from veil.recipe.steps import Annex
 from veil.tables import read
@@ -94,7 +95,7 @@ class ByPolicies(Annex):
     ] = None
     kind: Literal["ByPolicies"] = Field(default="ByPolicies", repr=False, kw_only=True)
 
-    command: ClassVar[str] = "policy apply"
+    command: ClassVar[str] = "run"
     unused: ClassVar[tuple[str, ...]] = ("tables", "knows", "order", "engine", "budget")
 
     def carry_out(
@@ -103,6 +104,10 @@ class ByPolicies(Annex):
         from veil.policy.carry_out import apply  # imported late, for a faster start
 
         step, variable = run.recipe.located_steps()[0], self.credential_variable
+        if variable is not None and not os.environ.get(variable):
+            raise PlanError(
+                f"the environment variable {variable} is not set or empty: it should hold the credential"
+            )
         keys = {
             name: f"env:{each.key_variable}" if each.key_file is None else each.key_file
             for name, each in step.keys.items()

@@ -47,9 +47,8 @@ def python_code(recipe: Recipe, table: str, *, without: Sequence[str] = ()) -> s
     if recipe.command == "mask":
         arguments: dict[str, Any] = {"steps": list(recipe.steps)}
     else:
-        arguments = {
-            name: getattr(recipe.generalize, name) for name in recipe.spell()["steps"][0] if name != "kind"
-        }
+        step = recipe.spell()["steps"][recipe.steps.index(recipe.generalize)]
+        arguments = {name: getattr(recipe.generalize, name) for name in step if name != "kind"}
         common |= {} if recipe.recoding is None else {"local": recipe.recoding}
     arguments |= common
     imports = _imports(arguments)

@@ -86,7 +86,7 @@ class Project:
     def of(cls, recipe: Recipe, **further: Any) -> Project:
         """Make a project of a recipe; hierarchy files are included, places are left out."""
         spec = {name: value for name, value in recipe.spell().items() if name not in PLACES}
-        plan, step = recipe.plan(), spec["steps"][0]
+        plan, step = recipe.plan_of_input(), spec["steps"][0]
         for fields in _HIERARCHIES_IN:
             for name, builder in getattr(plan, fields).items():
                 if getattr(builder, "kind", None) == "file":

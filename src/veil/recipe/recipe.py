@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -242,15 +243,16 @@ class Recipe(BaseModel):
 
     @property
     def generalize(self) -> GeneralizeSpec:
-        """The step Generalize, which one mode of local recoding may follow; refuse a recipe of other steps."""
-        if not any(isinstance(step, GeneralizeSpec) for step in self.steps):
+        """The step Generalize, after masking methods and before one mode of local recoding; refuse another order."""
+        masks = list(takewhile(lambda step: isinstance(step, Method), self.steps))
+        step, *others = self.steps[len(masks) :] or [None]
+        if not any(isinstance(each, GeneralizeSpec) for each in self.steps):
             raise PlanError(f"{self.name} has no step Generalize, which this needs: it has {self.kinds}")
-        step, *others = self.steps
         if not isinstance(step, GeneralizeSpec) or len(others) > 1 or (others and self.recoding is None):
             raise PlanError(
-                f"{self.name}: these steps cannot be combined: {self.kinds}. A recipe has one Generalize, which one "
-                "mode of local recoding may follow; or masking methods; or one other step. Write a recipe for each "
-                "part, and give the output of the one as `input` to the next"
+                f"{self.name}: these steps cannot be combined: {self.kinds}. A recipe has masking methods, then one "
+                "Generalize, then one mode of local recoding, each of them if you like; or one other step. Write a "
+                "recipe for each part, and give the output of the one as `input` to the next"
             )
         return step
 
@@ -291,9 +293,23 @@ class Recipe(BaseModel):
             except VeilError as error:
                 raise error.after(f"{self._file}: " if self._file else "") from None
 
+    def plan_of_input(self) -> Plan:
+        """Return the plan, if it searches the input itself; refuse masking methods before it."""
+        if isinstance(self.steps[0], Method):
+            raise PlanError(
+                f"{self.name} masks the table before it searches, and this tries the search on the table as it is: "
+                f"leave the masking methods out ({self.kinds})"
+            )
+        return self.plan()
+
     def located_steps(self) -> list[Any]:
-        """Return the steps, with files relative to the folder of the recipe."""
-        return [relocate(step, lambda path: str(self.locate(path))) for step in self.steps]
+        """Return the steps, with files relative to the folder of the recipe; Generalize as its plan."""
+        return [
+            self.plan()
+            if isinstance(step, GeneralizeSpec)
+            else relocate(step, lambda path: str(self.locate(path)))
+            for step in self.steps
+        ]
 
     @contextmanager
     def own_words(self) -> Iterator[None]:

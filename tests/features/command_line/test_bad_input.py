@@ -402,7 +402,7 @@ def test_unexpected_errors_are_apologized_for(folder: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("Quasimodo has HIV")
 
-    monkeypatch.setattr("veil.api.run.anonymize", broken)
+    monkeypatch.setattr("veil.api.run.make_release", broken)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 70

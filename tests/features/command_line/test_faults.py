@@ -76,7 +76,7 @@ def during_the_run(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object
     """Let something happen while a table is being anonymized, once."""
     import veil.api.run as run
 
-    work, left = run.anonymize, [happens]
+    work, left = run.make_release, [happens]
 
     def anonymize(*args: Any, **options: Any) -> Any:
         made = work(*args, **options)
@@ -84,7 +84,7 @@ def during_the_run(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object
             left.pop()()
         return made
 
-    monkeypatch.setattr("veil.api.run.anonymize", anonymize)
+    monkeypatch.setattr("veil.api.run.make_release", anonymize)
 
 
 def test_a_source_that_changes_in_memory_is_released_as_it_was_read(

@@ -86,7 +86,7 @@ def test_after_writing_it_says_what_is_there(folder: Path, monkeypatch: pytest.M
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("veil.cli.anonymize._show", stop)
+    monkeypatch.setattr("veil.cli.run.show_done", stop)
     ran = veil("anonymize", "recipe.yaml")
     assert ran.code == 130
     assert ran.err == "stopped; release.csv is complete\n"
@@ -97,7 +97,7 @@ def test_in_the_middle_of_a_compiled_kernel(folder: Path, monkeypatch: pytest.Mo
     def kernel(*_: object, **__: object) -> None:
         raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
 
-    monkeypatch.setattr("veil.api.run.anonymize", kernel)
+    monkeypatch.setattr("veil.api.run.make_release", kernel)
     before = contents(folder)
     ran = veil("anonymize", "recipe.yaml")
     assert (ran.code, ran.err) == (130, "stopped; nothing was written\n")

@@ -19,7 +19,6 @@ from veil.cli.commands.policy import policy
 
 ANONYMIZE = f"anonymize patients.csv {shlex.join(PLAN)} -q"
 MASK = "mask patients.csv --step random-pseudonyms:name -q"
-APPLY = "policy apply patients.csv policies --purpose research --recipient lab -o out.csv"
 PRIVATE = "--method individual-ranking:k=50 --bounds age=0:120 --missing age=40 --epsilon 1 --columns age --person null"
 
 COMMANDS = [
@@ -92,6 +91,10 @@ COMMANDS = [
     "advise @yaml",
     "advise recipe.yaml --input @csv",
     "advise recipe.yaml --output @json",
+    "run @yaml",
+    "run recipe.yaml --input @csv",
+    "run recipe.yaml --output @csv",
+    "run recipe.yaml --log @json",
     "mask @csv --step random-pseudonyms:name -o out.csv",
     "mask @yaml",
     "mask recipe.yaml --input @csv",
@@ -106,15 +109,6 @@ COMMANDS = [
     "policy check @json",
     "policy check recipe.yaml --under @json",
     "policy explain @json",
-    "policy apply @yaml",
-    "policy apply patients.csv @json --purpose research --recipient lab -o out.csv",
-    f"{APPLY.replace('out.csv', '@csv').replace('-o', '--output')}",
-    f"{APPLY} --population @csv",
-    f"{APPLY} --key k=@pem",
-    f"{APPLY} --apart @csv",
-    f"{APPLY} --report @html",
-    f"{APPLY} --certificate @json",
-    f"{APPLY} --processing-record @json",
     "policy due @json",
     "policy compare @json recipe.yaml",
     "policy compare recipe.yaml @json",

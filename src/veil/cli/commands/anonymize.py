@@ -18,8 +18,10 @@ from veil.cli.base import (
     AnyInput,
     AnyOutput,
     Certificate,
+    DryRun,
     Engine,
     Json,
+    Log,
     Memory,
     Origins,
     Overwrite,
@@ -91,20 +93,8 @@ def anonymize_table(
     temporary: Temporary = None,
     threads: Threads = None,
     json: Json = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Read the table, check the plan and all paths, say what would be done, and write nothing.",
-        ),
-    ] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Append what was done, and how long it took, to this file: one JSON object per line, without values of the table.",
-        ),
-    ] = None,
+    dry_run: DryRun = False,
+    log: Log = None,
     quiet: Quiet = False,
     **plan: Any,
 ) -> None:

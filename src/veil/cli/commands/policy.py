@@ -1,4 +1,4 @@
-"""`veil policy check | explain | apply | due | compare`."""
+"""`veil policy check | explain | due | compare`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ import typer
 
 from veil.cli.base import (
     RELEASE,
-    About,
-    Acknowledge,
-    Certificate,
     Command,
     Json,
-    Output,
-    Overwrite,
-    Quiet,
-    Report,
     app,
     flowing,
     guarded,
@@ -30,7 +23,7 @@ policy = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    help="Privacy policies: check, explain and apply them.",
+    help="Privacy policies: check, explain and compare them. A recipe applies them: [cyan]veil run[/cyan].",
 )
 app.add_typer(policy, rich_help_panel=RELEASE)
 
@@ -93,130 +86,6 @@ def explain(policies: _Policies, on: _Day = None) -> None:
     from veil.cli.policy import explain_and_show
 
     explain_and_show(policies, on)
-
-
-@_command
-def apply(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE|TABLE",
-            help="A recipe of policies (.yaml), or the table, with the id of each record's policy.",
-        ),
-    ],
-    policies: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="POLICIES",
-            help="With a table: a policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
-        ),
-    ] = None,
-    purpose: Annotated[str | None, typer.Option(metavar="NAME", help="What the table is for.")] = None,
-    recipient: Annotated[str | None, typer.Option(metavar="NAME", help="Who gets it.")] = None,
-    output: Output = None,
-    link: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="The column with the id of each record's policy. Default: policy_id."
-        ),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column that tells people apart. Default: the policy, if one has several records. null: every record is a different person.",
-        ),
-    ] = None,
-    population: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The population that the table was selected from, for k-map, δ-presence and inclusion.",
-        ),
-    ] = None,
-    on: _Day = None,
-    ended: Annotated[
-        str | None, typer.Option(metavar="DATE", help="When the purpose ended. Default: it has not ended.")
-    ] = None,
-    withdrawn: _Withdrawn = None,
-    key_of: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--key",
-            metavar="NAME=PLACE",
-            help="Where a key named by policies is: a file, or env:VARIABLE. Repeat for more.",
-        ),
-    ] = None,
-    credential_variable: Annotated[
-        str | None,
-        typer.Option(metavar="VARIABLE", help="The environment variable with the recipient's credential."),
-    ] = None,
-    if_impossible: Annotated[
-        str | None,
-        typer.Option(
-            metavar="stop|leave-out",
-            help="If not all policies can be met: stop, or leave out the strictest. Default: stop.",
-        ),
-    ] = None,
-    suppression_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Largest share of records that may be suppressed. Default: none."),
-    ] = None,
-    apart: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Where to keep the table that reverses pseudonyms, away from the release."
-        ),
-    ] = None,
-    report: Report = None,
-    certificate: Certificate = None,
-    processing_record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write a DPV statement for the record of processing activities (.jsonld or .ttl).",
-        ),
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    about: About = None,
-    acknowledge: Acknowledge = None,
-) -> None:
-    """Release a table in accordance with the policies of the people in it.
-
-    Records whose policy does not allow it are left out and counted. Every requirement of every policy is checked on the output.
-
-    [cyan]veil policy apply patients.csv policies/ --purpose research --recipient lab -o release.csv[/cyan]
-
-    [cyan]veil policy apply recipe.yaml[/cyan]
-    """
-    from veil.cli.policy import apply_and_show
-
-    apply_and_show(
-        source,
-        policies,
-        output=output,
-        link=link,
-        person=person,
-        population=None if population is None else str(population),
-        on=on,
-        ended=ended,
-        withdrawn=withdrawn or [],
-        key=key_of or [],
-        credential_variable=credential_variable,
-        if_impossible=if_impossible,
-        suppression_limit=suppression_limit,
-        purpose=purpose,
-        recipient=recipient,
-        apart=apart,
-        report=report,
-        certificate=certificate,
-        processing_record=processing_record,
-        overwrite=overwrite,
-        quiet=quiet,
-        about=about or (),
-        acknowledge=acknowledge or (),
-    )
 
 
 @_command

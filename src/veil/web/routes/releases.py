@@ -55,7 +55,7 @@ def make(wish: Wish, session: InSession) -> JobTold:
         return status_of(session.start("anonymize", _masking(session, table, masks)))
     document = draft.recipe() if wish.recipe is None else wish.recipe
     recipe = checked_recipe(document)
-    plan = recipe.plan()
+    plan = recipe.plan_of_input()
     plan.check_columns(list(table.arrow.column_names))
     plan = with_key(plan, session.key_file)
     budget = budget_of(session, table) if safepub_of(plan) is not None else None
@@ -107,7 +107,7 @@ def relax(wish: Wish, session: InSession) -> JobTold:
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
     recipe = checked_recipe(draft.recipe() if wish.recipe is None else wish.recipe)
-    plan = recipe.plan()
+    plan = recipe.plan_of_input()
     plan.check_columns(list(table.arrow.column_names))
 
     def work(job: Task) -> dict[str, Any]:

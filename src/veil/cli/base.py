@@ -62,40 +62,32 @@ PLAN, RUNNING = "The plan, instead of a recipe", "Running"
 """The headings of options."""
 
 
-def command(
-    panel: str, name: str | None = None, *, options: Callable[[], list[inspect.Parameter]] | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a command under a heading of the help, with error messages.
+def _register(
+    function: Callable[..., Any],
+    name: str,
+    panel: str,
+    own: list[inspect.Parameter],
+    options: Callable[[], list[inspect.Parameter]] | None,
+    group: typer.Typer,
+) -> None:
+    """Make a function a command with its own options and further ones."""
 
-    `options` returns further options that are slow to load: the function takes them as keywords, and the help
-    shows them before the first option of the same panel.
-    """
+    def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> None:
+        keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+        run = guarded(function, inspect.Signature(keywords))
+        to.command(name, cls=Command, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(run)
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        command_name = name or function.__name__
-        signature = inspect.signature(function, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    def complete() -> Any:
+        assert options is not None
+        further = options()
+        place = [_panel(each) for each in own].index(_panel(further[0]))
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        attach(alone, [*own[:place], *further, *own[place:]])
+        return typer.main.get_command(alone)
 
-        def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
-            keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
-            run = guarded(function, signature.replace(parameters=keywords))
-            text = flowing(function.__doc__ or "")
-            to.command(command_name, cls=Command, help=text, rich_help_panel=panel)(run)
-            return run
-
-        def complete() -> Any:
-            assert options is not None
-            further = options()
-            place = [_panel(each) for each in own].index(_panel(further[0]))
-            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            attach(alone, [*own[:place], *further, *own[place:]])
-            return typer.main.get_command(alone)
-
-        if options is not None:
-            _COMPLETED[command_name] = complete
-        return attach(app, own)
-
-    return decorate
+    if options is not None:
+        _COMPLETED[name] = complete
+    attach(group, own)
 
 
 def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
@@ -170,6 +162,15 @@ class Options:
             is_list = name in declarations and get_origin(declarations[name][0]) is list
             self.__dict__[name] = [] if value is None and is_list else value
 
+    def of(self, *groups: type[Options]) -> dict[str, Any]:
+        """Return the values of groups of options, by name."""
+        return {name: getattr(self, name) for group in groups for name in group.declarations()}
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """The values of the options that are slow to load."""
+        return {name: value for name, value in vars(self).items() if name not in self.declarations()}
+
     @classmethod
     def declarations(cls) -> dict[str, tuple[Any, Declaration]]:
         """Return type and declaration of each field: those of the command, then those of its groups."""
@@ -188,11 +189,20 @@ class Options:
 Declared = TypeVar("Declared", bound=Options)
 
 
-def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type[Declared]], type[Declared]]:
+def declared(
+    panel: str,
+    handler: str,
+    *,
+    tables: bool = True,
+    options: Callable[[], list[inspect.Parameter]] | None = None,
+    group: typer.Typer = app,
+) -> Callable[[type[Declared]], type[Declared]]:
     """Make a class of options a command, whose name and help are those of the class.
 
     `handler` is the module of this package and the function in it that takes the options. It is imported when
-    the command runs; with `tables`, after the libraries for tables have been loaded the quick way.
+    the command runs; with `tables`, after the libraries for tables have been loaded the quick way. `options` are
+    further ones, which are slow to load: the help shows them before the first option of the same panel. `group` has
+    the commands of one subject.
     """
 
     def decorate(cls: type[Declared]) -> type[Declared]:
@@ -204,8 +214,7 @@ def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type
 
         run.__doc__ = cls.__doc__
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
-        function = guarded(run, inspect.Signature(cls.parameters()))
-        app.command(name, cls=Command, help=flowing(cls.__doc__ or ""), rich_help_panel=panel)(function)
+        _register(run, name, panel, cls.parameters(), options, group)
         return cls
 
     return decorate
@@ -219,104 +228,6 @@ class Reader(StrEnum):
     duckdb = "duckdb"
 
 
-Input = Annotated[Path | None, typer.Option(metavar="FILE", help="The table, instead of the recipe's.")]
-AnyInput = Annotated[
-    str | None,
-    typer.Option(metavar="TABLE", help="The table, instead of the recipe's: file, folder, pattern or URL."),
-]
-AnyOutput = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="TABLE", help="Where to write: a file, FOLDER/, or URL#TABLE."),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")]
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Where to write a report (.html, .pdf or .json).")
-]
-Certificate = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Where to write the certificate with which recipients can check the promises (.json).",
-    ),
-]
-Sign = Annotated[
-    Path | None,
-    typer.Option(
-        "--sign",
-        metavar="KEY",
-        help="Sign the certificate with this private key: [cyan]veil keys new[/cyan].",
-    ),
-]
-About = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FIELD=TEXT",
-        help="What the first page of the report says, such as [cyan]purpose='Study of waiting times'[/cyan]: title, "
-        "data_set, purpose, recipient, legal_basis, version, prepared_by, approved_by; also language (en or de) and "
-        "sample_rows. Repeat for more.",
-    ),
-]
-Acknowledge = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CONCERN",
-        help='Accept a concern listed under "Before you sign", such as '
-        "[cyan]'no model: income'[/cyan]. Repeat for more.",
-    ),
-]
-Origins = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Where to keep which row of the input each row of the release is (.csv), in another folder.",
-    ),
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
-Reading = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="How to read the table, if that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
-        "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", help="Number of threads; it does not change the result.", rich_help_panel=RUNNING
-    ),
-]
-Engine = Annotated[
-    Reader | None,
-    typer.Option(
-        "--engine",
-        metavar="memory|duckdb",
-        help="What reads files. Default: DuckDB if they are too large for memory.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="How much memory DuckDB may use, such as 2GB. Default: half of what is free.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Temporary = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Where DuckDB puts temporary files.", rich_help_panel=RUNNING),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=RUNNING)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print all figures as JSON instead of tables.")]
-Figures = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write all figures there, as JSON.")
-]
-
-
 class Table(Options):
     """How a table is read."""
 
@@ -324,6 +235,14 @@ class Table(Options):
         "How to read the table, if that is unclear: [cyan]csv:separator=;,encoding=latin-1[/cyan], "
         "[cyan]csv:header=false,columns=age|sex[/cyan], [cyan]excel:Sheet1[/cyan].",
         "FORMAT",
+    )
+
+
+class Parallel(Options):
+    """How many threads."""
+
+    threads: int | None = option(
+        "Number of threads; it does not change the result.", "N", min=1, rich_help_panel=RUNNING
     )
 
 
@@ -343,12 +262,91 @@ class Engines(Options):
     temporary: Path | None = option("Where DuckDB puts temporary files.", "FOLDER", rich_help_panel=RUNNING)
 
 
-class Results(Options):
-    """Where figures go."""
+class Overwrite(Options):
+    """Whether files may be replaced."""
+
+    overwrite: bool = option("Replace existing files.", default=False)
+
+
+class Quiet(Options):
+    """Whether anything is printed."""
+
+    quiet: bool = option("Print nothing but errors.", None, False, "--quiet", "-q", rich_help_panel=RUNNING)
+
+
+class Documents(Options):
+    """What is written beside a release, and what is said of it."""
+
+    report: Path | None = option("Where to write a report (.html, .pdf or .json).", "FILE")
+    certificate: Path | None = option(
+        "Where to write the certificate with which recipients can check the promises (.json).", "FILE"
+    )
+    sign: Path | None = option(
+        "Sign the certificate with this private key: [cyan]veil keys new[/cyan].", "KEY"
+    )
+    about: list[str] = option(
+        "What the first page of the report says, such as [cyan]purpose='Study of waiting times'[/cyan]: title, "
+        "data_set, purpose, recipient, legal_basis, version, prepared_by, approved_by; also language (en or de) and "
+        "sample_rows. Repeat for more.",
+        "FIELD=TEXT",
+    )
+    apart: Path | None = option(
+        "Where to keep what must not be published, such as the table that reverses pseudonyms.", "FOLDER"
+    )
+    origins: Path | None = option(
+        "Where to keep which row of the input each row of the release is (.csv), in another folder.", "FILE"
+    )
+    budget: Path | None = option(
+        "Charge what SafePub or randomized response spends to this budget: [cyan]veil budget[/cyan].", "FILE"
+    )
+
+
+class Acknowledge(Options):
+    """What is accepted."""
+
+    acknowledge: list[str] = option(
+        "Accept a concern listed under \"Before you sign\", such as [cyan]'no model: income'[/cyan]. Repeat for more.",
+        "CONCERN",
+    )
+
+
+class Places(Options):
+    """The table and the release, both of which may be those of a recipe."""
+
+    input: str | None = option("The table, instead of the recipe's: file, folder, pattern or URL.", "TABLE")
+    output: str | None = option(
+        "Where to write: a file, FOLDER/, or URL#TABLE.", "TABLE", None, "--output", "-o"
+    )
+
+
+class Json(Options):
+    """Figures for programs."""
 
     json: bool = option("Print all figures as JSON instead of tables.", default=False)
+
+
+class Running(Parallel, Json, Quiet):
+    """How a recipe is carried out."""
+
+    dry_run: bool = option(
+        "Read the table, check the plan and all paths, say what would be done, and write nothing.",
+        default=False,
+    )
+    log: Path | None = option(
+        "Append what was done, and how long it took, to this file: one JSON object per line, without values of the "
+        "table.",
+        "FILE",
+    )
+
+
+class Releasing(Places, Acknowledge, Overwrite, Running):
+    """A command that makes a release."""
+
+
+class Results(Json, Overwrite):
+    """Where figures go."""
+
     output: Path | None = option("Also write all figures there, as JSON.", "FILE", None, "--output", "-o")
-    overwrite: bool = option("Replace existing files.", default=False)
 
 
 class People(Options):
@@ -373,27 +371,3 @@ class Trial(Options):
     """The recipe to try, on another table if one is given."""
 
     input: Path | None = option("The table, instead of the recipe's.", "FILE")
-
-
-class Parallel(Options):
-    """How many threads."""
-
-    threads: int | None = option(
-        "Number of threads; it does not change the result.", "N", min=1, rich_help_panel=RUNNING
-    )
-
-
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Read the table, check the plan and all paths, say what would be done, and write nothing.",
-    ),
-]
-Log = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Append what was done, and how long it took, to this file: one JSON object per line, without values of the table.",
-    ),
-]

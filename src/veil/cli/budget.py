@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from veil.api.budget import budget_place, fingerprint_of, open_budget
 from veil.api.open import place_of
 from veil.cli import show
+from veil.cli.commands.anonymize import Budget
 from veil.cli.places import warn_about_passwords
 from veil.dp.accountant import Accountant
 from veil.dp.composition import Entry
@@ -14,39 +13,31 @@ from veil.dp.neighbours import check_neighbours
 from veil.errors import InputError, PlanError
 
 
-def start_or_show(
-    source: str,
-    epsilon: str | None,
-    delta: str | None,
-    file: Path | None,
-    neighbours: str | None = None,
-    zcdp_delta: str | None = None,
-) -> None:
+def budget(options: Budget) -> None:
     """Start a budget if one is given; show it."""
-    data = place_of(source)
+    data = place_of(options.source)
     warn_about_passwords(data)
-    where = budget_place(data, file)
-    if epsilon is not None:
-        relation = check_neighbours(neighbours or "one more or less")
+    where = budget_place(data, options.file)
+    if options.epsilon is not None:
         accountant = Accountant.create(
             where,
-            epsilon,
-            delta or 0,
+            options.epsilon,
+            options.delta or 0,
             fingerprint=fingerprint_of(data),
-            neighbours=relation,
-            zcdp_delta=zcdp_delta or 0,
+            neighbours=check_neighbours(options.neighbours or "one more or less"),
+            zcdp_delta=options.zcdp_delta or 0,
         )
-    elif delta is not None:
+    elif options.delta is not None:
         raise PlanError("--delta needs --epsilon: together they start a new budget")
-    elif neighbours is not None or zcdp_delta is not None:
-        option = "--neighbours" if neighbours is not None else "--zcdp-delta"
-        raise PlanError(f"{option} needs --epsilon: it is set when a budget is started")
+    elif options.neighbours is not None or options.zcdp_delta is not None:
+        flag = "--neighbours" if options.neighbours is not None else "--zcdp-delta"
+        raise PlanError(f"{flag} needs --epsilon: it is set when a budget is started")
     elif not where.exists():
         raise InputError(
             f"{where}: there is no budget. Start one: veil budget {data} --epsilon 2 --delta 1e-4"
         )
     else:
-        accountant = open_budget(data, file)
+        accountant = open_budget(data, options.file)
     console = show.output()
     rows = [
         (f"{entry.time:%Y-%m-%d %H:%M}", entry.label, _epsilon(entry), f"{float(entry.delta):g}")

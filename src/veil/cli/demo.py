@@ -8,6 +8,7 @@ import typer
 
 from veil.api.run import run
 from veil.cli import failures, show
+from veil.cli.commands.catalogue import Demo
 from veil.errors import OutputError
 
 MARK = "# Made by `veil demo`"
@@ -52,12 +53,12 @@ steps:
 TABLE, RECIPE_FILE, RELEASE, REPORT = "patients.csv", "recipe.yaml", "release.csv", "report.html"
 
 
-def show_demo(folder: Path, rows: int, threads: int | None) -> None:
+def demo(options: Demo) -> None:
     """Write a synthetic table and its recipe, anonymize it, and show the release."""
     try:
-        _demo(folder, rows, threads)
+        _demo(options.folder, options.rows, options.threads)
     except KeyboardInterrupt:
-        failures.report_stop(f"what is in {folder} so far is complete")
+        failures.report_stop(f"what is in {options.folder} so far is complete")
         raise typer.Exit(failures.stopped) from None
 
 

@@ -17,7 +17,7 @@ _REQUIREMENT = re.compile(r"^([\w.-]+)(?:\[([^]]*)\])?[^;]*(?:;.*extra == ['\"](
 _NOT_FOR_USERS = {"all", "dev"}
 
 
-def examine() -> None:
+def doctor(_: object) -> None:
     """Print versions, extras, the cache of compiled code and the machine, for a bug report."""
     console = show.output()
     console.print(show.table("Veil", ("", ""), list(_about())))

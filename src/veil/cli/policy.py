@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from veil.cli import failures, show
+from veil.cli.commands.policy import Check, Compare, Due, Explain
 from veil.errors import PlanError, without_passwords
 from veil.policy.checks import check
 from veil.policy.documents import read, read_all
@@ -47,20 +48,18 @@ def _print(lines: Sequence[str]) -> None:
         console.print(show.printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
-def check_and_show(
-    policies: Path, under: Path | None, on: str | None, allow_secrets: bool, as_json: bool
-) -> None:
+def check_policies(options: Check) -> None:
     """Check policies and show their problems."""
-    below = None if under is None else read(under)
+    below = None if options.under is None else read(options.under)
     by_policy = {
         name: [
-            *check(each, secrets=allow_secrets, on=_day(on)),
+            *check(each, secrets=options.allow_secrets, on=_day(options.on)),
             *check_chain(each),
             *(widened(each, below) if below is not None else ()),
         ]
-        for name, each in read_all(policies).items()
+        for name, each in read_all(options.policies).items()
     }
-    if as_json:
+    if options.json:
         data = {name: [each._asdict() for each in problems] for name, problems in by_policy.items()}
         typer.echo(without_passwords(json.dumps(data, indent=2, ensure_ascii=False)))
     else:
@@ -72,23 +71,21 @@ def check_and_show(
         raise typer.Exit(failures.BROKEN)
 
 
-def explain_and_show(policies: Path, on: str | None) -> None:
+def explain_policies(options: Explain) -> None:
     """Explain policies in plain words."""
-    for number, each in enumerate(read_all(policies).values()):
-        _print([*([""] if number else []), *explain(each, _day(on))])
+    for number, each in enumerate(read_all(options.policies).values()):
+        _print([*([""] if number else []), *explain(each, _day(options.on))])
 
 
-def due_and_show(
-    policies: Path, on: str | None, ended: Sequence[str], withdrawn: Sequence[str], as_json: bool
-) -> None:
+def due_data(options: Due) -> None:
     """Show the data that must be deleted."""
     duties = due(
-        read_all(policies),
-        _day(on) or date.today(),
-        ended=_days(ended, "PURPOSE=DATE"),
-        withdrawn=_days(withdrawn, "POLICY=DATE"),
+        read_all(options.policies),
+        _day(options.on) or date.today(),
+        ended=_days(options.ended, "PURPOSE=DATE"),
+        withdrawn=_days(options.withdrawn, "POLICY=DATE"),
     )
-    if as_json:
+    if options.json:
         data = [{**each._asdict(), "since": each.since.isoformat()} for each in duties]
         typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
         return
@@ -97,8 +94,9 @@ def due_and_show(
         _print(["earlier releases cannot be taken back from those who have them"])
 
 
-def compare_and_show(one: Path, other: Path) -> None:
+def compare(options: Compare) -> None:
     """Show whether one policy is at least as strict as another."""
+    one, other = options.one, options.other
     if _is_layered(one) and _is_layered(other):
         problems = widened(read(one), read(other))
         _print(

@@ -1,33 +1,61 @@
-"""`veil list models`, `veil list quality-models`, `veil list hierarchies`: lists made from declarations."""
+"""`veil list` and `veil schema`: lists and schemas made from declarations."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from veil.base.describe import definition, parameters
 from veil.base.registry import find, kind_of
 from veil.cli import show
+from veil.cli.commands.catalogue import Document, Kind, List, Schema
 from veil.cli.grammar import kebab
 from veil.errors import PlanError, did_you_mean
 from veil.models.base import PrivacyModel, monotonicity
+from veil.recipe import schema as json_schema
+from veil.tables import atomic
+
+_FAMILIES = {
+    Kind.models: ("veil.recipe.parts", "MODELS", "--model "),
+    Kind.quality_models: ("veil.quality", "QUALITIES", "--quality "),
+    Kind.strategies: ("veil.lattice", "STRATEGIES", "--strategy "),
+    Kind.hierarchies: ("veil.hierarchies", "BUILDERS", "--qi COLUMN="),
+    Kind.masks: ("veil.masking", "METHODS", "--step "),
+}
+"""Where each family is declared, and how its members are written as an option."""
 
 
-def listing(family: Mapping[str, type[Any]], name: str | None, option: str) -> None:
-    """Show every class, or one of them."""
+def listing(options: List) -> None:
+    """Show every class of a family, or one of them."""
+    room, name, flag = _FAMILIES[options.kind]
+    family: Mapping[str, type[Any]] = getattr(importlib.import_module(room), name)
     classes = dict(family)
-    if name is not None:
-        match = find(family, name)
+    if options.name is not None:
+        match = find(family, options.name)
         if match is None:
-            raise PlanError(f"there is no {name!r}.{did_you_mean(name, map(kebab, family))}")
+            raise PlanError(f"there is no {options.name!r}.{did_you_mean(options.name, map(kebab, family))}")
         classes = {kind_of(match): match}
     console = show.output()
     for kind, cls in classes.items():
-        _describe(console, kind, cls, option, whole=name is not None)
+        _describe(console, kind, cls, flag, whole=options.name is not None)
+
+
+def schema(options: Schema) -> None:
+    """Write the JSON schema of recipes."""
+    content = json_schema(paths=options.document is Document.recipe)
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    if options.output is None:
+        typer.echo(text, nl=False)
+        return
+    with atomic(options.output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _describe(console: Console, kind: str, cls: type[Any], option: str, *, whole: bool) -> None:

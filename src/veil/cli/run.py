@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from veil.api.open import place_of, target_place
-from veil.api.rehearse import rehearse
+from veil.api.open import Place, place_of, target_place
+from veil.api.rehearse import Rehearsal, rehearse
 from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, show
+from veil.cli.base import Acknowledge, Overwrite, Places, Releasing
+from veil.cli.commands import run as commands
 from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
 from veil.cli.places import warn_about_passwords
@@ -20,6 +24,7 @@ from veil.cli.streams import STREAM, Streams, streams
 from veil.engines.database import Database
 from veil.errors import PlanError
 from veil.recipe import Recipe
+from veil.tables import Format
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,79 +32,78 @@ if TYPE_CHECKING:
     from veil.utility.step import StepSummary
 
 
-def run_and_show(
-    path: Path,
-    *,
-    input: str | None,
-    output: str | None,
-    threads: int | None,
-    json: bool,
-    dry_run: bool,
-    log: Path | None,
-    quiet: bool,
-    **places: Any,
-) -> None:
+def run(options: commands.Run) -> None:
     """Carry out a recipe of any kind and show the result."""
-    if json and output == STREAM:
-        raise PlanError("--json and --output - both use standard output: write the release to a file")
-    recipe = Recipe.read(path)
+    recipe = Recipe.read(options.recipe)
     if recipe.annex is not None and not recipe.annex.makes_release:
-        raise PlanError(f"{path}: this recipe makes no release. Run `veil {recipe.command} {path}`")
-    with logging(log, "run", quiet=quiet) as logged, streams(None, input, output=output) as piped:
-        source, target = piped.read(input), piped.target(output)
-        table = None if source is None else place_of(source)
-        place = None if target is None else target_place(target)
-        warn_about_passwords(table, place)
-        run = resolve(recipe, input=table, output=place, **places)
-        carry_out_and_show(run, piped, logged, threads=threads, quiet=quiet, json=json, dry_run=dry_run)
+        raise PlanError(
+            f"{options.recipe}: this recipe makes no release. Run `veil {recipe.command} {options.recipe}`"
+        )
+    with started(options, "run", None) as (piped, logged):
+        table, target = places_of(options, piped)
+        warn_about_passwords(table, target)
+        resolved = resolve(recipe, input=table, output=target, **options.of(Acknowledge, Overwrite))
+        carry_out_and_show(resolved, options, piped, logged)
 
 
-def carry_out_and_show(
-    run: Run,
-    piped: Streams,
-    logged: Log | None,
-    *,
-    threads: int | None,
-    quiet: bool,
-    json: bool,
-    dry_run: bool,
-) -> None:
+@contextmanager
+def started(
+    options: Releasing, command: str, format: Format | None, *inputs: str
+) -> Iterator[tuple[Streams, Log | None]]:
+    """Open the log and the streams of a command."""
+    if options.json and options.output == STREAM:
+        raise PlanError("--json and --output - both use standard output: write the release to a file")
+    with (
+        logging(options.log, command, quiet=options.quiet) as logged,
+        streams(format, *inputs, options.input, output=options.output) as piped,
+    ):
+        yield piped, logged
+
+
+def places_of(options: Places, piped: Streams) -> tuple[Place | None, str | Database | None]:
+    """Return the places of the table and of the release, if the options name them."""
+    source, target = piped.read(options.input), piped.target(options.output)
+    return (
+        None if source is None else place_of(source),
+        None if target is None else target_place(target),
+    )
+
+
+def carry_out_and_show(run: Run, options: Releasing, piped: Streams, logged: Log | None) -> None:
     """Carry out a run, or rehearse it, and show the result."""
-    if dry_run:
-        _rehearse(run, logged, threads=threads, quiet=quiet, json=json)
+    progress = logged or (False if options.quiet else None)
+    if options.dry_run:
+        rehearsal = rehearse(run, threads=options.threads, progress=progress)
+        if options.json:
+            typer.echo(as_text(dataclasses.asdict(rehearsal)))
+        elif not options.quiet:
+            _show_rehearsal(rehearsal)
         return
     with files.track_outputs(run.targets.values()) as outputs:
-        done = carry_out(run, threads=threads, progress=logged or (False if quiet else None))
+        done = carry_out(run, threads=options.threads, progress=progress)
         outputs += [str(run.output)] if isinstance(run.output, Database) else []
         if logged is not None:
             logged.end_phase()
             logged.write("released", **summary_of(done))
         piped.send()
-        if json:
+        if options.json:
             typer.echo(as_json(done, run))
-        elif not quiet:
+        elif not options.quiet:
             show_done(done, run, to_stream=piped.sends)
 
 
-def _rehearse(run: Run, logged: Log | None, *, threads: int | None, quiet: bool, json: bool) -> None:
-    """Show the result of a dry run."""
-    rehearsal = rehearse(run, threads=threads, progress=logged or (False if quiet else None))
-    if json:
-        typer.echo(as_text(dataclasses.asdict(rehearsal)))
-    elif not quiet:
-        console = show.output()
-        sizes = {
-            "records": rehearsal.records,
-            "columns": rehearsal.columns,
-            "possible transformations": rehearsal.transformations,
-        }
-        rows = [(what, f"{size:,}") for what, size in sizes.items() if size is not None]
-        read = rehearsal.columns is not None
-        console.print(
-            f"{'The plan fits the table' if read else 'The places can be used'}; nothing was written."
-        )
-        console.print(show.table("", ("", ""), rows))
-        show.files(console, ((f"would be {what}", Path(path)) for what, path in rehearsal.targets.items()))
+def _show_rehearsal(rehearsal: Rehearsal) -> None:
+    console = show.output()
+    sizes = {
+        "records": rehearsal.records,
+        "columns": rehearsal.columns,
+        "possible transformations": rehearsal.transformations,
+    }
+    rows = [(what, f"{size:,}") for what, size in sizes.items() if size is not None]
+    subject = "The plan fits the table" if rows else "The places can be used"
+    console.print(f"{subject}; nothing was written.")
+    console.print(show.table("", ("", ""), rows))
+    show.files(console, ((f"would be {what}", Path(path)) for what, path in rehearsal.targets.items()))
 
 
 def show_done(done: Done, run: Run, *, to_stream: bool = False) -> None:

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from veil.cli import startup
 from veil.cli.base import (
     PLAN,
     RELEASE,
-    RUNNING,
-    About,
-    Acknowledge,
-    AnyInput,
-    AnyOutput,
-    Certificate,
-    DryRun,
-    Engine,
-    Json,
-    Log,
-    Memory,
-    Origins,
-    Overwrite,
-    Quiet,
-    Reading,
-    Report,
-    Sign,
-    Temporary,
-    Threads,
-    command,
+    Documents,
+    Engines,
+    Options,
+    Releasing,
+    Table,
+    argument,
+    declared,
+    option,
 )
 
 
@@ -42,62 +27,8 @@ def _plan_options() -> list[inspect.Parameter]:
     return plan_options()
 
 
-@command(RELEASE, "anonymize", options=_plan_options)
-def anonymize_table(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="RECIPE|TABLE",
-            help="A recipe (.yaml), or the plan as options and a table: a file, a folder, a pattern such as "
-            "'data/*.parquet', or [cyan]postgres://user@host/database#table[/cyan].",
-        ),
-    ],
-    input: AnyInput = None,
-    output: AnyOutput = None,
-    report: Report = None,
-    certificate: Certificate = None,
-    sign: Sign = None,
-    about: About = None,
-    acknowledge: Acknowledge = None,
-    apart: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Where to keep the table that reverses pseudonyms; without it, nobody can."
-        ),
-    ] = None,
-    origins: Origins = None,
-    overwrite: Overwrite = False,
-    format: Reading = None,
-    local_recoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODE",
-            help="How to re-anonymize records that would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
-            rich_help_panel=PLAN,
-        ),
-    ] = None,
-    save_recipe: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also save these options as a recipe.", rich_help_panel=PLAN),
-    ] = None,
-    budget: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Charge what SafePub spends to this budget: [cyan]veil budget[/cyan].",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
-    engine: Engine = None,
-    memory: Memory = None,
-    temporary: Temporary = None,
-    threads: Threads = None,
-    json: Json = False,
-    dry_run: DryRun = False,
-    log: Log = None,
-    quiet: Quiet = False,
-    **plan: Any,
-) -> None:
+@declared(RELEASE, "anonymize.anonymize", options=_plan_options)
+class Anonymize(Releasing, Documents, Table, Engines):
     """Anonymize a table, following a recipe or options.
 
     The output is verified before it is written; on any error nothing is written. If an engine was stopped while writing,
@@ -130,75 +61,36 @@ def anonymize_table(
     [cyan]veil list hierarchies[/cyan], [cyan]veil list models[/cyan], [cyan]veil list quality-models[/cyan] and
     [cyan]veil list strategies[/cyan] list what there is.
     """
-    startup.quick()
-    from veil.cli.anonymize import anonymize_and_show
-    from veil.cli.places import reader
 
-    anonymize_and_show(
-        source,
-        {**plan, "local_recoding": local_recoding},
-        input=input,
-        format=format,
-        output=output,
-        report=report,
-        certificate=certificate,
-        sign=sign,
-        about=about or (),
-        acknowledge=acknowledge or (),
-        apart=apart,
-        origins=origins,
-        save_recipe=save_recipe,
-        overwrite=overwrite,
-        engine=reader(engine and engine.value, memory, temporary),
-        budget=budget,
-        threads=threads,
-        quiet=quiet,
-        json=json,
-        dry_run=dry_run,
-        log=log,
+    source: str = argument(
+        "A recipe (.yaml), or the plan as options and a table: a file, a folder, a pattern such as "
+        "'data/*.parquet', or [cyan]postgres://user@host/database#table[/cyan].",
+        "RECIPE|TABLE",
     )
+    local_recoding: str | None = option(
+        "How to re-anonymize records that would stay suppressed, such as [cyan]fast-iterative:0.01[/cyan].",
+        "MODE",
+        rich_help_panel=PLAN,
+    )
+    save_recipe: Path | None = option("Also save these options as a recipe.", "FILE", rich_help_panel=PLAN)
 
 
-@command(RELEASE, "budget")
-def show_budget(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE", help="The table that the budget is for: a file, or a URL of a database."
-        ),
-    ],
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help='Start a budget: 2, or "ln(3)".')
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Start a budget: 1e-4. Default: 0.")
-    ] = None,
-    neighbours: Annotated[
-        str | None,
-        typer.Option(
-            metavar="one more or less|one changed",
-            help="Start a budget that hides whether somebody is in the data, or the content of a record. Default: the first.",
-        ),
-    ] = None,
-    zcdp_delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Start a budget: the part of delta for questions that cost --rho."
-        ),
-    ] = None,
-    at: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", metavar="FILE", help="Where it is kept. Default: next to the file of the table."
-        ),
-    ] = None,
-) -> None:
+@declared(RELEASE, "budget.budget")
+class Budget(Options):
     """Start the privacy budget of a table, or show what has been spent of it.
 
     Every release by [cyan]--model safe-pub:EPSILON,DELTA --budget FILE[/cyan] is charged before it is made, and
     refused if the budget is not sufficient.
     """
-    startup.quick()
-    from veil.cli.budget import start_or_show
 
-    start_or_show(file, epsilon, delta, at, neighbours, zcdp_delta)
+    source: str = argument("The table that the budget is for: a file, or a URL of a database.", "TABLE")
+    epsilon: str | None = option('Start a budget: 2, or "ln(3)".', "NUMBER")
+    delta: str | None = option("Start a budget: 1e-4. Default: 0.", "NUMBER")
+    neighbours: str | None = option(
+        "Start a budget that hides whether somebody is in the data, or the content of a record. Default: the first.",
+        "one more or less|one changed",
+    )
+    zcdp_delta: str | None = option(
+        "Start a budget: the part of delta for questions that cost --rho.", "NUMBER"
+    )
+    file: Path | None = option("Where it is kept. Default: next to the file of the table.", "FILE")

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from veil.cli import startup
-from veil.cli.base import LISTS, START, Threads, command
+from veil.cli.base import LISTS, START, Options, Parallel, argument, declared, option
 
 
 class Kind(StrEnum):
@@ -22,31 +18,15 @@ class Kind(StrEnum):
     masks = "masks"
 
 
-_FAMILIES = {
-    Kind.models: ("veil.recipe.parts", "MODELS", "--model "),
-    Kind.quality_models: ("veil.quality", "QUALITIES", "--quality "),
-    Kind.strategies: ("veil.lattice", "STRATEGIES", "--strategy "),
-    Kind.hierarchies: ("veil.hierarchies", "BUILDERS", "--qi COLUMN="),
-    Kind.masks: ("veil.masking", "METHODS", "--step "),
-}
-"""Where each family is declared, and how its members are written as an option."""
-
-
-@command(LISTS, "list")
-def list_kind(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=f"What to list: {', '.join(Kind)}.")],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one, in full.")] = None,
-) -> None:
+@declared(LISTS, "reference.listing", tables=False)
+class List(Options):
     """List privacy models, quality models, strategies, hierarchies or masking methods with their parameters.
 
     [cyan]veil list models[/cyan], [cyan]veil list masks rank-swapping[/cyan]
     """
-    import importlib
 
-    from veil.cli import reference
-
-    room, family, option = _FAMILIES[kind]
-    reference.listing(getattr(importlib.import_module(room), family), name, option)
+    kind: Kind = argument(f"What to list: {', '.join(Kind)}.", "KIND")
+    name: str | None = argument("Show only this one, in full.", "[NAME]", None)
 
 
 class Document(StrEnum):
@@ -56,42 +36,21 @@ class Document(StrEnum):
     portable = "portable"
 
 
-@command(LISTS)
-def schema(
-    document: Annotated[
-        Document, typer.Argument(metavar="[DOCUMENT]", help=f"Of which: {', '.join(Document)}.")
-    ] = Document.recipe,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of the terminal.")
-    ] = None,
-) -> None:
+@declared(LISTS, "reference.schema", tables=False)
+class Schema(Options):
     """Print the JSON schema of recipes, for editors and checks.
 
     [cyan]portable[/cyan] is the schema without paths, of documents that come from elsewhere: projects, and requests
     to the workbench.
     """
-    import json
 
-    from veil.recipe import schema
-    from veil.tables import atomic
-
-    content = schema(paths=document is Document.recipe)
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if output is None:
-        typer.echo(text, nl=False)
-        return
-    with atomic(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    document: Document = argument(f"Of which: {', '.join(Document)}.", "[DOCUMENT]", Document.recipe)
+    output: Path | None = option("A file instead of the terminal.", "FILE", None, "--output", "-o")
 
 
-@command(START, "demo")
-def run_demo(
-    folder: Annotated[Path, typer.Argument(help="Where to put the files.")] = Path("veil-demo"),
-    rows: Annotated[int, typer.Option(min=1, help="How many rows to make up.")] = 2000,
-    threads: Threads = None,
-) -> None:
+@declared(START, "demo.demo")
+class Demo(Parallel):
     """Make up a table, anonymize it, and show the result, its risks and where the report is."""
-    startup.quick()
-    from veil.cli.demo import show_demo
 
-    show_demo(folder, rows, threads)
+    folder: Path = argument("Where to put the files.", None, Path("veil-demo"))
+    rows: int = option("How many rows to make up.", None, 2000, min=1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from veil.cli.base import START, command
+from veil.cli.base import START, Options, declared
 
 
-@command(START)
-def doctor() -> None:
+@declared(START, "doctor.doctor", tables=False)
+class Doctor(Options):
     """Show versions, extras and where compiled parts are kept: what to include in a bug report."""
-    from veil.cli.doctor import examine
-
-    examine()

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
 
-from veil.cli.base import (
-    RELEASE,
-    Command,
-    Json,
-    app,
-    flowing,
-    guarded,
-)
+from veil.cli.base import RELEASE, Json, Options, app, argument, declared, option
 
 policy = typer.Typer(
     name="policy",
@@ -27,43 +17,18 @@ policy = typer.Typer(
 )
 app.add_typer(policy, rich_help_panel=RELEASE)
 
-_Policies = Annotated[
-    Path,
-    typer.Argument(
-        metavar="POLICIES",
-        help="A policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.",
-    ),
-]
-_Day = Annotated[
-    str | None, typer.Option("--on", metavar="DATE", help="The day, such as 2026-12-31. Default: today.")
-]
-_Withdrawn = Annotated[
-    list[str] | None,
-    typer.Option(metavar="POLICY=DATE", help="A policy whose consent was withdrawn. Repeat for more."),
-]
+
+class Policies(Options):
+    """Policies, and the day on which they are looked at."""
+
+    policies: Path = argument(
+        "A policy (.xml, .json, .jsonld or .ttl), a folder of them, or a .jsonl file.", "POLICIES"
+    )
+    on: str | None = option("The day, such as 2026-12-31. Default: today.", "DATE")
 
 
-def _command(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function a command below `policy`, with error messages."""
-    run = guarded(function, inspect.signature(function, eval_str=True))
-    policy.command(function.__name__, cls=Command, help=flowing(function.__doc__ or ""))(run)
-    return run
-
-
-@_command
-def check(
-    policies: _Policies,
-    under: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="POLICY",
-            help="The policy under which the data were received: the new one must not allow more.",
-        ),
-    ] = None,
-    on: _Day = None,
-    allow_secrets: Annotated[bool, typer.Option("--allow-secrets", help="Accept keys in a policy.")] = False,
-    json: Json = False,
-) -> None:
+@declared(RELEASE, "policy.check_policies", group=policy)
+class Check(Policies, Json):
     """Find problems in policies and what was refused, each with the path of the element.
 
     Exit code 1 if a policy cannot be applied as it stands; refusals and gaps in the information owed to people do not count.
@@ -72,56 +37,40 @@ def check(
 
     [cyan]veil policy check recipient.xml --under clinic.xml[/cyan]
     """
-    from veil.cli.policy import check_and_show
 
-    check_and_show(policies, under, on, allow_secrets, json)
+    under: Path | None = option(
+        "The policy under which the data were received: the new one must not allow more.", "POLICY"
+    )
+    allow_secrets: bool = option("Accept keys in a policy.", default=False)
 
 
-@_command
-def explain(policies: _Policies, on: _Day = None) -> None:
+@declared(RELEASE, "policy.explain_policies", group=policy)
+class Explain(Policies):
     """Say in plain words what policies mean, what was refused, and how Veil applies them.
 
     [cyan]veil policy explain alice.xml[/cyan]
     """
-    from veil.cli.policy import explain_and_show
-
-    explain_and_show(policies, on)
 
 
-@_command
-def due(
-    policies: _Policies,
-    on: _Day = None,
-    ended: Annotated[
-        list[str] | None, typer.Option(metavar="PURPOSE=DATE", help="When a purpose ended. Repeat for more.")
-    ] = None,
-    withdrawn: _Withdrawn = None,
-    json: Json = False,
-) -> None:
+@declared(RELEASE, "policy.due_data", group=policy)
+class Due(Policies, Json):
     """List the data that must be deleted by a day: retention period over, or consent withdrawn.
 
     [cyan]veil policy due policies/ --on 2026-12-31 --ended research=2024-12-31[/cyan]
     """
-    from veil.cli.policy import due_and_show
 
-    due_and_show(policies, on, ended or [], withdrawn or [], json)
+    ended: list[str] = option("When a purpose ended. Repeat for more.", "PURPOSE=DATE")
+    withdrawn: list[str] = option("A policy whose consent was withdrawn. Repeat for more.", "POLICY=DATE")
 
 
-@_command
-def compare(
-    one: Annotated[
-        Path, typer.Argument(metavar="POLICY", help="A policy: LPL, or a usage policy of SPECIAL.")
-    ],
-    other: Annotated[
-        Path, typer.Argument(metavar="POLICY", help="The policy that it should be as strict as.")
-    ],
-) -> None:
+@declared(RELEASE, "policy.compare", group=policy)
+class Compare(Options):
     """Say whether one policy is at least as strict as another or, for SPECIAL, complies with it.
 
     Exit code 1 if it is not.
 
     [cyan]veil policy compare controller.owl consent.owl[/cyan]
     """
-    from veil.cli.policy import compare_and_show
 
-    compare_and_show(one, other)
+    one: Path = argument("A policy: LPL, or a usage policy of SPECIAL.", "POLICY")
+    other: Path = argument("The policy that it should be as strict as.", "POLICY")

@@ -280,7 +280,7 @@ def test_geometric_noise_has_its_distribution_and_a_wrong_scale_is_seen():
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_noise_has_its_distribution_and_a_wrong_scale_is_seen(kind):
-    runs, bins = 5000, 20
+    runs, bins = 10_000, 20
     if kind == "laplace":
         noise = [laplace(0.0, 3, "ln(2)") for _ in range(runs)]
         scale = 3 / math.log(2)

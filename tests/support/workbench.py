@@ -38,7 +38,8 @@ class Client(TestClient):
         while job["state"] == "running":
             assert time.monotonic() < end
             time.sleep(0.02)
-            job = self.get(f"/api/v1/jobs/{job['id']}").json()
+            answer = self.get(f"/api/v1/jobs/{job['id']}")
+            job = job if answer.status_code == 500 else answer.json()  # asked while its process crashed
         return job
 
     def result(self, answer: httpx.Response) -> dict[str, Any]:

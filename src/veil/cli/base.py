@@ -17,13 +17,17 @@ from typer.core import TyperCommand, TyperGroup
 from veil.cli import failures, startup
 
 
-class _Group(TyperGroup):
+class Commands(TyperGroup):
     """Commands of which some get a part of their options only when run, so that help comes at once."""
 
     def resolve_command(self, *arguments: Any) -> Any:
         """Return the command to run."""
         name, command, rest = super().resolve_command(*arguments)
-        return name, _COMPLETED[str(name)]() if name in _COMPLETED else command, rest
+        return name, self.complete(str(name), command), rest
+
+    def complete(self, name: str, command: Any) -> Any:
+        """Return a command with all of its options."""
+        return _COMPLETED[name]() if name in _COMPLETED else command
 
 
 class Command(TyperCommand):
@@ -47,7 +51,7 @@ _COMPLETED: dict[str, Callable[[], Any]] = {}
 
 app = typer.Typer(
     name="veil",
-    cls=_Group,
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -72,30 +76,39 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        command_name = name or function.__name__
-        signature = inspect.signature(function, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-
-        def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> Callable[..., Any]:
-            keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
-            run = guarded(function, signature.replace(parameters=keywords))
-            text = flowing(function.__doc__ or "")
-            to.command(command_name, cls=Command, help=text, rich_help_panel=panel)(run)
-            return run
-
-        def complete() -> Any:
-            assert options is not None
-            further = options()
-            place = [_panel(each) for each in own].index(_panel(further[0]))
-            alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            attach(alone, [*own[:place], *further, *own[place:]])
-            return typer.main.get_command(alone)
-
-        if options is not None:
-            _COMPLETED[command_name] = complete
-        return attach(app, own)
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+        own = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+        _register(function, name or function.__name__, panel, own, options)
+        return function
 
     return decorate
+
+
+def _register(
+    function: Callable[..., Any],
+    name: str,
+    panel: str,
+    own: list[inspect.Parameter],
+    options: Callable[[], list[inspect.Parameter]] | None,
+) -> None:
+    """Make a function a command with its own options and further ones."""
+
+    def attach(to: typer.Typer, parameters: list[inspect.Parameter]) -> None:
+        keywords = [each.replace(kind=each.KEYWORD_ONLY) for each in parameters]
+        run = guarded(function, inspect.Signature(keywords))
+        to.command(name, cls=Command, help=flowing(function.__doc__ or ""), rich_help_panel=panel)(run)
+
+    def complete() -> Any:
+        assert options is not None
+        further = options()
+        place = [_panel(each) for each in own].index(_panel(further[0]))
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        attach(alone, [*own[:place], *further, *own[place:]])
+        return typer.main.get_command(alone)
+
+    if options is not None:
+        _COMPLETED[name] = complete
+    attach(app, own)
 
 
 def guarded(function: Callable[..., Any], signature: inspect.Signature) -> Callable[..., Any]:
@@ -188,11 +201,18 @@ class Options:
 Declared = TypeVar("Declared", bound=Options)
 
 
-def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type[Declared]], type[Declared]]:
+def declared(
+    panel: str,
+    handler: str,
+    *,
+    tables: bool = True,
+    options: Callable[[], list[inspect.Parameter]] | None = None,
+) -> Callable[[type[Declared]], type[Declared]]:
     """Make a class of options a command, whose name and help are those of the class.
 
     `handler` is the module of this package and the function in it that takes the options. It is imported when
-    the command runs; with `tables`, after the libraries for tables have been loaded the quick way.
+    the command runs; with `tables`, after the libraries for tables have been loaded the quick way. `options` are
+    further ones, as for `command`.
     """
 
     def decorate(cls: type[Declared]) -> type[Declared]:
@@ -204,8 +224,7 @@ def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type
 
         run.__doc__ = cls.__doc__
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
-        function = guarded(run, inspect.Signature(cls.parameters()))
-        app.command(name, cls=Command, help=flowing(cls.__doc__ or ""), rich_help_panel=panel)(function)
+        _register(run, name, panel, cls.parameters(), options)
         return cls
 
     return decorate

@@ -10,6 +10,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from veil.cli.app import app
+from veil.cli.base import Commands
 
 PAGE = Path(__file__).parent / "commands.md"
 
@@ -45,6 +46,7 @@ def text() -> str:
 def _commands(group: TyperGroup, before: str) -> Iterator[str]:
     for name, command in group.commands.items():
         path = f"{before} {name}"
+        command = group.complete(name, command) if isinstance(group, Commands) else command
         yield from _section(command, path)
         if isinstance(command, TyperGroup):
             yield from _commands(command, path)

@@ -6,14 +6,24 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from support.refusals import refused
+from veil.api.open import open_cells
 from veil.dp import Accountant
+from veil.errors import InputError, Say
 from veil.questions import Session
+
+FAR = "(SELECT {} FROM far)"
+"""A time that is no number of microseconds in 64 bits."""
 
 DUCKDB = {
     "HUGEINT": ("34", ["170141183460469231731687303715884105727"]),
     "DATE": ("'2024-01-31'", ["'infinity'", "'12000-01-01'", "'0044-03-15 (BC)'"]),
+    "TIMESTAMP_S": ("'2024-01-31'", ["'infinity'", "'200000-01-01'", FAR.format("s")]),
+    "TIMESTAMP_MS": ("'2024-01-31'", ["'infinity'", "'200000-01-01'", FAR.format("ms")]),
     "TIMESTAMP_NS": ("'2024-01-31'", ["'infinity'", "'1700-01-01'"]),
 }
 POSTGRES = {
@@ -62,6 +72,11 @@ def test_sqlite(tmp_path: Path) -> None:
 def test_duckdb() -> None:
     ibis = pytest.importorskip("ibis")
     backend = ibis.duckdb.connect()
+    far = {
+        unit: pa.array([2**62], pa.int64()).view(pa.timestamp(unit))  # type: ignore[arg-type]
+        for unit in ("s", "ms")
+    }
+    backend.create_table("far", pa.table(far))
 
     def put(kind: str, cells: list[str]) -> Any:
         backend.raw_sql(f"CREATE OR REPLACE TABLE t (cell {kind})")
@@ -100,3 +115,25 @@ def test_a_count_of_all_and_then_the_first_column() -> None:
     )
     assert session.count(epsilon=900).value == 3
     assert round(session.sum("age", epsilon=900).value) == 173
+
+
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        (pa.timestamp("ms"), 10**16),  # in the year 318857, which DuckDB calls an error of the file
+        (pa.timestamp("ms", "UTC"), 10**16),
+        (pa.timestamp("ns", "UTC"), 1),  # of which DuckDB keeps no digit
+    ],
+    ids=str,
+)
+def test_no_time_in_a_parquet_file_is_an_error_that_its_neighbour_has_not(
+    kind: pa.DataType, odd: int, tmp_path: Path
+) -> None:
+    """DuckDB reads the file or not by the types of its columns, whatever times are in them."""
+    pytest.importorskip("ibis")
+    for times in ([0, 0], [0, 0, odd]):
+        cells = pa.array(times, pa.int64()).view(kind)
+        pq.write_table(pa.table({"age": range(len(times)), "cell": cells}), tmp_path / "t.parquet")
+        with refused(InputError, "cell", str(kind), Say("engine", "memory")):
+            open_cells(tmp_path / "t.parquet", engine="duckdb")
+        assert counts(tmp_path / "t.parquet")[0] == len(times)

@@ -4,74 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veil.api.budget import open_budget
-from veil.api.open import place_of
-from veil.api.resolve import table_of
-from veil.cli import files, grammar, show
+from veil.cli import show
+from veil.cli.budgeted import fields_of, person_of, table_and_recipe
 from veil.cli.measure import Destination
-from veil.cli.places import warn_about_passwords
+from veil.cli.places import reader
 from veil.dp.accountant import Accountant
-from veil.engines.database import is_url
-from veil.engines.relation import Engine
-from veil.engines.settings import Settings
 from veil.errors import ParameterError, PlanError
 from veil.questions.answers import Answer
-from veil.questions.step import ask
+from veil.questions.step import Questions, QuestionSpec
+from veil.questions.step import ask as ask_recipe
 from veil.recipe import Recipe
 
-Options = dict[str, Sequence[Any]]
+if TYPE_CHECKING:
+    from veil.cli.commands.ask import Ask
 
 
-def ask_and_show(
-    source: str,
-    questions: Sequence[dict[str, Any]],
-    declared: Options,
-    destination: Destination,
-    *,
-    neighbours: str | None,
-    budget: Path | None,
-    preview: bool,
-    format: str | None,
-    engine: Engine | Settings | None = None,
-    **price: Any,
-) -> None:
+def ask(options: Ask) -> None:
     """Ask, and show the answers with their intervals and the remaining budget."""
-    option_format = grammar.format(format)
-    if not is_url(source) and files.is_recipe(Path(source)):
-        if questions or any(declared.values()):
-            raise PlanError(f"the questions are in the recipe: change {source} instead of giving options")
-        recipe = files.read_recipe(Path(source), "ask")
-        place, reading = table_of(recipe, format=option_format)
-        accountant = open_budget(place, budget or recipe.path("budget"))
+    fields, common = fields_of(options, Questions), fields_of(options, QuestionSpec)
+    questions, destination = _questions(options, common), Destination.of(options)
+    given = [*questions, *fields, *common, *person_of(options)]
+    place, table_format, recipe = table_and_recipe(options, "ask", given, "the questions are")
+    if recipe is not None:
+        accountant = open_budget(place, options.budget or recipe.path("budget"))
+    elif not questions:
+        raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
     else:
-        if not questions:
-            raise PlanError("say what to ask, such as --count, --mean age or --histogram sex")
-        place, reading = place_of(source), option_format
-        accountant = open_budget(place, budget)
-        unit = unit_of(declared)
-        recipe = Recipe(
-            questions={
-                "neighbours": neighbours or accountant.neighbours,
-                "bounds": {
-                    name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
-                },
-                "keys": {name: text.split("|") for name, text in read_pairs("--keys", declared["keys"])},
-                "missing": {
-                    name: grammar.value_of(text)
-                    for name, text in read_pairs("--missing", declared["missing"])
-                },
-                **{name: value for name in ("outside",) for value in declared[name]},
-                "ask": [{**each, **_without_none(price)} for each in questions],
-                **{name: value for name, value in unit.items() if name != "person"},
-            },
-            **{name: value for name, value in unit.items() if name == "person"},
-        )
-    warn_about_passwords(place)
+        accountant = open_budget(place, options.budget)
+        fields = {"neighbours": accountant.neighbours, **fields, "ask": questions}
+        recipe = Recipe(questions=fields, **person_of(options))
     destination.check(*([place] if isinstance(place, Path) else []))
+    engine = reader(options.engine and options.engine.value, None, None) or "auto"
     with recipe.own_words():
-        answers = ask(recipe, place, accountant, preview=preview, format=reading, engine=engine or "auto")
+        answers = ask_recipe(
+            recipe, place, accountant, preview=options.preview, format=table_format, engine=engine
+        )
     destination.write(
         {
             "neighbours": recipe.questions.neighbours,
@@ -82,8 +52,22 @@ def ask_and_show(
     )
 
 
-def _without_none(price: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in price.items() if value is not None}
+def _questions(options: Ask, common: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions of the options, each with what they have in common."""
+    questions: list[dict[str, Any]] = [{"ask": "count"}] if options.count else []
+    questions += [{"ask": "histogram", "of": each.split(",")} for each in options.histogram]
+    questions += [{"ask": kind, "of": each} for kind in ("sum", "mean") for each in getattr(options, kind)]
+    for each in options.quantiles:
+        column, _, text = each.partition("=")
+        parts = text.split(",") if text else []
+        shares = [float(part) if part.replace(".", "", 1).isdigit() else part for part in parts]
+        questions.append({"ask": "quantiles", "of": column, "shares": shares})
+    questions = [{**each, **common} for each in questions]
+    for each in options.record:
+        who, _, column = each.partition("=")
+        price = {name: value for name, value in common.items() if name != "where"}
+        questions.append({"ask": "record", "who": who, "of": column, **price})
+    return questions
 
 
 def _show(console: Any, answers: Sequence[Any], recipe: Recipe, accountant: Accountant) -> None:
@@ -145,36 +129,3 @@ def _plain(answer: Any) -> dict[str, Any]:
         return fields
     by_key = isinstance(interval, dict)
     return fields | {"interval": {str(key): each for key, each in interval.items()} if by_key else interval}
-
-
-def read_pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """Read the values of an option, each as COLUMN=VALUE."""
-    pairs = []
-    for text in texts:
-        name, separator, value = text.partition("=")
-        if not separator or not value:
-            raise PlanError(f"{option} {text!r}: write COLUMN=…, such as {option} {_EXAMPLES[option]}")
-        pairs.append((name, value))
-    return pairs
-
-
-_EXAMPLES = {
-    "--bounds": "age=0:120",
-    "--keys": "'sex=f|m'",
-    "--missing": "'age=leave out'",
-    "--domains": "'sex=f|m'",
-}
-
-
-def unit_of(declared: Options) -> dict[str, Any]:
-    """Return `person` and `rows_per_person` of the options as recipe fields."""
-    options = {name: value for name in ("person", "rows_per_person") for value in declared[name]}
-    return {name: None if value == "null" else value for name, value in options.items()}
-
-
-def read_bounds(name: str, text: str) -> tuple[Any, Any]:
-    """Read two numbers, the lower one first."""
-    low, separator, high = text.partition(":")
-    if not separator:
-        raise PlanError(f"--bounds {name}={text}: write the lower and the higher bound, such as {name}=0:120")
-    return grammar.value_of(low), grammar.value_of(high)

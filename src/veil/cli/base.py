@@ -166,6 +166,24 @@ class Options:
         """Return the values of groups of options, by name."""
         return {name: getattr(self, name) for group in groups for name in group.declarations()}
 
+    def words(self) -> list[str]:
+        """Return arguments and options that differ from their defaults as a command line spells them."""
+        words: list[str] = []
+        for name, (annotation, each) in self.declarations().items():
+            value = getattr(self, name)
+            flag = each.flags[0] if each.flags else f"--{name.replace('_', '-')}"
+            if each.is_argument:
+                words.insert(0, str(value))
+            elif annotation is bool:
+                words += [flag] if value != each.default else []
+            elif value not in (each.default, []):
+                words += [
+                    word
+                    for one in (value if isinstance(value, list) else [value])
+                    for word in (flag, str(one))
+                ]
+        return words
+
     @property
     def further(self) -> dict[str, Any]:
         """The values of the options that are slow to load."""
@@ -266,6 +284,12 @@ class Overwrite(Options):
     """Whether files may be replaced."""
 
     overwrite: bool = option("Replace existing files.", default=False)
+
+
+class Target(Options):
+    """Where a file goes."""
+
+    output: Path | None = option("Where to write.", "FILE", None, "--output", "-o")
 
 
 class Quiet(Options):

@@ -37,32 +37,45 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 def plan_options() -> list[inspect.Parameter]:
     """Return an option for each field of a plan."""
+    return [_parameter(Plan, field.name, PLAN) for field in dataclasses.fields(Plan)]
+
+
+def step_options(*declarations: type[Any]) -> list[inspect.Parameter]:
+    """Return an option for each field of the declarations of a step that says how it is one."""
     return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                list[str] | None if _is_collection(field.name) else str | None,
-                typer.Option(
-                    flag_of(field.name),
-                    metavar=_option(field.name).metavar or "|".join(_choices(field.name)),
-                    help=_help(field.name),
-                    rich_help_panel=PLAN,
-                ),
-            ],
-        )
-        for field in dataclasses.fields(Plan)
+        _parameter(declaration, field, _option(field, declaration).panel)
+        for declaration in declarations
+        for field in option_fields(declaration)
     ]
 
 
-def flag_of(field: str) -> str:
+def option_fields(declaration: Any) -> list[str]:
+    """Return the fields of a declaration that say how they are options."""
+    return [
+        name
+        for name, kind in _types(declaration).items()
+        if any(isinstance(each, Option) for each in get_args(kind))
+    ]
+
+
+def _parameter(declaration: Any, field: str, panel: str | None) -> inspect.Parameter:
+    metavar = _option(field, declaration).metavar or "|".join(_choices(field, declaration))
+    info = typer.Option(
+        flag_of(field, declaration), metavar=metavar, help=_help(field, declaration), rich_help_panel=panel
+    )
+    kind = list[str] | None if _is_collection(field, declaration) else str | None
+    return inspect.Parameter(
+        field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info]
+    )
+
+
+def flag_of(field: str, declaration: Any = Plan) -> str:
     """Return the option of a field.
 
     >>> flag_of("quasi_identifiers"), flag_of("suppression_limit")
     ('--qi', '--suppression-limit')
     """
-    return _option(field).flag or "--" + field.replace("_", "-")
+    return _option(field, declaration).flag or "--" + field.replace("_", "-")
 
 
 def fields_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,23 +124,26 @@ def _as_text(value: Any) -> str:
 
 
 @cache
-def _types() -> dict[str, Any]:
-    return get_type_hints(Plan, include_extras=True)
+def _types(declaration: Any) -> dict[str, Any]:
+    return get_type_hints(declaration, include_extras=True)
 
 
-def _option(field: str) -> Option:
-    declared = get_args(_types().get(field))
-    return next((each for each in declared if isinstance(each, Option)), Option())
+def _option(field: str, declaration: Any) -> Option:
+    details = get_args(_types(declaration).get(field))
+    return next((each for each in details if isinstance(each, Option)), Option())
 
 
-def _is_collection(field: str) -> bool:
-    return any(get_origin(each) in (dict, tuple) for each in _parts(_types()[field]))
+def _is_collection(field: str, declaration: Any) -> bool:
+    return any(get_origin(each) in _COLLECTIONS for each in _parts(_types(declaration)[field]))
 
 
-def _choices(field: str) -> list[str]:
+_COLLECTIONS = (dict, list, tuple)
+
+
+def _choices(field: str, declaration: Any) -> list[str]:
     return [
         str(word)
-        for each in _parts(_types()[field])
+        for each in _parts(_types(declaration)[field])
         if get_origin(each) is Literal
         for word in get_args(each)
     ]
@@ -135,13 +151,13 @@ def _choices(field: str) -> list[str]:
 
 def _parts(annotation: Any) -> list[Any]:
     """Return a type with its members, but without those inside of collections."""
-    inner = get_args(annotation) if get_origin(annotation) not in (dict, tuple, Literal) else ()
+    inner = get_args(annotation) if get_origin(annotation) not in (*_COLLECTIONS, Literal) else ()
     return [annotation, *(part for each in inner for part in _parts(each))]
 
 
-def _help(field: str) -> str:
-    declared = Plan.__pydantic_fields__[field]  # type: ignore[attr-defined]
-    option, default = _option(field), declared.get_default(call_default_factory=True)
+def _help(field: str, declaration: Any) -> str:
+    declared = declaration.__pydantic_fields__[field]
+    option, default = _option(field, declaration), declared.get_default(call_default_factory=True)
     about = option.about or re.split(r"\. (?=[A-Z])", str(declared.description))[0]
     sentences = [about[0].upper() + about[1:] + ".", option.hint]
     if not declared.is_required() and default not in (None, {}, ()):

@@ -4,102 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veil.api.budget import open_budget
-from veil.api.open import place_of
-from veil.api.resolve import resolve, table_of
+from veil.api.resolve import resolve
 from veil.api.run import apply_steps
 from veil.cli import files, grammar, show
-from veil.cli.ask import read_bounds, read_pairs, unit_of
-from veil.cli.places import warn_about_passwords
-from veil.dp.accountant import Accountant
-from veil.engines.database import is_url
-from veil.engines.relation import Engine
-from veil.engines.settings import Settings
+from veil.cli.budgeted import fields_of, person_of, table_and_recipe
+from veil.cli.places import reader
 from veil.errors import PlanError
-from veil.private_table import PrivateTable
 from veil.private_table.mechanisms import METHODS
+from veil.private_table.release import PrivateTable
+from veil.private_table.step import PrivateTableStep
 from veil.recipe import Recipe
-from veil.recipe.parts import is_path
+
+if TYPE_CHECKING:
+    from veil.cli.commands.private_table import PrivateTable as Options
 
 
-def make_and_show(
-    source: str,
-    method: str | None,
-    declared: dict[str, Sequence[Any]],
-    *,
-    neighbours: str | None,
-    budget: Path | None,
-    format: str | None,
-    engine: Engine | Settings | None,
-    output: Path | None,
-    report: Path | None,
-    overwrite: bool,
-    quiet: bool,
-    **price: Any,
-) -> None:
+def private_table(options: Options) -> None:
     """Make the table, write it, and show its guarantees."""
-    option_format = grammar.format(format)
-    prices = {name: value for name, value in price.items() if value is not None}
-    if not is_url(source) and files.is_recipe(Path(source)):
-        if method or neighbours or prices or any(declared.values()):
-            raise PlanError(
-                f"the method, its price and the declarations are in the recipe: change {source} instead"
-            )
-        recipe = files.read_recipe(Path(source), "private-table")
-        place, reading = table_of(recipe, format=option_format)
-        accountant = _account(place, budget or recipe.path("budget"))
-    else:
-        if method is None:
-            raise PlanError("say how to make it private, such as --method individual-ranking:k=100")
-        chosen_method = grammar.read(method, METHODS, "--method")
-        place, reading = place_of(source), option_format
-        accountant = _account(place, budget)
-        relation = neighbours or (None if accountant is None else accountant.neighbours)
-        if relation is None:
+    fields, person = fields_of(options, PrivateTableStep), person_of(options)
+    what = "the method, its price and the declarations are"
+    place, table_format, recipe = table_and_recipe(options, "private-table", [*fields, *person], what)
+    budget = options.budget if recipe is None else options.budget or recipe.path("budget")
+    if recipe is None and "method" not in fields:
+        raise PlanError("say how to make it private, such as --method individual-ranking:k=100")
+    accountant = None if budget is None else open_budget(place, budget)
+    if recipe is None:
+        fields["method"] = grammar.read(fields["method"], METHODS, "--method")
+        if accountant is not None:
+            fields.setdefault("neighbours", accountant.neighbours)
+        if "neighbours" not in fields:
             raise PlanError(
                 'say what the table should hide: --neighbours "one changed" or "one more or less"'
             )
-        unit = unit_of(declared)
-        step = {
-            "kind": "PrivateTable",
-            "neighbours": relation,
-            "bounds": {
-                name: read_bounds(name, text) for name, text in read_pairs("--bounds", declared["bounds"])
-            },
-            "domains": {
-                name: text if is_path(text) and "|" not in text else text.split("|")
-                for name, text in read_pairs("--domains", declared["domains"])
-            },
-            "missing": {
-                name: grammar.value_of(text) for name, text in read_pairs("--missing", declared["missing"])
-            },
-            "columns": grammar.names(declared["columns"]) or None,
-            "method": chosen_method,
-            **prices,
-            **{name: value for name, value in unit.items() if name != "person"},
-        }
-        recipe = Recipe(steps=[step], **{name: value for name, value in unit.items() if name == "person"})
-    warn_about_passwords(place)
+        recipe = Recipe(steps=[{"kind": "PrivateTable", **fields}], **person)
     run = resolve(
         recipe,
         input=place,
-        format=reading,
-        engine=engine,
-        output=None if output is None else str(output),
-        report=report,
-        overwrite=overwrite,
+        format=table_format,
+        engine=reader(options.engine and options.engine.value, None, None),
+        output=None if options.output is None else str(options.output),
+        report=options.report,
+        overwrite=options.overwrite,
     )
     targets = list(run.targets.values())
     with files.track_outputs(targets):
         table = apply_steps(run, None, threads=None, progress=None, accountant=accountant)
-        if not quiet:
+        if not options.quiet:
             _show(table, targets)
-
-
-def _account(place: Any, budget: Path | None) -> Accountant | None:
-    return None if budget is None else open_budget(place, budget)
 
 
 def _show(table: PrivateTable, targets: Sequence[Path]) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.main import get_command
 
 from veil.api.open import Place, place_of, target_place
 from veil.api.rehearse import Rehearsal, rehearse
 from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, show
-from veil.cli.base import Acknowledge, Overwrite, Places, Releasing
+from veil.cli.base import Acknowledge, Overwrite, Places, Releasing, app
 from veil.cli.commands import run as commands
 from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
@@ -36,9 +37,7 @@ def run(options: commands.Run) -> None:
     """Carry out a recipe of any kind and show the result."""
     recipe = Recipe.read(options.recipe)
     if recipe.annex is not None and not recipe.annex.makes_release:
-        raise PlanError(
-            f"{options.recipe}: this recipe makes no release. Run `veil {recipe.command} {options.recipe}`"
-        )
+        get_command(app)([recipe.command, *options.words()], prog_name="veil")  # which knows its own options
     with started(options, "run", None) as (piped, logged):
         table, target = places_of(options, piped)
         warn_about_passwords(table, target)

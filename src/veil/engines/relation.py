@@ -259,18 +259,19 @@ def _of_path(
     usable(path)
     if not is_pattern(path) and not os.path.isdir(path) and engine == "auto" and _fits(Path(path), format):
         return None
-    scan = scan_of(path, format)
+    scan = scan_of(path, format, over_neighbours=may_be_empty)
     backend = new_duckdb()
     settings.apply(backend)
     with explain_errors(path):
-        # A table that may be empty is read for a promise over neighbours: no type may follow from all cells.
+        # A table that may be empty is read for a promise over neighbours: no type may follow from all cells, and
+        # no row is read to see whether there is one.
         scan = settle_format(scan, backend, typed=not may_be_empty)
         table = scan.open(backend)
-        empty = not collect(backend, table.limit(1)).num_rows
+        empty = not may_be_empty and not collect(backend, table.limit(1)).num_rows
     relation = _check_relation(
         Relation(table, backend, path, "file", Files(path, scan.format), scan, settings)
     )
-    if empty and not may_be_empty:
+    if empty:
         raise no_rows(relation)
     return relation
 

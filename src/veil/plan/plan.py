@@ -40,6 +40,8 @@ class Option(NamedTuple):
     """Replaces the description where that is about Python."""
     hint: str = ""
     """How to write it, in markup of Rich."""
+    panel: str | None = None
+    """The heading above it, if it is not that of a plan."""
 
 
 def _hierarchies(value: Any) -> dict[str, Any]:

@@ -27,14 +27,15 @@ from veil.api.open import open_cells
 from veil.api.resolve import Run, check_run
 from veil.base.declare import declared
 from veil.dp.accountant import Accountant
-from veil.dp.neighbours import Neighbours
 from veil.dp.unit import Unit
 from veil.errors import PlanError
 from veil.hierarchies import File, Hierarchy, Table
+from veil.plan.plan import Option
 from veil.private_table.mechanisms import METHODS, AnyMethod
 from veil.private_table.release import PrivateTable, private_table
 from veil.recipe import Recipe
-from veil.recipe.parts import HierarchySpec, Number, with_kind
+from veil.recipe.neighbouring import DECLARED, Delta, Epsilon, Hidden, Rho, RowsPerPerson
+from veil.recipe.parts import HierarchySpec, with_kind
 from veil.recipe.steps import Annex
 from veil.tables.atomic import Together
 from veil.tables.writing import write
@@ -56,36 +57,46 @@ class PrivateTableStep(Annex):
     MarginalTree(breaks={}, library='own')
     """
 
-    neighbours: Annotated[Neighbours, Field(description="what is hidden")]
-    method: Annotated[MethodSpec, Field(description="how the table is made private")]
-    rows_per_person: Annotated[
-        int | None,
-        Field(ge=1, description="how many rows one person has at most, which is known without the data"),
-    ] = None
+    neighbours: Hidden
+    method: Annotated[
+        MethodSpec,
+        Field(description="how the table is made private"),
+        Option(
+            metavar="METHOD",
+            hint="Such as [cyan]individual-ranking:k=100[/cyan], [cyan]marginal-tree[/cyan], [cyan]corners:k=50[/cyan].",
+        ),
+    ]
+    rows_per_person: RowsPerPerson = None
     bounds: Annotated[
         dict[str, tuple[int | float, int | float]],
         Field(
-            description="the range of a column's values; of whole numbers, if both bounds are written as such",
+            description="the range of a column's values; of whole numbers, if both bounds are written as such"
         ),
+        Option(metavar="COLUMN=LOW:HIGH", panel=DECLARED),
     ] = Field(default_factory=dict)
     domains: Annotated[
         dict[str, list[Any] | HierarchySpec],
-        Field(
-            description="which values a column may have: a list, or a hierarchy that is written out",
+        Field(description="which values a column may have: a list, or a hierarchy that is written out"),
+        Option(
+            None,
+            "COLUMN=A|B or COLUMN=FILE",
+            "which values a column may have: a list, or a hierarchy file",
+            panel=DECLARED,
         ),
     ] = Field(default_factory=dict)
     columns: Annotated[
-        list[str] | None, Field(min_length=1, description="which columns the table has; by default all")
+        list[str] | None,
+        Field(min_length=1, description="which columns the table has; by default all"),
+        Option(metavar="COLUMNS", panel=DECLARED),
     ] = None
     missing: Annotated[
         dict[str, Any],
-        Field(
-            description="what a cell counts as that is missing, no number, or no value of the domain",
-        ),
+        Field(description="what a cell counts as that is missing, no number, or no value of the domain"),
+        Option(metavar="COLUMN=VALUE", panel=DECLARED),
     ] = Field(default_factory=dict)
-    epsilon: Annotated[Number | None, Field(description="the price")] = None
-    delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
+    epsilon: Epsilon = None
+    delta: Delta = 0
+    rho: Rho = None
     kind: Literal["PrivateTable"] = Field(default="PrivateTable", repr=False, kw_only=True)
 
     command: ClassVar[str] = "private-table"

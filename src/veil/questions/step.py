@@ -27,13 +27,14 @@ from veil.api.open import Engine
 from veil.api.resolve import Run
 from veil.base.declare import declared
 from veil.dp.accountant import Accountant
-from veil.dp.neighbours import Neighbours
 from veil.dp.priors import Prior
 from veil.dp.unit import Unit
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
+from veil.plan.plan import Option
 from veil.questions.answers import Answer, CostEstimate
 from veil.questions.session import Asking, Session
 from veil.recipe import Recipe
+from veil.recipe.neighbouring import DECLARED, PRICE, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import Names, Number
 from veil.recipe.steps import Annex
 from veil.tables import Format
@@ -117,19 +118,21 @@ class QuestionSpec(BaseModel):
     ask: Annotated[
         Literal["count", "histogram", "sum", "mean", "quantiles", "record"], Field(description="the question")
     ]
-    of: Annotated[
-        Names,
-        Field(description="the column, or the columns of a histogram"),
-    ] = []
-    where: Annotated[str | None, Field(description="which records, such as age >= 65")] = None
+    of: Annotated[Names, Field(description="the column, or the columns of a histogram")] = []
+    where: Annotated[
+        str | None,
+        Field(description="which records, such as age >= 65"),
+        Option(metavar="QUERY", about='only these records: "age >= 65"', panel="What to ask"),
+    ] = None
     shares: Annotated[list[float], Field(description="which quantiles")] = []
     who: Annotated[int | str | None, Field(description="whose record")] = None
-    epsilon: Annotated[Number | None, Field(description="the price")] = None
-    delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
+    epsilon: Epsilon = None
+    delta: Delta = 0
+    rho: Rho = None
     noise: Annotated[
         Literal["laplace", "geometric", "gaussian", "staircase", "step"] | PriorSpec | None,
         Field(description="the noise, or a prior; by default geometric for counts and laplace for sums"),
+        Option(about="the noise; by default geometric for counts and laplace for sums", panel=PRICE),
     ] = None
 
     def put(self, asking: Asking[Any]) -> Any:
@@ -169,23 +172,28 @@ class Questions(Annex):
     'count'
     """
 
-    neighbours: Annotated[Neighbours, Field(description="what is hidden")]
+    neighbours: Hidden
     ask: Annotated[list[QuestionSpec], Field(min_length=1, description="what to ask, in this order")]
-    rows_per_person: Annotated[
-        int | None,
-        Field(ge=1, description="how many rows one person has at most, which is known without the data"),
-    ] = None
-    bounds: Annotated[dict[str, tuple[float, float]], Field(description="the range of a column's values")] = (
-        Field(default_factory=dict)
-    )
-    keys: Annotated[dict[str, list[Any]], Field(description="which values a column has")] = Field(
-        default_factory=dict
-    )
+    rows_per_person: RowsPerPerson = None
+    bounds: Annotated[
+        dict[str, tuple[float, float]],
+        Field(description="the range of a column's values"),
+        Option(metavar="COLUMN=LOW:HIGH", panel=DECLARED),
+    ] = Field(default_factory=dict)
+    keys: Annotated[
+        dict[str, list[Any]],
+        Field(description="which values a column has"),
+        Option(metavar="COLUMN=A|B", panel=DECLARED),
+    ] = Field(default_factory=dict)
     missing: Annotated[
-        dict[str, float | Literal["leave out"]], Field(description="what to use for missing values")
+        dict[str, float | Literal["leave out"]],
+        Field(description="what to use for missing values"),
+        Option(metavar="COLUMN=NUMBER|leave out", panel=DECLARED),
     ] = Field(default_factory=dict)
     outside: Annotated[
-        Literal["clamp", "leave out"], Field(description="what happens to values outside the bounds")
+        Literal["clamp", "leave out"],
+        Field(description="what happens to values outside the bounds"),
+        Option(panel=DECLARED),
     ] = "clamp"
     kind: Literal["Questions"] = Field(default="Questions", repr=False, kw_only=True)
 

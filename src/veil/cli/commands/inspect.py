@@ -6,12 +6,15 @@ from pathlib import Path
 
 from veil.cli.base import (
     LOOK,
-    RUNNING,
     Engines,
+    Json,
+    Overwrite,
     Parallel,
     People,
+    Quiet,
     Results,
     Table,
+    Target,
     Trial,
     argument,
     declared,
@@ -150,7 +153,7 @@ class Frontier(Trial, Results, Table):
 
 
 @declared(LOOK, "check.verify")
-class Verify(Table, Engines):
+class Verify(Json, Quiet, Table, Engines):
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
     First lists what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
@@ -165,19 +168,15 @@ class Verify(Table, Engines):
         "The certificate that came with it, or a report that contains one.", "FILE"
     )
     signed_by: Path | None = option("The public key that must have signed the certificate (.pub).", "KEY")
-    json: bool = option("Print all figures as JSON instead of tables.", default=False)
-    quiet: bool = option("Print nothing but errors.", None, False, "--quiet", "-q", rich_help_panel=RUNNING)
 
 
 @declared(LOOK, "check.hierarchy")
-class Hierarchy(Table):
+class Hierarchy(Target, Overwrite, Table):
     """Build a hierarchy for a column, show it, and save it as a file to edit and use."""
 
     file: Path = argument("The table with the column.", "TABLE")
     column: str = argument("The column.", "COLUMN")
     using: str = option("Kind and parameters, such as intervals:5,10.", "HIERARCHY", "auto")
-    output: Path | None = option("Where to write.", "FILE", None, "--output", "-o")
-    overwrite: bool = option("Replace existing files.", default=False)
 
 
 @declared(LOOK, "measure.advise")

@@ -11,6 +11,7 @@ from veil.cli.base import (
     Overwrite,
     Quiet,
     Table,
+    Target,
     Trial,
     argument,
     declared,
@@ -19,7 +20,7 @@ from veil.cli.base import (
 
 
 @declared(RELEASE, "mask.mask")
-class Mask(Trial, Documents, Acknowledge, Overwrite, Table, Quiet):
+class Mask(Trial, Target, Documents, Acknowledge, Overwrite, Table, Quiet):
     """Mask a table with one or more methods, following a recipe or options.
 
     Shows for each step what was lost and what risk is left. On any error nothing is written.
@@ -39,7 +40,6 @@ class Mask(Trial, Documents, Acknowledge, Overwrite, Table, Quiet):
 
     source: Path = argument("A recipe of masking methods (.yaml), or a table and the steps.", "RECIPE|TABLE")
     step: list[str] = option("A masking method. Repeat for more; they run in this order.", "METHOD")
-    output: Path | None = option("Where to write.", "FILE", None, "--output", "-o")
     order: str | None = option("Order of the rows: random, or as in the input.", "random|input")
     person: str | None = option(
         "Column that tells people apart, if they may have several rows. If every row is a different person: "

@@ -210,9 +210,15 @@ class Dialect:
             elif kind.is_date() or (kind.is_timestamp() and kind.scale != 9):  # nanoseconds end in 2262
                 # One day less, for times near the ends in another zone.
                 ends = (dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
-                first, last = (ibis.literal(end.date() if kind.is_date() else end, type=kind) for end in ends)
+                first, last = (self.moment(end.date() if kind.is_date() else end, kind) for end in ends)
                 cells[name] = ibis.cases((column.between(first, last), column), else_=ibis.null(kind))
         return table.mutate(**cells) if cells else table
+
+    def moment(self, value: dt.date, kind: Any) -> Any:
+        """Return a day or time in the type of a column that it is compared with."""
+        import ibis
+
+        return ibis.literal(value, type=kind)
 
     def comparable(self, column: Any) -> Any:
         """Return the form in which values of a column without collation are compared."""

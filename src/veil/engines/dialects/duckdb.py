@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import secrets
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -77,6 +78,12 @@ class DuckDB(InFile):
     def collated(self, table: ibis.Table, texts: Sequence[str]) -> set[str]:
         is_collated = "collate" in self.backend.compile(table.select(texts)).lower()
         return set(texts) if is_collated or self.backend.raw_sql(_COLLATING).fetchone()[0] else set()
+
+    def moment(self, value: dt.date, kind: Any) -> Any:
+        # Compared with microseconds, times in seconds or milliseconds far from now would be an error.
+        import ibis
+
+        return ibis.literal(value.isoformat()).cast(kind)
 
     def as_released(self, column: Any) -> Any:
         return as_plain_text(column) if column.type().is_string() else super().as_released(column)

@@ -102,8 +102,8 @@ def is_pattern(path: str) -> bool:
     return _PATTERN.search(path) is not None and not os.path.exists(path)
 
 
-def scan_of(path: str, format: Format | None) -> Scan:
-    """Find the files and the way to read them."""
+def scan_of(path: str, format: Format | None, *, over_neighbours: bool = False) -> Scan:
+    """Find the files and the way to read them; over neighbours, without looking at any value."""
     path = os.path.abspath(path)  # the working directory may be another when the rows are read
     usable(path)
     files = files_of(path)
@@ -129,7 +129,7 @@ def scan_of(path: str, format: Format | None) -> Scan:
         options |= dialect
     else:
         columns, texts = _check_schemas(files), partitions
-        kinds, categories = parquet_types(files)
+        kinds, categories = parquet_types(files, over_neighbours=over_neighbours)
     way_out = ("Rename one, or read a single file with ", Say("engine", "memory"))
     check_case(path, [*columns, *partitions], *way_out)
     return Scan(tuple(map(str, files)), file_format, options, texts, kinds, categories)

@@ -132,10 +132,13 @@ def _has_word(cells: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.invert(pc.match_substring_regex(cells, _TYPED))).as_py())
 
 
-def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozenset[str]]:
+def parquet_types(
+    files: Sequence[Path], *, over_neighbours: bool = False
+) -> tuple[dict[str, pa.DataType], frozenset[str]]:
     """Return the types that columns of Parquet files have in memory, and which are dictionary-encoded.
 
-    Refuse types that DuckDB does not hold exactly.
+    Refuse types that DuckDB does not hold exactly. Over neighbours, no value is looked at to find out: types
+    of which it might not hold one are refused.
     """
     import pyarrow.parquet as pq
 
@@ -149,11 +152,12 @@ def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozen
                     f"they are of {field.type.tz}. Write the files with one zone, or give those that have"
                 )
     for field in schema:
-        if not _is_exact(field.type) or (
-            is_zoned(field.type)
-            and field.type.unit == "ns"
-            and not all(_in_microseconds(each, field.name) for each in files)
-        ):
+        fits = _is_exact(field.type)
+        if fits and over_neighbours:
+            fits = not _may_be_inexact(field.type)
+        elif fits and is_zoned(field.type) and field.type.unit == "ns":
+            fits = all(_in_microseconds(each, field.name) for each in files)
+        if not fits:
             raise InputError(
                 f"{files[0]}: column {field.name!r} has type {field.type}, whose values DuckDB does not keep as they "
                 "are. Write the files without it or in another type, or read a single file with ",
@@ -161,6 +165,20 @@ def parquet_types(files: Sequence[Path]) -> tuple[dict[str, pa.DataType], frozen
             )
     categories = frozenset(field.name for field in schema if pa.types.is_dictionary(field.type))
     return {field.name: memory_kind(field.type) for field in schema}, categories
+
+
+def _may_be_inexact(kind: pa.DataType) -> bool:
+    """Whether there are values of a type of a Parquet file that DuckDB, which reads times in microseconds, changes.
+
+    Of nanoseconds with a zone it cuts digits. One time in milliseconds that is beyond its range is an error of
+    the whole file, even of a query that does not read the column.
+    """
+    if pa.types.is_nested(kind):
+        return any(_may_be_inexact(kind.field(number).type) for number in range(kind.num_fields))
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_timestamp(kind) and (
+        kind.unit in ("s", "ms") or (is_zoned(kind) and kind.unit == "ns")
+    )
 
 
 def _is_exact(kind: pa.DataType) -> bool:

@@ -1,0 +1,34 @@
+"""Fields that the steps share whose promise is about neighbouring tables: what they hide, of whom, at which price."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from veil.dp.neighbours import Neighbours
+from veil.plan.plan import Option
+from veil.recipe.parts import Number
+
+DECLARED, PRICE = "What is known without the data", "What it may cost"
+"""The headings of options."""
+
+Hidden = Annotated[
+    Neighbours,
+    Field(description="what is hidden"),
+    Option(hint="Default: what the budget is for.", panel=PRICE),
+]
+RowsPerPerson = Annotated[
+    int | None,
+    Field(ge=1, description="how many rows one person has at most, which is known without the data"),
+    Option(metavar="NUMBER", panel=DECLARED),
+]
+Epsilon = Annotated[Number | None, Field(description="the price"), Option(metavar="NUMBER", panel=PRICE)]
+Delta = Annotated[
+    Number, Field(description="the delta, if the noise is gaussian"), Option(metavar="NUMBER", panel=PRICE)
+]
+Rho = Annotated[
+    Number | None,
+    Field(description="the price in zCDP, instead of epsilon and delta"),
+    Option(metavar="NUMBER", panel=PRICE),
+]

@@ -17,13 +17,17 @@ from typer.core import TyperCommand, TyperGroup
 from veil.cli import failures, startup
 
 
-class _Group(TyperGroup):
+class Commands(TyperGroup):
     """Commands of which some get a part of their options only when run, so that help comes at once."""
 
     def resolve_command(self, *arguments: Any) -> Any:
         """Return the command to run."""
         name, command, rest = super().resolve_command(*arguments)
-        return name, _COMPLETED[str(name)]() if name in _COMPLETED else command, rest
+        return name, self.complete(str(name), command), rest
+
+    def complete(self, name: str, command: Any) -> Any:
+        """Return a command with all of its options."""
+        return _COMPLETED[name]() if name in _COMPLETED else command
 
 
 class Command(TyperCommand):
@@ -47,7 +51,7 @@ _COMPLETED: dict[str, Callable[[], Any]] = {}
 
 app = typer.Typer(
     name="veil",
-    cls=_Group,
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

@@ -28,7 +28,7 @@ from veil.plan.plan import ASK, Plan
 from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
 from veil.tables import Csv, Format, Parquet, Source, read
-from veil.tables.formats import format_of
+from veil.tables.formats import format_of, is_small_file
 from veil.tables.rows import Knows
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def open_source(
         return source
     if isinstance(source, Path):
         usable(source)
-    outcome = outcome_of(source)
-    if outcome is not None:
+    elif (outcome := outcome_of(source)) is not None:
         return Source(outcome.table, "pyarrow", weights=outcome.after.weights.counts)
     relation = find_relation(source, format, engine, over_neighbours=over_neighbours)
     if relation is not None:
@@ -75,13 +74,18 @@ def open_for_plan(
     def condense(relation: Relation) -> Source:
         return condense_relation(relation, plan, progress)
 
-    private = safepub_of(plan) is not None
+    private = is_private(plan)
     source = open_source(source, format, engine, condense, over_neighbours=private)
     if not private:  # private releases have no index, and a check would reveal records that were left out
         source.check_index()
     if source.weights is None:
         check_people(source.table, plan)
     return gathered(source, plan)
+
+
+def is_private(plan: Plan) -> bool:
+    """Whether a plan is carried out by SafePub; refuse one that does not fit it."""
+    return plan.over_neighbours and safepub_of(plan) is not None
 
 
 def open_cells(source: Any, format: Format | None = None, engine: Engine = "auto") -> QuestionSource | Source:
@@ -98,7 +102,7 @@ def condense_relation(relation: Relation, plan: Plan, progress: Progress) -> Sou
     from veil.engines.source import for_plan
 
     check_people(relation, plan)
-    private = safepub_of(plan) is not None
+    private = is_private(plan)
     if not plan.items and not (private and plan.person_column is not None):
         return for_plan(relation, plan, progress)
     plan.check_columns(relation.table.columns)
@@ -133,7 +137,7 @@ def fetch_all(relation: Relation) -> Source:
 
 def check_people(table: pa.Table | Relation, plan: Plan) -> None:
     """Refuse a table in which people seem to have several rows, if the plan leaves this undecided."""
-    if plan.person != ASK or safepub_of(plan) is not None:
+    if plan.person != ASK or is_private(plan):
         return
     plan.check_columns(table.column_names if isinstance(table, pa.Table) else table.original.table.columns)
     repeats.check_people(table, plan.person, plan.identifying)
@@ -153,6 +157,8 @@ def find_relation(
     An engine reads what only an engine can write to `output`. For a promise over neighbours, CSV files, which
     may be empty, are read line by line in memory: an engine rejects a file because of one malformed line.
     """
+    if engine == "auto" and (output is None or not needs_engine(output)) and is_small_file(source):
+        return None
     if over_neighbours and csv_files(source, format) is not None:
         if output is not None and needs_engine(output):
             raise OutputError(

@@ -12,7 +12,6 @@ from veil.api.owners import rows_to_mask
 from veil.api.resolve import Run, check_run, relation_of
 from veil.api.steps import check_together, in_order
 from veil.base.progress import Progress, ProgressLike, following
-from veil.dp.publish import safepub_of
 from veil.outcome.method import Method
 from veil.plan.linked_tables import Stacked
 from veil.plan.prepare import prepare
@@ -58,7 +57,7 @@ def rehearse(run: Run, *, threads: int | None = None, progress: ProgressLike = N
         else:
             source = open_for_plan(run.input, plan, run.format, "memory", tracker)
         plan = source.plan if isinstance(source, Stacked) else plan
-        if safepub_of(plan) is not None:
+        if plan.over_neighbours:
             return Rehearsal(None, source.table.num_columns, None, targets)
         tracker.phase("encoding and collapsing")
         prepared = prepare(source.table, plan, source.weights, source.columns)

@@ -192,7 +192,7 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
             "table into memory"
         )
     _check_models(relation, plan)
-    private = any(model.over_neighbours for model in plan.models)
+    private = plan.over_neighbours
     if private:
         relation = relation.cell_by_cell()
     columns = [*columns_read(plan, relation.table.columns), *_columns_of_subsets(plan)]

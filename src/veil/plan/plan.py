@@ -381,7 +381,7 @@ class Plan:
                     Say("knows", "all rows"),
                     ")",
                 )
-        elif self.person == ASK and any(model.over_neighbours for model in self.models):
+        elif self.person == ASK and self.over_neighbours:
             model_name = next(type(model).__name__ for model in self.models if model.over_neighbours)
             raise PlanError(
                 f"{model_name} promises something to every person, and looks at no cell to find out whose rows there are: say that "
@@ -397,6 +397,11 @@ class Plan:
                 " is for people with several rows: name the column that tells people apart in ",
                 Say("person"),
             )
+
+    @property
+    def over_neighbours(self) -> bool:
+        """Whether it promises something over neighbouring tables, so that nothing may follow from one cell."""
+        return any(model.over_neighbours for model in self.models)
 
     @property
     def searched_models(self) -> tuple[PrivacyModel, ...]:

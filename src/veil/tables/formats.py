@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
+import os
+import stat
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -152,6 +154,15 @@ _SUFFIXES: dict[str, Format] = {
 def is_gzip(path: Path) -> bool:
     """Whether a file is compressed with gzip, by its name."""
     return path.suffix.lower() == ".gz"
+
+
+def is_small_file(source: object) -> bool:
+    """Whether a source is the path of one file that memory surely has room for, whatever its format."""
+    try:
+        status = os.stat(source) if isinstance(source, str | os.PathLike) else None
+    except (OSError, ValueError):
+        return False
+    return status is not None and stat.S_ISREG(status.st_mode) and status.st_size < 1 << 23
 
 
 def format_of(path: Path, *, error: type[VeilError] = InputError) -> Format:

@@ -169,7 +169,7 @@ def verify_release(
     if not before.owners.are_records:
         limit = None if over_limit else plan.suppression_limit
         findings += _verify_people(before, suppressed_mask, rows, limit)
-    elif not over_limit and not any(model.over_neighbours for model in plan.models):
+    elif not over_limit and not plan.over_neighbours:
         # A private release has no limit: it must not reveal how many records it omits or was drawn from.
         findings.append(_verify_limit(published, suppressed_mask, plan))
     if flag is not None:

@@ -17,8 +17,8 @@ PAGE = Path(__file__).parent / "recipes.md"
 _INTRODUCTION = """# Recipes
 
 A recipe is a YAML file that describes a run completely: where the table is, what is done with it in which `steps`, where the
-results go. It can be reviewed, versioned and run again, with `veil.run("recipe.yaml")` in Python or with the command of its
-steps. Paths are relative to the recipe. Do not put passwords or keys in a recipe.
+results go. It can be reviewed, versioned and run again, with `veil run recipe.yaml`, or `veil.run("recipe.yaml")` in
+Python. Paths are relative to the recipe. Do not put passwords or keys in a recipe.
 
 Generated from the declarations by `docs/make_recipes.py`; the [reference](reference.md) lists what `kind` may be in models,
 hierarchies, quality models, strategies and masking methods, with their parameters. Editors read
@@ -45,6 +45,18 @@ apart: secret/
 steps:
   - {kind: RandomPseudonyms, columns: name}
   - {kind: RankSwapping, columns: [income], p: 10}
+""",
+    "Masking methods, then a search, then local recoding": """input: patients.csv
+output: release.csv
+steps:
+  - {kind: Rounding, columns: income, base: 100}
+  - kind: Generalize
+    quasi_identifiers: {age: {kind: intervals, widths: [10, 20]}, zip: redaction}
+    identifying: [name]
+    models: [{kind: KAnonymity, k: 5}]
+    others: keep
+    suppression_limit: 0.05
+  - {kind: SinglePass}
 """,
     "Several tables about the same people": """tables: {patients: patients.csv, visits: visits.csv}
 person: patient_id

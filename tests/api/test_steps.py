@@ -204,3 +204,14 @@ def test_a_method_with_a_promise_keeps_it_after_its_own_step_only() -> None:
     made = veil.release(patients(), [MDAV(["income"], 3), plan()])
     ours = [each.promise for each in made.verification.findings if "3-anonymity" in each.promise]
     assert all(each.startswith("after step 1, MDAV") for each in ours)
+
+
+def test_what_masks_make_has_one_form_before_a_search(tmp_path: Path) -> None:
+    """Rounding makes -0.0 of small negative numbers: beside 0.0 it would reveal a sign."""
+    table = patients().set_column(3, "income", pa.array([-20.0, 20.0] * (ROWS // 2)))
+    steps = [Rounding("income", 500), plan(models=KAnonymity(4))]
+    release = veil.release(table, steps)
+    release.save(tmp_path / "release.csv")
+    release.certificate(tmp_path / "certificate.json")
+    assert {str(each) for each in release.table["income"].to_pylist()} <= {"0.0", "None"}
+    assert veil.verify(tmp_path / "release.csv", certificate=tmp_path / "certificate.json").broken == ()

@@ -225,6 +225,7 @@ def apply_masks(
         progress.phase(f"step {number} of {len(methods)}: measuring loss and risk")
         summary = summarize(rows.table, outcome.table, method.column_names, outcome.link.rows)
         after, origins = outcome.after, outcome.link
+        after = after.showing(normalize(after.table))  # rounding makes -0.0, which would reveal a sign
         if is_last and number == len(methods):
             after, origins = _finish(after, origins, removed, order, randomness)
         verification = verify_step(
@@ -267,5 +268,4 @@ def _finish(
         rows, origins = rows.take(permutation), Origins.of(permutation, permutation.size).after(origins)
     if removed in rows.table.column_names:
         rows = rows.showing(rows.table.drop_columns(removed))
-    table = normalize(rows.table)  # rounding makes -0.0, which would reveal a sign
-    return rows.showing(in_new_memory(table)), origins
+    return rows.showing(in_new_memory(rows.table)), origins

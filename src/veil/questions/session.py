@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from veil.api.open import Engine, open_cells
 from veil.base.randomness import Randomness
@@ -32,6 +32,14 @@ from veil.tables import Format
 Result = TypeVar("Result", Answer, CostEstimate)
 
 
+class Price(TypedDict, total=False):
+    """The price of a question: `epsilon`, and a `delta` for some noises; or `rho`."""
+
+    epsilon: Readable | None
+    delta: Readable
+    rho: Readable | None
+
+
 class Asking(ABC, Generic[Result]):
     """The possible questions; a session answers them, its preview estimates their costs."""
 
@@ -42,59 +50,33 @@ class Asking(ABC, Generic[Result]):
     def _handle(self, question: Question) -> Result: ...
 
     def count(
-        self,
-        where: str | None = None,
-        *,
-        epsilon: Readable | None = None,
-        delta: Readable = 0,
-        rho: Readable | None = None,
-        noise: Noise = "geometric",
+        self, where: str | None = None, *, noise: Noise = "geometric", **price: Unpack[Price]
     ) -> Result:
         """Ask for the number of records, or of those that fulfil a condition such as "age >= 65"."""
-        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
-        return self._handle(count(self._declared, where, loss, noise))
+        return self._handle(count(self._declared, where, PrivacyLoss.read(**price), noise))
 
     def histogram(
         self,
         by: str | Sequence[str],
         *,
         where: str | None = None,
-        epsilon: Readable | None = None,
-        delta: Readable = 0,
-        rho: Readable | None = None,
         noise: Noise = "geometric",
+        **price: Unpack[Price],
     ) -> Result:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
-        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
-        return self._handle(histogram(self._declared, by, where, loss, noise))
+        return self._handle(histogram(self._declared, by, where, PrivacyLoss.read(**price), noise))
 
     def sum(
-        self,
-        column: str,
-        *,
-        where: str | None = None,
-        epsilon: Readable | None = None,
-        delta: Readable = 0,
-        rho: Readable | None = None,
-        noise: Noise = "laplace",
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **price: Unpack[Price]
     ) -> Result:
         """Ask for the sum of a column."""
-        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
-        return self._handle(sum_of(self._declared, column, where, loss, noise))
+        return self._handle(sum_of(self._declared, column, where, PrivacyLoss.read(**price), noise))
 
     def mean(
-        self,
-        column: str,
-        *,
-        where: str | None = None,
-        epsilon: Readable | None = None,
-        delta: Readable = 0,
-        rho: Readable | None = None,
-        noise: Noise = "laplace",
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **price: Unpack[Price]
     ) -> Result:
         """Ask for the mean of a column."""
-        loss = PrivacyLoss.read(epsilon, delta=delta, rho=rho)
-        return self._handle(mean_of(self._declared, column, where, loss, noise))
+        return self._handle(mean_of(self._declared, column, where, PrivacyLoss.read(**price), noise))
 
     def quantiles(
         self,

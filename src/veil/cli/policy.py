@@ -14,11 +14,11 @@ import typer
 from veil.cli import failures, files, grammar, show
 from veil.cli.files import is_recipe
 from veil.errors import OutputError, PlanError, without_passwords
-from veil.policy.checks import check
-from veil.policy.documents import read, read_all
-from veil.policy.explain import explain
-from veil.policy.onward_transfer import check_chain, widened
-from veil.policy.retention import due
+from veil.policy.documents.documents import read, read_all
+from veil.policy.rules.checks import check
+from veil.policy.rules.explain import explain
+from veil.policy.rules.onward_transfer import check_chain, widened
+from veil.policy.rules.retention import due
 
 if TYPE_CHECKING:
     from veil.recipe import Recipe

@@ -32,7 +32,8 @@ from veil.errors import PlanError
 from veil.hierarchies import File, Hierarchy, Table
 from veil.plan.plan import Option
 from veil.private_table.mechanisms import METHODS, AnyMethod
-from veil.private_table.release import PrivateTable, private_table
+from veil.private_table.release.private_table import private_table
+from veil.private_table.release.result import PrivateTable
 from veil.recipe import Recipe
 from veil.recipe.neighbouring import DECLARED, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import HierarchySpec, with_kind

@@ -31,8 +31,8 @@ from veil.dp.priors import Prior
 from veil.dp.unit import Unit
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
 from veil.plan.plan import Option
-from veil.questions.answers import Answer, CostEstimate
-from veil.questions.session import Asking, Session
+from veil.questions.mechanisms.answers import Answer, CostEstimate
+from veil.questions.session.session import Asking, Session
 from veil.recipe import Recipe
 from veil.recipe.neighbouring import DECLARED, PRICE, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import Names, Number

@@ -11,9 +11,9 @@ import pytest
 from support.refusals import refused
 from veil.errors import InputError, PlanError
 from veil.policy import apply, check, parse, read, read_all, to_json, to_xml, unmapped
-from veil.policy.decide import THIRD_COUNTRY, Request, decide
-from veil.policy.elements import Attribute, Policy, PolicyModel, Purpose
-from veil.policy.explain import explain
+from veil.policy.documents.elements import Attribute, Policy, PolicyModel, Purpose
+from veil.policy.rules.decide import THIRD_COUNTRY, Request, decide
+from veil.policy.rules.explain import explain
 
 pytest.importorskip("rdflib")
 

@@ -12,8 +12,15 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from veil.errors import VeilError
-from veil.policy.consent import is_limiting
-from veil.policy.elements import Attribute, Data, Entity, PolicyModel, PseudonymizationMethod, Retention
+from veil.policy.documents.elements import (
+    Attribute,
+    Data,
+    Entity,
+    PolicyModel,
+    PseudonymizationMethod,
+    Retention,
+)
+from veil.policy.documents.unmapped_parts import Unmapped
 from veil.policy.linked.graphs import TYPE, Graph, Term
 from veil.policy.linked.terms import (
     ANONYMISATION,
@@ -27,9 +34,9 @@ from veil.policy.linked.terms import (
     local,
     with_broader,
 )
-from veil.policy.names import title_of
-from veil.policy.retention import day, duration
-from veil.policy.unmapped_parts import Unmapped
+from veil.policy.rules.consent import is_limiting
+from veil.policy.rules.names import title_of
+from veil.policy.rules.retention import day, duration
 
 BROADER = (TYPE, "skos:broader", "rdfs:subClassOf", "dpv:isSubTypeOf", "skos:broaderTransitive")
 _SENSITIVE = ("SensitivePersonalData", "SpecialCategoryPersonalData")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from veil.policy.checks import CATEGORIES
-from veil.policy.names import plain
+from veil.policy.rules.checks import CATEGORIES
+from veil.policy.rules.names import plain
 
 PREFIXES = {
     "dct": "http://purl.org/dc/terms/",

@@ -16,40 +16,20 @@ from veil.errors import InputError
 
 Role = Literal["identifying", "quasi-identifying", "sensitive", "insensitive"]
 
-_RULES: tuple[tuple[str, Role], ...] = (
-    ("user.contact.address.city", "quasi-identifying"),
-    ("user.contact.address.country", "quasi-identifying"),
-    ("user.contact.address.postal_code", "quasi-identifying"),
-    ("user.contact.address.state", "quasi-identifying"),
-    ("user.contact", "identifying"),
-    ("user.name", "identifying"),
-    ("user.unique_id", "identifying"),
-    ("user.account", "identifying"),
-    ("user.authorization", "identifying"),
-    ("user.government_id", "identifying"),
-    ("user.biometric", "identifying"),
-    ("user.device", "identifying"),
-    ("user.criminal_history", "sensitive"),
-    ("user.financial", "sensitive"),
-    ("user.health_and_medical", "sensitive"),
-    ("user.genetic", "sensitive"),
-    ("user.demographic.political_opinion", "sensitive"),
-    ("user.demographic.religious_belief", "sensitive"),
-    ("user.demographic.sexual_orientation", "sensitive"),
-    ("user.political_opinion", "sensitive"),
-    ("user.religious_belief", "sensitive"),
-    ("user.sexual_orientation", "sensitive"),
-    ("user.demographic", "quasi-identifying"),
-    ("user.date_of_birth", "quasi-identifying"),
-    ("user.gender", "quasi-identifying"),
-    ("user.race", "quasi-identifying"),
-    ("user.job_title", "quasi-identifying"),
-    ("user.employment", "quasi-identifying"),
-    ("user.workplace", "quasi-identifying"),
-    ("user.location", "quasi-identifying"),
-    ("system", "insensitive"),
-)
-_ORDER: tuple[Role, ...] = ("identifying", "quasi-identifying", "sensitive", "insensitive")
+_CATEGORIES: dict[Role, str] = {
+    "identifying": "user.contact user.name user.unique_id user.account user.authorization user.government_id"
+    " user.biometric user.device",
+    "quasi-identifying": "user.contact.address.city user.contact.address.country user.contact.address.postal_code"
+    " user.contact.address.state user.demographic user.date_of_birth user.gender user.race user.job_title"
+    " user.employment user.workplace user.location",
+    "sensitive": "user.criminal_history user.financial user.health_and_medical user.genetic"
+    " user.demographic.political_opinion user.demographic.religious_belief user.demographic.sexual_orientation"
+    " user.political_opinion user.religious_belief user.sexual_orientation",
+    "insensitive": "system",
+}
+"""The categories of each role, the strictest first; a narrower one takes precedence."""
+
+_ROLES = {category: role for role, categories in _CATEGORIES.items() for category in categories.split()}
 
 
 class FidesField(NamedTuple):
@@ -109,10 +89,10 @@ def _role(categories: tuple[str, ...]) -> Role | None:
     roles = [_role_of(each) for each in categories]
     if not roles or None in roles:
         return None
-    return next(each for each in _ORDER if each in roles)
+    return next(each for each in _CATEGORIES if each in roles)
 
 
 def _role_of(category: str) -> Role | None:
-    return next(
-        (role for start, role in _RULES if category == start or category.startswith(start + ".")), None
-    )
+    while category and category not in _ROLES:
+        category = category.rpartition(".")[0]
+    return _ROLES.get(category)

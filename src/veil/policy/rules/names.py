@@ -8,29 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from veil.dp.safepub import SafePub
 from veil.errors import ParameterError, PlanError, did_you_mean
-from veil.models import (
-    AlphaKAnonymity,
-    AverageReidentificationRisk,
-    BetaLikeness,
-    DeltaDisclosure,
-    DeltaPresence,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    Inclusion,
-    KAnonymity,
-    KMap,
-    PopulationUniqueness,
-    PrivacyModel,
-    Profitability,
-    RecursiveCLDiversity,
-    SampleUniqueness,
-    TCloseness,
-)
+from veil.models import MODELS, PrivacyModel
 from veil.policy.documents import elements
 from veil.policy.documents.elements import cached_by_identity
 
@@ -75,84 +60,21 @@ class Requirement(NamedTuple):
 class _ModelName(NamedTuple):
     title: str
     kind: str
-    needed: tuple[str, ...]
+    needed: Sequence[str] = ()
     fixed: Mapping[str, Any] = {}
-    optional: tuple[str, ...] = ()
-    speaks_of_column: bool = False
+    optional: Sequence[str] = ()
+    aliases: Sequence[str] = ()
     note: str = ""
 
-
-_MODELS: dict[str, type[Any]] = {
-    each.__name__: each
-    for each in (
-        *(AlphaKAnonymity, AverageReidentificationRisk, BetaLikeness, DeltaDisclosure, DeltaPresence),
-        *(DistinctLDiversity, EntropyLDiversity, Inclusion, KAnonymity, KMap, PopulationUniqueness),
-        *(Profitability, RecursiveCLDiversity, SafePub, SampleUniqueness, TCloseness),
-    )
-}
-
-_MONEY = ("benefit", "publisher_loss", "adversary_gain", "cost")
+    @property
+    def speaks_of_column(self) -> bool:
+        """Whether the model is about one column."""
+        return "attribute" in _MODELS[self.kind].__dataclass_fields__
 
 
-def _closeness(title: str, distance: str, note: str = "") -> _ModelName:
-    return _ModelName(title, "TCloseness", ("t",), {"distance": distance}, ("order",), True, note)
-
-
-def _profit(title: str, attacker: str, no_attack: bool) -> _ModelName:
-    return _ModelName(title, "Profitability", (), {"attacker": attacker, "no_attack": no_attack}, _MONEY)
-
-
-_MODEL_NAMES = (
-    _ModelName("k-Anonymity", "KAnonymity", ("k",)),
-    _ModelName("k-Map", "KMap", ("k",), {}, ("population", "significance")),
-    _ModelName("Distinct-l-Diversity", "DistinctLDiversity", ("l",), speaks_of_column=True),
-    _ModelName(
-        "l-Diversity",
-        "DistinctLDiversity",
-        ("l",),
-        speaks_of_column=True,
-        note="bare l-diversity is read as distinct l-diversity",
-    ),
-    _ModelName("Entropy-l-Diversity", "EntropyLDiversity", ("l",), speaks_of_column=True),
-    _ModelName("Recursive-(c,l)-Diversity", "RecursiveCLDiversity", ("c", "l"), speaks_of_column=True),
-    _closeness("Ordered Distance t-Closeness", "ordered"),
-    _closeness("Equal Distance t-Closeness", "equal"),
-    _closeness("Hierarchical Distance t-Closeness", "hierarchical"),
-    _closeness(
-        "t-Closeness",
-        "equal",
-        "bare t-closeness is read with the equal distance, which implies the ordered and the hierarchical one",
-    ),
-    _ModelName(
-        "delta-Disclosure Privacy",
-        "DeltaDisclosure",
-        ("delta",),
-        speaks_of_column=True,
-        note="values that do not occur in a class are not judged",
-    ),
-    _ModelName("Basic beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": False}, (), True),
-    _ModelName("Enhanced beta-Likeness", "BetaLikeness", ("beta",), {"enhanced": True}, (), True),
-    _ModelName(
-        "beta-Likeness",
-        "BetaLikeness",
-        ("beta",),
-        {"enhanced": True},
-        (),
-        True,
-        "bare β-likeness is read as the enhanced form, which implies the basic one",
-    ),
-    _ModelName("(alpha,k)-Anonymity", "AlphaKAnonymity", ("alpha", "k"), speaks_of_column=True),
-    _ModelName("delta-Presence", "DeltaPresence", ("minimum", "maximum")),
-    _ModelName("Inclusion", "Inclusion", (), note="inclusion protects nothing by itself"),
-    _profit("Profitability Prosecutor", "prosecutor", False),
-    _profit("Profitability Journalist", "journalist", False),
-    _profit("Profitability Prosecutor No Attack", "prosecutor", True),
-    _profit("Profitability Journalist No Attack", "journalist", True),
-    _ModelName("(e,d)-Differential Privacy", "SafePub", ("epsilon", "delta")),
-    _ModelName("Average Risk", "AverageReidentificationRisk", ("average",), {}, ("highest", "at_risk")),
-    _ModelName("Population Uniqueness", "PopulationUniqueness", ("threshold", "population"), {}, ("model",)),
-    _ModelName("Sample Uniqueness", "SampleUniqueness", ("threshold",)),
-)
+_MODELS: Mapping[str, Any] = MODELS.plus(SafePub)
+_NAMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_MODEL_NAMES = [_ModelName(**each) for each in _NAMES["models"]]
 
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "δ": "delta", "ε": "e", "ℓ": "l"})
 
@@ -166,53 +88,8 @@ def plain(name: str) -> str:
     return re.sub(r"[\s\-_‐-―(),.]+", "", name.casefold().translate(_GREEK))
 
 
-_BY_NAME = {plain(each.title): each for each in _MODEL_NAMES}
-_BY_NAME |= {
-    plain(alias): _BY_NAME[plain(title)]
-    for alias, title in {
-        "delta-Disclosure": "delta-Disclosure Privacy",
-        "d-Disclosure Privacy": "delta-Disclosure Privacy",
-        "d-Presence": "delta-Presence",
-        "Differential Privacy": "(e,d)-Differential Privacy",
-        "(epsilon,delta)-Differential Privacy": "(e,d)-Differential Privacy",
-        "Distinct Diversity": "Distinct-l-Diversity",
-        "Entropy Diversity": "Entropy-l-Diversity",
-        "Shannon Entropy l-Diversity": "Entropy-l-Diversity",
-        "Recursive-l-Diversity": "Recursive-(c,l)-Diversity",
-        "(c,l)-Diversity": "Recursive-(c,l)-Diversity",
-        "Ordered t-Closeness": "Ordered Distance t-Closeness",
-        "Equal t-Closeness": "Equal Distance t-Closeness",
-        "Hierarchical t-Closeness": "Hierarchical Distance t-Closeness",
-        "Average Reidentification Risk": "Average Risk",
-        "Profitability": "Profitability Prosecutor",
-        "No Attack": "Profitability Prosecutor No Attack",
-    }.items()
-}
-
-_PARAMETERS = {
-    "dmin": "minimum",
-    "deltamin": "minimum",
-    "min": "minimum",
-    "dmax": "maximum",
-    "deltamax": "maximum",
-    "max": "maximum",
-    "d": "delta",
-    "delta": "delta",
-    "e": "epsilon",
-    "eps": "epsilon",
-    "b": "beta",
-    "a": "alpha",
-    "gain": "adversary_gain",
-    "adversarygain": "adversary_gain",
-    "adversarycost": "cost",
-    "publisherbenefit": "benefit",
-    "publisherloss": "publisher_loss",
-    "loss": "publisher_loss",
-    "averagerisk": "average",
-    "risk": "average",
-    "atrisk": "at_risk",
-    "populationsize": "population",
-}
+_BY_NAME = {plain(name): each for each in _MODEL_NAMES for name in (each.title, *each.aliases)}
+_PARAMETERS = {name: parameter for parameter, names in _NAMES["parameters"].items() for name in names.split()}
 
 
 def requirements(model: elements.PolicyModel, sensitive: tuple[str, ...]) -> tuple[Requirement, ...]:
@@ -313,11 +190,11 @@ def title_of(name: str) -> str | None:
     return None if entry is None else entry.title
 
 
-def needed_parameters(name: str) -> tuple[str, ...]:
+def needed_parameters(name: str) -> Sequence[str]:
     """Return the required parameters of a model.
 
     >>> needed_parameters("k-Anonymity")
-    ('k',)
+    ['k']
     """
     return _BY_NAME[plain(name)].needed
 

@@ -315,21 +315,6 @@ def test_what_no_rule_knows_a_person_has_to_say() -> None:
     assert any("privacy group" in each.text for each in check(policy) if each.grave)
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "https://w3id.org/dpv#",
-        "https://w3id.org/dpv/2.0#",
-        "http://www.w3.org/ns/dpv#",
-        "https://w3id.org/dpv/owl#",
-    ],
-)
-def test_versions_of_the_vocabulary_are_one(place: str) -> None:
-    text = f"@prefix d: <{place}> . <https://example.org/p> a d:Process ; d:hasPurpose d:Marketing ; d:hasRule d:Permission ."
-    policy = parse(text, "policy.ttl")
-    assert [(each.name, each.accepted) for each in policy.purposes] == [("Marketing", True)]
-
-
 def test_json_ld_and_turtle_say_the_same() -> None:
     tree = """{"@context": {"dpv": "https://w3id.org/dpv#", "pd": "https://w3id.org/dpv/pd#"},
         "@id": "https://example.org/p", "@type": "dpv:Process", "dpv:hasPurpose": {"@id": "dpv:Marketing"},

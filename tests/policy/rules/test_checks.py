@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from support.policies import PID, attributes, datum, lecture, model, policy
-from support.refusals import refused
 from veil.errors import PlanError
 from veil.policy.documents.elements import (
     Entity,
@@ -19,9 +18,6 @@ from veil.policy.documents.elements import (
     SubPurpose,
 )
 from veil.policy.rules.checks import check, check_to_run
-from veil.policy.rules.names import requirements, titles
-from veil.policy.rules.pseudonyms import masking_method
-from veil.tables.rows import Rows
 
 DATA = (datum("age", "QID", ("25", "20-30", "*"), 0, 2), datum("ill", "SD"), datum("name", "EI"))
 
@@ -166,91 +162,6 @@ def test_problems_of_policies_below_are_found() -> None:
     below = changed(models=(model("nonsense"),))
     found = dataclasses.replace(policy("p", DATA), underlying=(below,))
     assert graves(found)[0].startswith("underlyingPrivacyPolicy[0].purposeList.purpose[0].privacyModelList")
-
-
-TABLE_2_1 = {
-    "k-Anonymity": {"k": 3},
-    "k-Map": {"k": 3},
-    "Distinct-l-Diversity": {"l": 3},
-    "Entropy-l-Diversity": {"l": 2.5},
-    "Recursive (c, l)-Diversity": {"c": 3, "l": 2},
-    "Ordered Distance t-Closeness": {"t": 0.2},
-    "Equal Distance t-Closeness": {"t": 0.2},
-    "Hierarchical Distance t-Closeness": {"t": 0.2},
-    "delta-Disclosure Privacy": {"delta": 1},
-    "Basic beta-Likeness": {"beta": 1},
-    "Enhanced beta-Likeness": {"beta": 1},
-    "delta-Presence": {"dMin": 0.1, "dMax": 0.5},
-    "Inclusion": {},
-    "Profitability Prosecutor": {},
-    "Profitability Journalist": {},
-    "Profitability Prosecutor No Attack": {"gain": 300, "cost": 4},
-    "Profitability Journalist No Attack": {},
-    "(e, d)-differential Privacy": {"e": 1, "d": 1e-6},
-    "Average Risk": {"average": 0.1},
-    "Population Uniqueness": {"threshold": 0.01, "population": 1000},
-    "Sample Uniqueness": {"threshold": 0.01},
-}
-
-
-@pytest.mark.parametrize("name", TABLE_2_1)
-def test_every_name_of_table_2_1_is_known_in_any_spelling(name: str) -> None:
-    for spelled in (name, name.upper(), name.replace("-", " "), name.replace(" ", "_")):
-        found = requirements(model(spelled, **TABLE_2_1[name]), ("ill",))
-        assert found == requirements(model(name, **TABLE_2_1[name]), ("ill",))
-
-
-def test_bare_names_are_read_as_said() -> None:
-    (diverse,) = requirements(model("L-diversity", l=3), ("ill",))
-    (close,) = requirements(model("t-Closeness", t=0.2), ("ill",))
-    assert (diverse.kind, "distinct" in diverse.note) == ("DistinctLDiversity", True)
-    assert (dict(close.parameters)["distance"], "implies" in close.note) == ("equal", True)
-    assert len(titles()) == 25
-
-
-def test_a_model_without_a_column_speaks_of_all_that_are_sensitive() -> None:
-    assert [each.attribute for each in requirements(model("l-Diversity", l=2), ("a", "b"))] == ["a", "b"]
-    assert [each.attribute for each in requirements(model("l-Diversity", "c", l=2), ("a", "b"))] == ["c"]
-    with refused(PlanError, "sensitive column", "none"):
-        requirements(model("l-Diversity", l=2), ())
-
-
-def keyed(**given: object) -> PseudonymizationMethod:
-    return PseudonymizationMethod("hmac sha 256", "pid", attributes(**given), ("name",))
-
-
-def test_keys_are_where_the_holder_says() -> None:
-    made = masking_method(keyed(keyRef="vault:7", length=16), "name", {"vault:7": "env:CLINIC_KEY"})
-    assert "CLINIC_KEY" in repr(made)
-    assert "9f2c71e05ad84b36c1f7a40d2e8b9563" not in repr(
-        masking_method(keyed(keyRef="k"), "name", {"k": bytes.fromhex("9f2c71e05ad84b36c1f7a40d2e8b9563")})
-    )
-    with refused(PlanError, "`keys`", "where"):
-        masking_method(keyed(keyRef="vault:7"), "name", {})
-
-
-def test_a_key_in_a_policy_is_taken_only_if_told_so() -> None:
-    inside = keyed(key="9f2c71e05ad84b36c1f7a40d2e8b9563")
-    with refused(PlanError, "a secret") as caught:
-        masking_method(inside, "name", {})
-    assert "9f2c71e05ad84b36c1f7a40d2e8b9563" not in str(caught.value)
-    assert masking_method(inside, "name", {}, secrets=True)
-
-
-@pytest.mark.parametrize(("name", "digits"), [("SHA-1", 40), ("SHA256", 64), ("MD5", 32)])
-def test_hashes_without_a_key_need_a_word(name: str, digits: int) -> None:
-    import pyarrow as pa
-
-    from veil.base.randomness import Randomness
-    from veil.masking import GuessableWarning
-
-    method = PseudonymizationMethod(name, None, (), ("name",))
-    with pytest.raises(PlanError, match="although_values_can_be_guessed=True"):
-        masking_method(method, "name", {})
-    made = masking_method(method, "name", {}, unkeyed=True)
-    with pytest.warns(GuessableWarning):
-        out = made.mask(Rows.of(pa.table({"name": ["Ada"]})), Randomness()).table["name"][0].as_py()
-    assert len(out) == digits
 
 
 def test_the_lecture_has_nothing_grave() -> None:

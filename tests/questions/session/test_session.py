@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -14,55 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.dp.sessions import PATIENTS, NoNoise, open_session, truths
 from support.refusals import refused
 from veil.base.randomness import Randomness
-from veil.dp import Accountant, Laplace, Prior, fingerprint, rho_of_epsilon
+from veil.dp import Accountant, Prior, fingerprint, rho_of_epsilon
 from veil.dp.source import MemorySource
-from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
 from veil.private_table import MarginalTree, private_table
 from veil.private_table.sections import private_facts
-from veil.questions import Session
 from veil.questions.mechanisms.totals import sum_reach
-from veil.questions.session import constant_time
-
-PATIENTS = pa.table(
-    {
-        "age": [34, 71, 68, 25, None, 190],
-        "sex": ["f", "m", "f", "f", None, "x"],
-        "income": [100.0, 250.5, -30.0, 0.25, 5e9, None],
-        "id": [1, 2, 3, 4, 5, 5],
-    }
-)
-
-
-class NoNoise(Randomness):
-    """Digits of which every noise is 0, and every choice the last one that has a chance: to see the truth behind."""
-
-    is_private = False
-
-    def bits(self, size: int) -> np.ndarray:
-        return np.full(size, 2**64 - 1, np.uint64)
-
-
-def open_session(source: Any = PATIENTS, budget: object = 10**6, **options: Any) -> Session:
-    given_options = {
-        "neighbours": "one more or less",
-        "person": None,
-        "bounds": {"age": (0, 120), "income": (-100, 1000)},
-        "keys": {"sex": ["f", "m"]},
-        "missing": {"age": "leave out", "income": 0},
-        "constant_time": False,
-        **options,
-    }
-    neighbours = given_options["neighbours"]
-    accountant = budget if isinstance(budget, Accountant) else Accountant(budget, neighbours=neighbours)  # type: ignore[arg-type]
-    return Session(source, accountant, **given_options)  # type: ignore[arg-type]
-
-
-def truths(**options: Any) -> Session:
-    return open_session(randomness=NoNoise(), **options)
-
 
 # --- what is asked --------------------------------------------------------------------------------
 
@@ -96,32 +54,6 @@ def test_keys_may_be_of_any_size() -> None:
     held = MemorySource(pa.table({"sex": [str(2**70), "1.0", "1"]}))
     session = truths(source=held, bounds={}, missing={}, keys={"sex": [2**70, 1, math.nan]})
     assert list(session.histogram("sex", epsilon=1).value.values()) == [1, 2, 0]
-
-
-def test_quantiles_are_near_where_they_are() -> None:
-    ages = pa.table({"age": list(range(100)) * 20})
-    session = open_session(ages, bounds={"age": (0, 120)}, keys={}, missing={"age": "leave out"})
-    found = session.quantiles("age", [0.25, 0.5, 0.75], epsilon=30, candidates=120).value
-    assert [found[each] for each in (0.25, 0.5, 0.75)] == pytest.approx([24.5, 49.5, 74.5], abs=3)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(-5, 15), max_size=12), st.fractions(0, 1, max_denominator=8))
-def test_quantiles_are_scored_as_they_are_defined(values, share) -> None:
-    """With a large epsilon the choice is a number that fewest records would have to change sides for."""
-    held = MemorySource(pa.table({"x": pa.array(values, pa.int64())}))
-    session = open_session(held, bounds={"x": (0, 10)}, keys={}, missing={"x": 0})
-    chosen = session.quantiles("x", [share], epsilon=10**5, candidates=10).value[share]
-    clamped = [min(max(each, 0), 10) for each in values]
-
-    def badness(y: float) -> Fraction:
-        goal = share * len(clamped)
-        return max(sum(x < y for x in clamped) - goal, goal - sum(x <= y for x in clamped), Fraction(0))
-
-    steps = [session._declared.bounded("x").highest * each // 10 for each in range(11)]
-    grid = [float(each * session._declared.bounded("x").step) for each in steps]
-    assert chosen in grid
-    assert badness(chosen) == min(badness(y) for y in grid)
 
 
 def test_the_same_answer_for_every_frame_and_engine() -> None:
@@ -228,59 +160,6 @@ def test_noise_is_scaled_to_what_a_record_changes() -> None:
     }
 
 
-def test_bounds_of_half_more_than_the_maximum_are_data() -> None:
-    """As the thesis chose them: a record of 100 beside one of 1 makes the noise a hundred times wider, which tells of it."""
-    chances = []
-    for values in ([1], [1, 100]):
-        high = 1.5 * max(values)
-        noise = Laplace(Fraction(high), 1, grid=4)
-        steps = 16 * 1000 - noise.grid.nearest(sum(values))  # a result of 1000
-        chances.append(float(noise.tail(steps) - noise.tail(steps + 1)))
-    assert math.log(chances[1] / chances[0]) > 500  # where 1 was promised
-
-
-def test_a_public_number_makes_means_better() -> None:
-    ages = pa.table({"age": [50] * 1000})
-    widths = {}
-    for neighbours in ("one more or less", "one changed"):
-        session = open_session(
-            ages, neighbours=neighbours, bounds={"age": (0, 100)}, keys={}, missing={"age": 0}
-        )
-        low, high = session.mean("age", epsilon=1).interval(0.95)
-        widths[neighbours] = high - low
-    assert widths["one changed"] == pytest.approx(2 * 100 * math.log(20) / 1000, rel=1e-2)
-    assert widths["one more or less"] > widths["one changed"]
-
-
-@pytest.mark.parametrize(
-    ("missing", "outside", "where", "public"),
-    [
-        (0, "clamp", None, True),
-        ("leave out", "clamp", None, False),
-        (0, "leave out", None, False),
-        (0, "clamp", "age > 30", False),
-    ],
-)
-def test_the_number_of_records_is_public_only_if_nobody_is_left_out(missing, outside, where, public) -> None:
-    """Where somebody may be left out, who is one changed record away changes how many count."""
-    ages = pa.table({"age": [50] * 100})
-    session = open_session(
-        ages,
-        neighbours="one changed",
-        bounds={"age": (80, 100)},
-        keys={},
-        missing={"age": missing if missing else 80},
-        outside=outside,
-    )
-    mean = session.preview.mean("age", where=where, epsilon=1).accuracy()
-    assert ("the number of records is within" in mean) != public
-    total = session.preview.sum("age", where=where, epsilon=1).accuracy()
-    reach = 20 if public else 100
-    bounded = session._declared.bounded("age")
-    assert sum_reach(session._declared, bounded, where) * bounded.step == reach
-    assert float(total.rsplit("± ", 1)[1]) == pytest.approx(reach * math.log(20), rel=1e-3)
-
-
 def test_intervals_hold_as_often_as_they_say() -> None:
     session = open_session(randomness=Randomness.for_testing(2))
     inside = 0
@@ -316,36 +195,6 @@ def test_once_refused_always_refused() -> None:
     assert len(session.accountant.ledger) == 1
 
 
-def test_questions_with_a_joint_sensitivity_are_paid_once() -> None:
-    """Protocol 1: counts of groups that exclude each other are one histogram, of which one record changes one number."""
-    session = open_session(budget=1, randomness=NoNoise())
-    joint = session.jointly(sensitivity=2, epsilon=1)
-    assert joint.histogram("sex").value == {"f": 3, "m": 1}
-    assert joint.count("sex = 'm'").value == 1
-    assert session.accountant.remaining.epsilon == Symbolic.read(0)
-    with refused(BudgetError, "'sum of age'", "by 120", "0 is left"):
-        joint.sum("age")
-    wider = open_session(budget=1, randomness=NoNoise()).jointly(sensitivity=121, epsilon=1)
-    assert wider.sum("age").value == 318
-    assert wider.count().interval(0.95)[1] > 6 + 300  # noise of scale 121
-
-
-def test_joint_questions_are_refused_once_the_sensitivity_is_used_up_and_ever_after() -> None:
-    """Asked 4,000 times for one price, a count of 43 was known to a tenth."""
-    joint = open_session(budget=1).jointly(sensitivity=3, epsilon="1/10")
-    for _ in range(3):
-        joint.count()
-    for fact in ("0 is left", "refused", "refused"):
-        with refused(BudgetError, fact):
-            joint.count()
-    people = open_session(budget=1, person="id", rows_per_person=3).jointly(sensitivity=5, epsilon=1)
-    people.histogram("sex")
-    with refused(BudgetError, "by 3", "2 is left", "joint sensitivity, 5"):
-        people.count()
-    with refused(BudgetError, "'count' was refused"):
-        people.histogram("sex")
-
-
 def test_one_more_or_less_is_dearer_in_a_budget_for_one_changed() -> None:
     session = open_session(budget=Accountant(1, neighbours="one changed"))
     assert str(session.preview.count(epsilon="1/4").cost) == "epsilon = 0.5"
@@ -375,20 +224,6 @@ def test_gaussian_noise_is_paid_in_rho_or_in_delta() -> None:
 
 
 # --- single records -------------------------------------------------------------------------------
-
-
-def test_a_record_is_answered_from_a_prior() -> None:
-    session = open_session(person="id", rows_per_person=1, randomness=Randomness.for_testing(3))
-    answer = session.record(2, "sex", epsilon=20)
-    assert answer.value == "m"
-    assert str(answer.spent) == "epsilon = 20"
-    assert abs(session.record("2.0", "age", epsilon=20).value - 71) < 0.1
-    far = session.record(99, "age", epsilon=20).value  # nobody: a draw from the prior
-    assert 0 <= far <= 120
-    changed = open_session(neighbours="one changed", person="id", rows_per_person=1)
-    assert str(changed.record(1, "sex", epsilon=1).spent) == "epsilon = 2"
-    with refused(ParameterError, "refinement", "no interval"):
-        answer.interval()
 
 
 def test_of_whoever_has_several_records_one_is_drawn_for_all_questions() -> None:
@@ -423,42 +258,11 @@ def test_spellings_of_people_are_what_is_declared_of_them(person: str, people: i
     assert f"told apart by {person!r}" in table.whose
 
 
-def test_records_are_asked_for_by_name_of_people_with_one_each() -> None:
-    for options in ({"person": None}, {"person": "id", "rows_per_person": 2}):
-        with refused(ParameterError, "tells people apart", "one record each"):
-            open_session(**options).record(0, "age", epsilon=1)
-    with refused(ParameterError, "`who`", "'id'", "not ' '"):
-        open_session(person="id", rows_per_person=1).record(" ", "age", epsilon=1)
-
-
 def test_a_statistical_question_may_have_a_prior() -> None:
     session = open_session(randomness=Randomness.for_testing(3))
     prior = Prior.table({each: "1/10" for each in range(10)}, "absolute")  # noqa: C420
     assert session.count(epsilon=40, noise=prior).value == 6
     assert 0 <= session.mean("age", epsilon=1, noise=Prior.uniform(0, 120)).value <= 120
-
-
-# --- time -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("took", "waits"), [(0.01, 0.24), (0.26, 0.24), (0.5, 0.25), (0.0, 0.25)])
-def test_answers_take_a_multiple_of_a_step(monkeypatch, took, waits) -> None:
-    slept: list[float] = []
-    moments = iter([100.0, 100.0 + took])
-    monkeypatch.setattr(constant_time.time, "monotonic", lambda: next(moments))
-    monkeypatch.setattr(constant_time.time, "sleep", slept.append)
-    with pytest.raises(BudgetError), constant_time.pad_time():
-        raise BudgetError("also what is refused")
-    assert slept == [pytest.approx(waits)]
-
-
-def test_answers_take_constant_time_by_default(monkeypatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(constant_time.time, "sleep", slept.append)
-    open_session(constant_time=True).count(epsilon=1)
-    open_session(constant_time=False).count(epsilon=1)
-    assert len(slept) == 1
-    assert 0 < slept[0] <= constant_time.STEP
 
 
 # --- what is refused ------------------------------------------------------------------------------

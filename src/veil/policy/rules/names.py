@@ -202,6 +202,7 @@ def needed_parameters(name: str) -> Sequence[str]:
 def element_of(model: PrivacyModel) -> elements.PolicyModel | None:
     """Return a model as policies write it; None if they have no name for it.
 
+    >>> from veil.models import DistinctLDiversity
     >>> element = element_of(DistinctLDiversity("disease", 3))
     >>> element.name, element.attributes, element.data
     ('Distinct-l-Diversity', (Attribute(key='l', value='3'),), ('disease',))

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from support.amount import tables
-from support.dp.tables import read_columns
+from support.dp.tables import SPORTS, neighbours_of_small_tables, read_columns
 from support.realdata import SHARED, hierarchy, needs_data, source
 from support.refusals import refused
 from veil.base.randomness import Randomness
@@ -23,7 +23,6 @@ from veil.dp import Accountant, Laplace
 from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.symbolic import Symbolic
 from veil.errors import BudgetError, InputError, ParameterError, PlanError
-from veil.hierarchies.hierarchy import Hierarchy
 from veil.private_table import IndividualRanking, private_table
 from veil.private_table.mechanisms.columns import CategoricalColumn, Numbers
 from veil.private_table.mechanisms.published import published_logs
@@ -33,14 +32,6 @@ from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 from veil.questions import Session
 from veil.tables import read
 
-SPORTS = Hierarchy.from_rows(
-    [
-        ["sailing", "water", "sport"],
-        ["skiing", "winter", "sport"],
-        ["swimming", "water", "sport"],
-        ["soccer", "field", "sport"],
-    ]
-)
 CENSUS_BOUNDS = {"FICA": (0, 11898), "FEDTAX": (0, 31890), "INTVAL": (0, 74137.5), "POTHVAL": (0, 158911.5)}
 PEOPLE = pa.table({"age": [34, 71, 68, 25, 47, 190], "sport": ["sailing", "soccer"] * 3})
 
@@ -138,16 +129,6 @@ def test_marginalities_of_blocks_move_by_no_more_than_the_walk_together() -> Non
     assert worst == taxonomy.length  # attained, and never exceeded
 
 
-def neighbours_of_small_tables(values: int, records: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    tables = list(itertools.combinations_with_replacement(range(values), records))
-    return [
-        (np.array(table), np.array([*table[:place], value, *table[place + 1 :]]))
-        for table in tables
-        for place in range(records)
-        for value in range(values)
-    ]
-
-
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2])
 def test_no_release_of_numbers_is_likelier_than_e_to_epsilon(epsilon: float) -> None:
     noise = Laplace(3, epsilon, whole=True)
@@ -195,21 +176,6 @@ def worst_log_as_published(before: np.ndarray, after: np.ndarray, taxonomy: Conc
     return float((logs[0] - logs[1]).max(axis=1).sum())
 
 
-@pytest.mark.parametrize("epsilon", [1, 2])
-def test_the_published_numbers_tell_more_than_epsilon(epsilon: float) -> None:
-    """Noise of scale b turns a shift by s into a log-ratio of exactly s / b, record by record: kε and more for ε."""
-    worst = 0.0
-    for before, after in neighbours_of_small_tables(4, 4):
-        means = []
-        for each in (before, after):
-            by_row = np.empty(4)
-            for rows in blocks_of(each, block_sizes(4, 2)):
-                by_row[rows] = each[rows].mean()
-            means.append(by_row)
-        worst = max(worst, float(np.abs(means[0] - means[1]).sum() / (3 / (2 * epsilon))))
-    assert worst > 1.9 * epsilon
-
-
 def test_as_published_is_labelled_in_name_result_and_ledger() -> None:
     made = make(method=IndividualRanking(3, as_published=True))
     assert not made.is_private
@@ -223,66 +189,7 @@ def test_as_published_is_labelled_in_name_result_and_ledger() -> None:
         )
 
 
-def test_as_published_each_record_has_a_draw_of_its_own_with_the_printed_chances() -> None:
-    """One block of sailing, swimming, swimming and soccer: swimming has .225748 (ε = 1, Δ = .847997)."""
-    table = pa.table({"sport": ["sailing", "swimming", "swimming", "soccer"] * 1})
-    drawn = [
-        each
-        for seed in range(1500)
-        for each in private_table(
-            table,
-            IndividualRanking(4, as_published=True),
-            1,
-            neighbours="one changed",
-            domains={"sport": SPORTS},
-            missing={"sport": "soccer"},
-            for_testing_seed=seed, person=None
-        ).table["sport"].to_pylist()
-    ]  # fmt: skip
-    share = drawn.count("swimming") / len(drawn)
-    assert share == pytest.approx(0.225748, abs=5 * math.sqrt(0.2257 * 0.7743 / 6000))
-    assert len(set(drawn[:4])) > 1 or len(set(drawn[4:8])) > 1
-    assert set(drawn) == {*SPORTS.labels[0], "water", "winter", "field", "sport"}
-
-
-def test_as_published_numbers_have_noise_of_their_own_at_the_printed_scale() -> None:
-    """Records of one block: the mean absolute noise is range / (k ε), and no two records share it."""
-    made = private_table(
-        pa.table({"x": np.full(4000, 50.0)}),
-        IndividualRanking(40, as_published=True),
-        1,
-        neighbours="one changed",
-        bounds={"x": (0, 100)},
-        for_testing_seed=1,
-        person=None,
-    ).table
-    away = np.abs(np.array(made["x"]) - 50)
-    assert away.mean() == pytest.approx(2.5, rel=0.1)
-    assert len(np.unique(away)) > 3900
-
-
 # --- concepts -------------------------------------------------------------------------------------------
-
-
-def test_distances_of_concepts_and_the_centroid() -> None:
-    taxonomy = ConceptTaxonomy(SPORTS)
-    assert taxonomy.distance("sailing", "swimming") == pytest.approx(0.58496, abs=1e-5)
-    assert taxonomy.distance("sailing", "soccer") == pytest.approx(0.84800, abs=1e-5)
-    assert taxonomy.distance("sailing", "water") == pytest.approx(0.41504, abs=1e-5)
-    some = ["sailing", "swimming", "swimming", "soccer"]
-    assert taxonomy.centroid(some) == "swimming"
-    assert taxonomy.marginality(some)["swimming"] == pytest.approx(1.432959, abs=1e-6)
-    assert taxonomy.chances(some, 1, 0.847997)["swimming"] == pytest.approx(0.225748, abs=1e-6)
-
-
-def test_the_walk_goes_through_each_branch_at_once() -> None:
-    walk = [SPORTS.labels[0][code] for code in ConceptTaxonomy(SPORTS).walk]
-    assert abs(walk.index("sailing") - walk.index("swimming")) == 1
-
-
-def test_concepts_of_one_name_in_two_branches_are_two() -> None:
-    other = Hierarchy.from_rows([["a", "Other", "*"], ["Other", "x", "*"], ["b", "b", "*"]])
-    assert sorted(map(str, ConceptTaxonomy(other).labels)) == ["*", "Other", "Other", "a", "b", "x"]
 
 
 @needs_data

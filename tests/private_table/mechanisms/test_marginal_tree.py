@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
-import sys
 from fractions import Fraction
 from typing import Any
 
@@ -13,18 +11,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from support.dp.tables import read_columns
 from support.realdata import needs_data, source
 from veil.base.randomness import Randomness
 from veil.dp import Accountant, epsilon_of_rho
-from veil.errors import InputError, MissingDependencyError, ParameterError
+from veil.errors import InputError, ParameterError
 from veil.private_table import MarginalTree, private_table
 from veil.private_table.mechanisms.cells import CellColumn, cut
 from veil.private_table.mechanisms.columns import CategoricalColumn
-from veil.private_table.mechanisms.consistent import draw_child, fit, nearest_counts, whole_counts
 from veil.private_table.mechanisms.marginal_tree import _UNITS, _Counter
 from veil.private_table.mechanisms.table_mechanism import Neighbourhood
 from veil.tables import read
@@ -103,45 +98,6 @@ def test_pairs_connect_all_columns() -> None:
         assert reached == set(range(6))
 
 
-# --- consistent tables ----------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(-50, 50), min_size=1, max_size=8), st.floats(1, 100))
-def test_nearest_counts_against_bisection(noisy: list[float], total: float) -> None:
-    low, high = min(noisy) - total, max(noisy)
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.maximum(np.array(noisy) - middle, 0).sum() > total else (low, middle)
-    assert nearest_counts(np.array(noisy), total) == pytest.approx(
-        np.maximum(np.array(noisy) - low, 0), abs=1e-6
-    )
-
-
-@given(st.lists(st.floats(0, 9), min_size=1, max_size=8), st.integers(0, 50), st.integers(0, 99))
-def test_whole_counts_are_the_expected_ones_rounded(chances: list[float], records: int, seed: int) -> None:
-    weights = np.array(chances) if sum(chances) > 1e-6 else np.ones(len(chances))
-    found = whole_counts(weights, records, Randomness.for_testing(seed))
-    assert found.sum() == records
-    assert np.abs(found - weights / weights.sum() * records).max() < 1 + 1e-9
-
-
-def test_where_nothing_is_likely_all_cells_are_alike() -> None:
-    """Noise may leave no count above 0."""
-    assert whole_counts(np.zeros(4), 8, Randomness.for_testing(1)).tolist() == [2, 2, 2, 2]
-
-
-def test_fitted_tables_have_the_margins() -> None:
-    rng = np.random.default_rng(1)
-    rows, columns = np.array([50.0, 30, 20]), np.array([60.0, 40])
-    table = fit(nearest_counts(rng.normal(16, 10, (3, 2)), 100), rows, columns)
-    assert table.sum(axis=1) == pytest.approx(rows, rel=1e-3)
-    assert table.sum(axis=0) == pytest.approx(columns, rel=1e-3)
-    parent = np.repeat(np.arange(3), [500, 300, 200])
-    child = draw_child(parent, table, Randomness.for_testing(1))
-    found = np.bincount(parent * 2 + child, minlength=6).reshape(3, 2)
-    assert found == pytest.approx(10 * table, abs=5)
-
-
 # --- what leaves ----------------------------------------------------------------------------------------
 
 
@@ -156,37 +112,6 @@ def test_records_are_within_what_is_declared(frame: Any, relation: str) -> None:
     assert (out.num_rows == 300) if relation == "one changed" else abs(out.num_rows - 300) < 100
     assert made.is_private
     assert "Pairs that were" in str(made)
-
-
-def test_numbers_without_breaks_are_cut_into_ten_parts_of_equal_width() -> None:
-    columns = read_columns(pa.table({"age": [18, 30]}), {"age": (0, 120)}, {}, {}, "one changed")
-    (cells,) = cut(columns, {})
-    assert cells.edges == tuple(range(0, 121, 12))
-    assert cells.codes.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("bounds", "breaks", "cells"),
-    [
-        ((18.0, 90.0), [65], [(18, 65), (65, 90)]),
-        ((18, 90), [65], [(18, 64), (65, 90)]),
-        ((18, 90), [20.5, 65.5], [(18, 20), (21, 65), (66, 90)]),
-    ],
-)
-def test_numbers_are_drawn_evenly_from_their_cells(bounds: Any, breaks: Any, cells: Any) -> None:
-    """The bounds are within, and a break belongs to the cell above it. Whether numbers are whole is what bounds say."""
-    (column,) = cut(
-        read_columns(pa.table({"age": [40.5]}), {"age": bounds}, {}, {}, "one changed"), {"age": breaks}
-    )
-    assert column.size == len(cells)
-    for code, (low, high) in enumerate(cells):
-        drawn = column.values(np.full(4000, code), Randomness.for_testing(code)).to_numpy()
-        assert low <= drawn.min() < low + 1
-        assert high - 1 < drawn.max() <= high
-        # Five standard deviations of the mean of 4,000 numbers that are spread evenly.
-        assert abs(drawn.mean() - (low + high) / 2) < 5 * (high - low + 1) / math.sqrt(12 * 4000)
-        if isinstance(bounds[0], int):
-            assert set(drawn.tolist()) == set(range(low, high + 1))
 
 
 def test_with_a_large_budget_pairs_of_the_tree_are_as_they_were() -> None:
@@ -292,50 +217,3 @@ def test_two_way_tables_of_adult() -> None:
     # As many records with each column shuffled by itself are .0839 away (one shuffle .0832 to .0847), for chance.
     assert np.mean(alone) == pytest.approx(0.08195, abs=1e-5)
     assert np.mean(far) <= 0.065
-
-
-# --- Private-PGM ----------------------------------------------------------------------------------------
-
-
-def test_without_the_library_it_is_refused_before_anything_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mbi", None)
-    budget = Accountant(2, "1e-3")
-    with pytest.raises(MissingDependencyError, match="needs Private-PGM"):
-        private_table(
-            pa.table({"a": [0, 1]}),
-            MarginalTree(library="mbi"),
-            1,
-            delta="1e-6",
-            neighbours="one more or less",
-            domains={"a": [0, 1]},
-            missing={"a": 0},
-            accountant=budget,
-            person=None,
-        )
-    assert float(budget.remaining.epsilon) == 2
-
-
-def test_private_pgm_fits_the_same_counts() -> None:
-    """With a large budget both find the tables of the data; with a small one, they are alike."""
-    pytest.importorskip("mbi")
-    rng = np.random.default_rng(1)
-    a = rng.integers(0, 3, 4000)
-    b = np.where(rng.random(4000) < 0.8, a, rng.integers(0, 3, 4000))
-    table, domains = pa.table({"a": a, "b": b}), {"a": [0, 1, 2], "b": [0, 1, 2]}
-    truth = np.histogram2d(a, b, 3)[0] / 4000
-
-    def far(library: Any, rho: Any) -> float:
-        made = private_table(
-            table,
-            MarginalTree(library=library),
-            rho=rho,
-            neighbours="one changed",
-            domains=domains,
-            missing={"a": 0, "b": 0},
-            for_testing_seed=1,
-            person=None,
-        ).table
-        return float(np.abs(np.histogram2d(made["a"], made["b"], 3)[0] / 4000 - truth).sum() / 2)
-
-    assert far("mbi", 10**6) < 0.005
-    assert abs(far("mbi", "1/100") - far("own", "1/100")) < 0.05

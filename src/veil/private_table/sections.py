@@ -30,9 +30,9 @@ def write_private_report(table: PrivateTable, path: Path) -> Path:
     if kind == ".json":
         content = (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode()
     elif kind == ".pdf":
-        content = bind(_sections(facts), facts, title=TITLE)
+        content = bind(_sections(table), facts, title=TITLE)
     else:
-        content = page(_sections(facts), facts, title=TITLE).encode()
+        content = page(_sections(table), facts, title=TITLE).encode()
     with atomic(path) as temporary:
         temporary.write_bytes(content)
     return path
@@ -58,45 +58,38 @@ def private_facts(table: PrivateTable) -> dict[str, Any]:
     }
 
 
-def _sections(facts: dict[str, Any]) -> list[Section]:
-    hidden = {
-        "one more or less": "whether any one person is in the table",
-        "one changed": "what any one person has in it; the number of people is public",
-    }[facts["neighbours"]]
-    if facts["is_private"]:
+_HIDDEN = {
+    "one more or less": "whether any one person is in the table",
+    "one changed": "what any one person has in it; the number of people is public",
+}
+
+
+def _sections(table: PrivateTable) -> list[Section]:
+    if table.is_private:
+        hidden = _HIDDEN[table.neighbours]
         verdict: Block = Paragraph(
-            f"The table is differentially private as a whole: {facts['spent']}. It hides {hidden}.", "lead"
+            f"The table is differentially private as a whole: {table.spent}. It hides {hidden}.", "lead"
         )
     else:
         verdict = Paragraph(
-            f"{NOT_PRIVATE}. This table must not be given away as a private one. {facts['proof']}", "notice"
+            f"{NOT_PRIVATE}. This table must not be given away as a private one. {table.proof}", "notice"
         )
     rows = (
-        ("differentially private", Cell("yes", "good") if facts["is_private"] else Cell(NOT_PRIVATE, "bad")),
-        ("method", facts["method"]),
-        ("price", facts["spent"]),
-        ("neighbours", facts["neighbours"]),
-        ("whose rows", facts["whose"]),
-        ("left of the budget", facts["left"] or "no budget was given"),
-        ("rows", f"{facts['rows']:,}"),
+        ("differentially private", Cell("yes", "good") if table.is_private else Cell(NOT_PRIVATE, "bad")),
+        ("method", table.method),
+        ("price", str(table.spent)),
+        ("neighbours", table.neighbours),
+        ("whose rows", table.whose),
+        ("left of the budget", table.budget or "no budget was given"),
+        ("rows", f"{table.records:,}"),
     )
-    columns = tuple(facts["columns"].items())
+    declared = "Bounds and domains were given by whoever made the table, and have to be public knowledge."
+    columns = TableBlock(("column", "declared"), tuple(table.declared.items()))
+    why = "Why it holds" if table.is_private else "Why it does not hold"
+    notes = tuple(map(Paragraph, table.notes or ("Nothing to add.",)))
     return [
         Section("summary", "Summary", (verdict, TableBlock(("", ""), rows))),
-        Section(
-            "declared",
-            "What was known without the data",
-            (
-                Paragraph(
-                    "Bounds and domains were given by whoever made the table, and have to be public knowledge."
-                ),
-                TableBlock(("column", "declared"), columns),
-            ),
-        ),
-        Section(
-            "proof",
-            "Why it holds" if facts["is_private"] else "Why it does not hold",
-            (Paragraph(facts["proof"]),),
-        ),
-        Section("notes", "Before you use it", tuple(map(Paragraph, facts["notes"] or ("Nothing to add.",)))),
+        Section("declared", "What was known without the data", (Paragraph(declared), columns)),
+        Section("proof", why, (Paragraph(table.proof),)),
+        Section("notes", "Before you use it", notes),
     ]

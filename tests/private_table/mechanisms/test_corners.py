@@ -17,7 +17,7 @@ from veil.base.randomness import Randomness
 from veil.dp import Accountant
 from veil.errors import ParameterError, PlanError
 from veil.private_table import Corners, private_table
-from veil.private_table.mechanisms.clusters import cluster_sums, clusters, nearest
+from veil.private_table.mechanisms.clusters import cluster_sums, clusters
 from veil.private_table.mechanisms.columns import Numbers
 from veil.private_table.mechanisms.published import published_numbers
 from veil.tables import read
@@ -94,7 +94,16 @@ def test_forty_points_in_a_square() -> None:
     found = []
     for first in (points[0], (1000, 1000)):
         columns = numbers([first, *points[1:]], 1000)
-        order = nearest(columns, (0, 0), 40, np.arange(40))
+        # From near to far; ties by their values.
+        order = np.array(
+            sorted(
+                range(40),
+                key=lambda row: (
+                    sum(each.steps[row] ** 2 for each in columns),
+                    *(each.steps[row] for each in columns),
+                ),
+            )
+        )
         found.append(centroids(columns, [order[start : start + 2] for start in range(0, 40, 2)]))
     moved = (
         sum(abs(a - b) for one, other in zip(*found, strict=True) for a, b in zip(one, other, strict=True))

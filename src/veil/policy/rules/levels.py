@@ -16,11 +16,6 @@ class Levels(NamedTuple):
     least: int
     most: int | None
 
-    @property
-    def is_free(self) -> bool:
-        """Whether the policy restricts nothing."""
-        return not self.chain and self.least == 0 and self.most is None
-
 
 FREE = Levels((), 0, None)
 _LEAST, _MOST = ("min", "minimumlevel", "minlevel"), ("max", "maximumlevel", "maxlevel")

@@ -181,8 +181,3 @@ def _lost_pseudonyms(purpose: Purpose, below: Purpose, here: str) -> Iterator[tu
                     f"{here}.pseudonymizationMethodList",
                     f"the underlying policy asks for pseudonyms of {str(name)!r}. Ask for them, too",
                 )
-
-
-def is_as_strict(policy: Policy, under: Policy) -> bool:
-    """Return whether a policy is at least as strict as another."""
-    return not widened(policy, under)

@@ -12,7 +12,7 @@ from veil import hierarchies, lattice, masking, models, quality, recipe
 from veil.base.describe import parameters
 from veil.dp import SafePub
 from veil.models.base import monotonicity
-from veil.policy import schema as policy_schema
+from veil.policy.documents import schema as policy_schema
 from veil.private_table.mechanisms import METHODS as PRIVATE_TABLES
 
 PAGE = Path(__file__).parent / "reference.md"

@@ -23,6 +23,16 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("annex", KINDS)
+def test_all_have_one_shape(annex: str) -> None:
+    """At its top, an annex has its step and its part of a report; its work is in folders."""
+    folder = ROOT / "src" / "veil" / annex
+    modules = {path.name for path in folder.glob("*.py")}
+    assert {"__init__.py", "step.py"} <= modules <= {"__init__.py", "step.py", "sections.py"}
+    folders = {path.name for path in folder.iterdir() if path.is_dir()} - {"__pycache__"}
+    assert all((folder / name / "__init__.py").exists() for name in folders - {"words"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("annex", KINDS)
 def test_the_house_stands_without_it(annex: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import veil
 from support.policies import PEOPLE, datum, lecture, model, policy
 from veil.cli.app import app
 from veil.policy import write
-from veil.policy.elements import Retention
+from veil.policy.documents.elements import Retention
 
 
 def run(*words: str | Path) -> tuple[int, str]:

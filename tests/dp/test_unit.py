@@ -25,7 +25,7 @@ from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource, TruncatedOwners
 from veil.dp.unit import Unit
 from veil.questions import Session
-from veil.questions.totals import sum_reach
+from veil.questions.mechanisms.totals import sum_reach
 from veil.tables.cells import Cells
 
 Rows = tuple[tuple[str, int], ...]

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from veil.policy.elements import (
+from veil.policy.documents.elements import (
     ELEMENTS,
     AnonymizationMethod,
     Attribute,
@@ -19,7 +19,7 @@ from veil.policy.elements import (
     Retention,
     spellings,
 )
-from veil.policy.form import spell
+from veil.policy.documents.form import spell
 
 
 def attributes(**given: object) -> tuple[Attribute, ...]:

@@ -13,7 +13,7 @@ from veil.cli.measure import Destination
 from veil.cli.places import reader
 from veil.dp.accountant import Accountant
 from veil.errors import ParameterError, PlanError
-from veil.questions.answers import Answer
+from veil.questions.mechanisms.answers import Answer
 from veil.questions.step import Questions, QuestionSpec
 from veil.questions.step import ask as ask_recipe
 from veil.recipe import Recipe

@@ -12,11 +12,11 @@ import typer
 from veil.cli import failures, show
 from veil.cli.commands.policy import Check, Compare, Due, Explain
 from veil.errors import PlanError, without_passwords
-from veil.policy.checks import check
-from veil.policy.documents import read, read_all
-from veil.policy.explain import explain
-from veil.policy.onward_transfer import check_chain, widened
-from veil.policy.retention import due
+from veil.policy.documents.documents import read, read_all
+from veil.policy.rules.checks import check
+from veil.policy.rules.explain import explain
+from veil.policy.rules.onward_transfer import check_chain, widened
+from veil.policy.rules.retention import due
 
 
 def _day(text: str | None) -> date | None:

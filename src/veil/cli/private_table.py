@@ -14,7 +14,7 @@ from veil.cli.budgeted import fields_of, person_of, table_and_recipe
 from veil.cli.places import reader
 from veil.errors import PlanError
 from veil.private_table.mechanisms import METHODS
-from veil.private_table.release import PrivateTable
+from veil.private_table.release.result import PrivateTable
 from veil.private_table.step import PrivateTableStep
 from veil.recipe import Recipe
 

@@ -12,35 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # names for editors and type checkers
     from veil.outcome.account import Account as Account
-    from veil.policy.audit import refused_cells as refused_cells
-    from veil.policy.carry_out import apply as apply
-    from veil.policy.checks import PolicyProblem as PolicyProblem
-    from veil.policy.checks import check as check
-    from veil.policy.documents import parse as parse
-    from veil.policy.documents import read as read
-    from veil.policy.documents import read_all as read_all
-    from veil.policy.documents import to_json as to_json
-    from veil.policy.documents import to_xml as to_xml
-    from veil.policy.documents import write as write
-    from veil.policy.elements import Policy as Policy
-    from veil.policy.processing import processing_record as processing_record
-    from veil.policy.retention import DueData as DueData
-    from veil.policy.retention import due as due
-    from veil.policy.schema import json_schema as json_schema
-    from veil.policy.schema import xml_schema as xml_schema
-    from veil.policy.unmapped_parts import Unmapped as Unmapped
-    from veil.policy.unmapped_parts import unmapped as unmapped
+    from veil.policy.documents.documents import parse as parse
+    from veil.policy.documents.documents import read as read
+    from veil.policy.documents.documents import read_all as read_all
+    from veil.policy.documents.documents import to_json as to_json
+    from veil.policy.documents.documents import to_xml as to_xml
+    from veil.policy.documents.documents import write as write
+    from veil.policy.documents.elements import Policy as Policy
+    from veil.policy.documents.schema import json_schema as json_schema
+    from veil.policy.documents.schema import xml_schema as xml_schema
+    from veil.policy.documents.unmapped_parts import Unmapped as Unmapped
+    from veil.policy.documents.unmapped_parts import unmapped as unmapped
+    from veil.policy.release.audit import refused_cells as refused_cells
+    from veil.policy.release.carry_out import apply as apply
+    from veil.policy.release.processing import processing_record as processing_record
+    from veil.policy.rules.checks import PolicyProblem as PolicyProblem
+    from veil.policy.rules.checks import check as check
+    from veil.policy.rules.retention import DueData as DueData
+    from veil.policy.rules.retention import due as due
 
 _HOMES = {
-    "carry_out": ("Account", "apply"),
-    "processing": ("processing_record",),
-    "checks": ("PolicyProblem", "check"),
-    "documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
-    "elements": ("Policy",),
-    "audit": ("refused_cells",),
-    "retention": ("DueData", "due"),
-    "schema": ("json_schema", "xml_schema"),
-    "unmapped_parts": ("Unmapped", "unmapped"),
+    "release.carry_out": ("Account", "apply"),
+    "release.processing": ("processing_record",),
+    "rules.checks": ("PolicyProblem", "check"),
+    "documents.documents": ("parse", "read", "read_all", "to_json", "to_xml", "write"),
+    "documents.elements": ("Policy",),
+    "release.audit": ("refused_cells",),
+    "rules.retention": ("DueData", "due"),
+    "documents.schema": ("json_schema", "xml_schema"),
+    "documents.unmapped_parts": ("Unmapped", "unmapped"),
 }
 
 

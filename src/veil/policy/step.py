@@ -101,7 +101,7 @@ class ByPolicies(Annex):
     def carry_out(
         self, run: Run, *, threads: int | None = None, progress: Any = None, **options: Any
     ) -> Release:
-        from veil.policy.carry_out import apply  # imported late, for a faster start
+        from veil.policy.release.carry_out import apply  # imported late, for a faster start
 
         step, variable = run.recipe.located_steps()[0], self.credential_variable
         if variable is not None and not os.environ.get(variable):
@@ -124,7 +124,7 @@ class ByPolicies(Annex):
         )
 
     def write_record(self, release: Release, path: Path) -> None:
-        from veil.policy.processing import processing_record
+        from veil.policy.release.processing import processing_record
 
         processing_record(release, path)
 

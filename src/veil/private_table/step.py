@@ -32,7 +32,8 @@ from veil.errors import PlanError
 from veil.hierarchies import File, Hierarchy, Table
 from veil.plan.plan import Option
 from veil.private_table.mechanisms import METHODS, AnyMethod
-from veil.private_table.release import PrivateTable, private_table
+from veil.private_table.release.private_table import private_table
+from veil.private_table.release.result import PrivateTable
 from veil.recipe import Recipe
 from veil.recipe.neighbouring import DECLARED, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import HierarchySpec, with_kind
@@ -125,17 +126,10 @@ class PrivateTableStep(Annex):
         result = private_table(
             open_cells(run.input, run.format, run.engine),
             step.method,
-            step.epsilon,
-            neighbours=step.neighbours,
             person=run.recipe.person,
-            rows_per_person=step.rows_per_person,
-            bounds=step.bounds,
             domains=step.known_domains(),
-            missing=step.missing,
-            columns=step.columns,
-            delta=step.delta,
-            rho=step.rho,
             accountant=accountant,
+            **{name: getattr(step, name) for name in _AS_THEY_ARE},
         )
         with Together(overwrite=run.overwrite) as files:
             with files.making(Path(str(run.output))) as path:
@@ -144,6 +138,10 @@ class PrivateTableStep(Annex):
                 with files.making(run.report) as path:
                     result.report(path)
         return result
+
+
+_AS_THEY_ARE = ("neighbours", "rows_per_person", "bounds", "missing", "columns", "epsilon", "delta", "rho")
+"""Fields that `private_table` takes as they are."""
 
 
 def _domain(name: str, domain: Any) -> list[Any] | Hierarchy:

@@ -3,7 +3,7 @@
 Session(patients, Accountant(1), neighbours="one more or less", person=None)   # counts, sums, means, quantiles
 """
 
-from veil.questions.answers import Answer, CostEstimate
-from veil.questions.session import Session
+from veil.questions.mechanisms.answers import Answer, CostEstimate
+from veil.questions.session.session import Session
 
 __all__ = ["Answer", "CostEstimate", "Session"]

@@ -31,8 +31,8 @@ from veil.dp.priors import Prior
 from veil.dp.unit import Unit
 from veil.errors import MissingDependencyError, ParameterError, did_you_mean
 from veil.plan.plan import Option
-from veil.questions.answers import Answer, CostEstimate
-from veil.questions.session import Asking, Session
+from veil.questions.mechanisms.answers import Answer, CostEstimate
+from veil.questions.session.session import Asking, Session
 from veil.recipe import Recipe
 from veil.recipe.neighbouring import DECLARED, PRICE, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import Names, Number
@@ -235,13 +235,12 @@ def ask(
         accountant,
         format=format,
         engine=engine,
-        neighbours=questions.neighbours,
-        bounds=questions.bounds,
-        keys=questions.keys,
-        missing=questions.missing,
-        outside=questions.outside,
         person=recipe.person,
-        rows_per_person=questions.rows_per_person,
+        **{name: getattr(questions, name) for name in _AS_THEY_ARE},
     )
     previews: list[CostEstimate] = [each.put(session.preview) for each in questions.ask]
     return previews if preview else [each.put(session) for each in questions.ask]
+
+
+_AS_THEY_ARE = ("neighbours", "rows_per_person", "bounds", "keys", "missing", "outside")
+"""Fields that a session takes as they are."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.cli import veil
-from veil.questions import constant_time
+from veil.questions.session import constant_time
 
 RECIPE = """\
 input: people.csv

@@ -28,7 +28,7 @@ from veil import hierarchies as h
 from veil.api.release import Release
 from veil.masking import LocalSuppression, Mondrian, RandomPseudonyms, RankSwapping
 from veil.policy import apply, processing_record
-from veil.policy.elements import Retention
+from veil.policy.documents.elements import Retention
 from veil.report import certificate_of, check_certificate, content_digest
 from veil.report.certificate.digest import column_digests
 from veil.report.certificate.keys import PrivateKey

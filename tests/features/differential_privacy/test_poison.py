@@ -27,8 +27,9 @@ from veil.base.randomness import Randomness
 from veil.dp import Accountant
 from veil.dp import unit as unit_module
 from veil.errors import PlanError, VeilError
-from veil.questions import Session, constant_time
-from veil.questions.totals import sum_reach
+from veil.questions import Session
+from veil.questions.mechanisms.totals import sum_reach
+from veil.questions.session import constant_time
 from veil.tables.cells import Cells
 from veil.tables.source import read_cells
 

@@ -18,7 +18,7 @@ from support.cli import veil as run
 from support.dp.poison import CELLS, LINES, PEOPLE, as_objects, some
 from veil.hierarchies import Hierarchy
 from veil.private_table import Corners, IndividualRanking, MarginalTree, private_table
-from veil.private_table.report import private_facts
+from veil.private_table.sections import private_facts
 
 ROWS = [(f"A{at}", str(30 + at), "fm"[at % 2]) for at in range(8)]
 SEX = Hierarchy.from_rows([["f", "*"], ["m", "*"]])

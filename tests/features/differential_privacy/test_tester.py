@@ -24,7 +24,7 @@ from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
 from veil.questions import Session
-from veil.questions.joint_query import Joint
+from veil.questions.session.joint_query import Joint
 
 Release = Callable[[Table], Hashable]
 

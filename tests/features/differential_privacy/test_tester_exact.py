@@ -27,8 +27,8 @@ from veil.dp.mechanisms import Candidate, ExponentialChoice
 from veil.dp.noise import Noise
 from veil.dp.noisy_vector import VectorNoise, _Each, _Together, noise_for
 from veil.dp.symbolic import Symbolic
-from veil.questions import counting, quantiles, totals
-from veil.questions.question import Question
+from veil.questions.mechanisms import counting, quantiles, totals
+from veil.questions.mechanisms.question import Question
 
 NARROW = "5/2"
 """Noise of this epsilon has a scale of 0.8, where 2 was paid."""

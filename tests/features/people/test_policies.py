@@ -21,8 +21,8 @@ from veil.errors import ImpossibleError, InputError, NoSolutionError, PlanError,
 from veil.models import KAnonymity, Profitability
 from veil.models.implication import weakest
 from veil.policy import apply, check
-from veil.policy.elements import Entity, Policy, PolicyModel, PseudonymizationMethod
-from veil.policy.population import others_of
+from veil.policy.documents.elements import Entity, Policy, PolicyModel, PseudonymizationMethod
+from veil.policy.release.population import others_of
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab"}
 
@@ -284,7 +284,7 @@ def test_a_tie_is_tried_out_on_the_table(monkeypatch: pytest.MonkeyPatch) -> Non
         searched.append(more["models"])
         return veil.anonymize(*given, **more)
 
-    monkeypatch.setattr("veil.policy.run.anonymize", noted)
+    monkeypatch.setattr("veil.policy.release.run.anonymize", noted)
     money = model("Profitability Prosecutor No Attack", gain=8, cost=4, benefit=1200, loss=300)
     ages = [23, 24, 25, 34, 35, 36]
     policies = {

@@ -15,7 +15,7 @@ from support.policies import datum, model, policy
 from support.refusals import refused
 from veil.errors import ImpossibleError, NoSolutionError, PlanError
 from veil.policy import apply
-from veil.policy.chains import Chains
+from veil.policy.release.chains import Chains
 
 ASKED: dict[str, Any] = {"purpose": "research", "recipient": "lab", "suppression_limit": 0.5}
 ABOVE = {"flu": "lungs", "cold": "lungs", "gout": "joints", "sprain": "joints"}

@@ -11,9 +11,9 @@ import pytest
 from support.refusals import refused
 from veil.errors import InputError, PlanError
 from veil.policy import apply, check, parse, read, read_all, to_json, to_xml, unmapped
-from veil.policy.decide import THIRD_COUNTRY, Request, decide
-from veil.policy.elements import Attribute, Policy, PolicyModel, Purpose
-from veil.policy.explain import explain
+from veil.policy.documents.elements import Attribute, Policy, PolicyModel, Purpose
+from veil.policy.rules.decide import THIRD_COUNTRY, Request, decide
+from veil.policy.rules.explain import explain
 
 pytest.importorskip("rdflib")
 
@@ -313,21 +313,6 @@ def test_data_marked_as_sensitive_are_sensitive_and_names_stay_names() -> None:
 def test_what_no_rule_knows_a_person_has_to_say() -> None:
     policy = dpv("ex:p a dpv:Process ; dpv:hasPurpose dpv:Marketing ; dpv:hasPersonalData ex:hobby .")
     assert any("privacy group" in each.text for each in check(policy) if each.grave)
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "https://w3id.org/dpv#",
-        "https://w3id.org/dpv/2.0#",
-        "http://www.w3.org/ns/dpv#",
-        "https://w3id.org/dpv/owl#",
-    ],
-)
-def test_versions_of_the_vocabulary_are_one(place: str) -> None:
-    text = f"@prefix d: <{place}> . <https://example.org/p> a d:Process ; d:hasPurpose d:Marketing ; d:hasRule d:Permission ."
-    policy = parse(text, "policy.ttl")
-    assert [(each.name, each.accepted) for each in policy.purposes] == [("Marketing", True)]
 
 
 def test_json_ld_and_turtle_say_the_same() -> None:

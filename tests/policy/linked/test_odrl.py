@@ -12,7 +12,7 @@ import pytest
 from support.refusals import refused
 from veil.errors import InputError
 from veil.policy import apply, check, parse, unmapped
-from veil.policy.elements import Attribute, Policy, PolicyModel, Purpose
+from veil.policy.documents.elements import Attribute, Policy, PolicyModel, Purpose
 
 pytest.importorskip("rdflib")
 

@@ -96,7 +96,7 @@ class Policy(Case):
 
     def set_up(self, place: Path, old: bool) -> None:
         from support.policies import PEOPLE, lecture
-        from veil.policy.documents import to_json
+        from veil.policy.documents.documents import to_json
 
         super().set_up(place, old)
         rows = "".join(f"{name},{','.join(told)},{name}\n" for name, told in PEOPLE.items())

@@ -12,8 +12,8 @@ from veil.base.randomness import Randomness
 from veil.dp.declared import Declared
 from veil.dp.source import MemorySource
 from veil.dp.unit import Unit
-from veil.questions.question import Question
-from veil.questions.session import Asking
+from veil.questions.mechanisms.question import Question
+from veil.questions.session.session import Asking
 
 Table = tuple[int, ...]
 Ask = Callable[[Any, Any], Question]

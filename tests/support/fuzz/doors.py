@@ -29,8 +29,8 @@ from support.fuzz.damage import Damage, damage_bytes, damage_json, damage_text, 
 from support.policies import lecture, model
 from veil.dp import Accountant
 from veil.masking import MInvariance
-from veil.policy.documents import to_json, to_xml
-from veil.policy.elements import Policy
+from veil.policy.documents.documents import to_json, to_xml
+from veil.policy.documents.elements import Policy
 from veil.tables import write
 
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"

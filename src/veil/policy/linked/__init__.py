@@ -1,7 +1,7 @@
 """Policies as linked data: W3C's Data Privacy Vocabulary and ODRL, in Turtle and JSON-LD."""
 
 from veil.errors import InputError
-from veil.policy.elements import Policy
+from veil.policy.documents.elements import Policy
 from veil.policy.linked.dpv import from_dpv, is_dpv
 from veil.policy.linked.graphs import Graph
 from veil.policy.linked.graphs import is_linked as is_linked

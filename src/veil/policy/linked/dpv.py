@@ -12,7 +12,8 @@ from datetime import date
 from typing import NamedTuple
 
 from veil.errors import InputError
-from veil.policy.elements import Label, Policy, Purpose, Retention, SubPurpose
+from veil.policy.documents.elements import Label, Policy, Purpose, Retention, SubPurpose
+from veil.policy.documents.unmapped_parts import with_unmapped
 from veil.policy.linked.graphs import Graph, Term
 from veil.policy.linked.reading import Measures, Reading, earliest, names_below
 from veil.policy.linked.terms import (
@@ -24,7 +25,6 @@ from veil.policy.linked.terms import (
     category_of_purpose,
     with_broader,
 )
-from veil.policy.unmapped_parts import with_unmapped
 
 _RECIPIENTS = (
     *("dpv:hasRecipient", "dpv:hasRecipientDataController", "dpv:hasRecipientThirdParty"),

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from veil.errors import InputError
-from veil.policy.elements import Attribute, Data, Policy, PolicyModel, Purpose, Retention, SubPurpose
+from veil.policy.documents.elements import (
+    Attribute,
+    Data,
+    Policy,
+    PolicyModel,
+    Purpose,
+    Retention,
+    SubPurpose,
+)
+from veil.policy.documents.unmapped_parts import with_unmapped
 from veil.policy.linked.graphs import Graph, Term
 from veil.policy.linked.reading import Measures, Reading, day_after, earliest, model_of_text, names_below
 from veil.policy.linked.terms import (
@@ -25,8 +34,7 @@ from veil.policy.linked.terms import (
     short,
     with_broader,
 )
-from veil.policy.names import needed_parameters, title_of
-from veil.policy.unmapped_parts import with_unmapped
+from veil.policy.rules.names import needed_parameters, title_of
 
 _POLICIES = tuple(
     f"odrl:{each}"

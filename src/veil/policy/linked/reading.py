@@ -12,13 +12,21 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from veil.errors import VeilError
-from veil.policy.consent import is_limiting
-from veil.policy.elements import Attribute, Data, Entity, PolicyModel, PseudonymizationMethod, Retention
+from veil.policy.documents.elements import (
+    Attribute,
+    Data,
+    Entity,
+    PolicyModel,
+    PseudonymizationMethod,
+    Retention,
+)
+from veil.policy.documents.unmapped_parts import Unmapped
 from veil.policy.linked.graphs import TYPE, Graph, Term
 from veil.policy.linked.terms import (
     ANONYMISATION,
     DEIDENTIFICATION,
     DIFFERENTIAL_PRIVACY,
+    KINDS_OF_ENTITY,
     LEGAL_BASES,
     OTHER_PSEUDONYMS,
     PERSONAL_DATA,
@@ -27,24 +35,12 @@ from veil.policy.linked.terms import (
     local,
     with_broader,
 )
-from veil.policy.names import title_of
-from veil.policy.retention import day, duration
-from veil.policy.unmapped_parts import Unmapped
+from veil.policy.rules.consent import is_limiting
+from veil.policy.rules.names import title_of
+from veil.policy.rules.retention import day, duration
 
 BROADER = (TYPE, "skos:broader", "rdfs:subClassOf", "dpv:isSubTypeOf", "skos:broaderTransitive")
 _SENSITIVE = ("SensitivePersonalData", "SpecialCategoryPersonalData")
-_KINDS_OF_ENTITY = {
-    "Authority": "Public Authority",
-    "DataProtectionAuthority": "Public Authority",
-    "DataSubject": "Person",
-    "GovernmentalOrganisation": "Public Authority",
-    "LegalEntity": "Legal Entity",
-    "NaturalPerson": "Person",
-    "NonProfitOrganisation": "Legal Entity",
-    "Organisation": "Legal Entity",
-    "Person": "Person",
-    "PublicAuthority": "Public Authority",
-}
 _UNITS = {"unitYear": "Y", "unitMonth": "M", "unitWeek": "W", "unitDay": "D"}
 
 
@@ -98,7 +94,7 @@ class Reading:
     def entity(self, node: Term, role: str) -> Entity:
         """Return a person or body."""
         kinds = self.kinds(node)
-        kind = next((_KINDS_OF_ENTITY[each] for each in kinds if each in _KINDS_OF_ENTITY), None)
+        kind = next((KINDS_OF_ENTITY[each] for each in kinds if each in KINDS_OF_ENTITY), None)
         places = (
             [] if node.is_text else [local(each.text) for each in self.graph.peek(node, "dpv:hasLocation")]
         )

@@ -65,13 +65,6 @@ _WORTH_MOVING = 0.75
 """The arrays are compacted when at most this share of their records is left."""
 
 
-def nearest(columns: Sequence[Numbers], corner: Corner, k: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the k of some rows that are nearest to a corner, from near to far; ties by their values."""
-    points = _points(columns, rows)
-    all_mask = np.ones(len(rows), np.bool_)
-    return np.asarray(rows[_first(points, _distances(columns, corner, points, all_mask), k)], np.int64)
-
-
 def _points(columns: Sequence[Numbers], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack([column.steps[rows] for column in columns])
 

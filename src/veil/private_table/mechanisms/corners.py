@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +29,14 @@ from veil.private_table.mechanisms.clusters import cluster_sums, clusters
 from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
 from veil.private_table.mechanisms.published import published_numbers
 from veil.private_table.mechanisms.table_mechanism import (
+    AsPublished,
+    BlockMechanism,
     DrawnTable,
     Neighbourhood,
     Shares,
     Size,
     TableMechanism,
     block_sizes,
-    require_epsilon,
-    require_public_size,
     shares_of,
 )
 
@@ -44,7 +44,7 @@ _MOST_COLUMNS = 12
 
 
 @declared(kind_of=TableMechanism)
-class Corners(TableMechanism):
+class Corners(BlockMechanism):
     """Records in clusters of k, cut off from the corners of the domain; each becomes k times its noisy mean.
 
     Parameters
@@ -60,22 +60,13 @@ class Corners(TableMechanism):
 
     k: Size = "auto"
     shares: Shares = None
-    as_published: Annotated[
-        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
-    ] = False
+    as_published: AsPublished = False
     kind: Literal["Corners"] = Field(default="Corners", repr=False, kw_only=True)
 
-    @property
-    def name(self) -> str:
-        return "corners, as published" if self.as_published else "corners"
-
-    @property
-    def is_sound(self) -> bool:
-        return not self.as_published
+    title: ClassVar[str] = "corners"
 
     def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
-        require_public_size("Corners", hidden)
-        require_epsilon("Corners", loss)
+        super().check(columns, loss, hidden)
         if len(columns) > _MOST_COLUMNS:
             raise ParameterError(f"Corners takes up to {_MOST_COLUMNS} columns, not {len(columns)}")
         numbers = _numbers(columns)

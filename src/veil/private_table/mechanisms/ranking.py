@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -33,21 +33,21 @@ from veil.errors import ParameterError
 from veil.private_table.mechanisms.columns import CategoricalColumn, Column, Numbers
 from veil.private_table.mechanisms.published import published_concepts, published_numbers
 from veil.private_table.mechanisms.table_mechanism import (
+    AsPublished,
+    BlockMechanism,
     DrawnTable,
     Neighbourhood,
     Shares,
     Size,
     TableMechanism,
     block_sizes,
-    require_epsilon,
-    require_public_size,
     shares_of,
 )
 from veil.private_table.mechanisms.taxonomy import ConceptTaxonomy
 
 
 @declared(kind_of=TableMechanism)
-class IndividualRanking(TableMechanism):
+class IndividualRanking(BlockMechanism):
     """Each column sorted and cut into blocks of k, each block replaced by one noisy mean or drawn concept.
 
     Parameters
@@ -71,22 +71,13 @@ class IndividualRanking(TableMechanism):
         dict[str, float] | None,
         Field(description="for k = auto: a public guess of the standard deviation of columns of numbers"),
     ] = None
-    as_published: Annotated[
-        bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
-    ] = False
+    as_published: AsPublished = False
     kind: Literal["IndividualRanking"] = Field(default="IndividualRanking", repr=False, kw_only=True)
 
-    @property
-    def name(self) -> str:
-        return "individual ranking, as published" if self.as_published else "individual ranking"
-
-    @property
-    def is_sound(self) -> bool:
-        return not self.as_published
+    title: ClassVar[str] = "individual ranking"
 
     def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
-        require_public_size("IndividualRanking", hidden)
-        require_epsilon("IndividualRanking", loss)
+        super().check(columns, loss, hidden)
         block_sizes(_records(columns), self.block(columns, loss))
         self._shares(columns)
         for column in columns:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,28 @@ class Neighbourhood(NamedTuple):
         return self.neighbours == "one changed" and self.rows == 1
 
 
-def require_public_size(method: str, hidden: Neighbourhood) -> None:
+class BlockMechanism(TableMechanism):
+    """A mechanism that replaces blocks of records: with sufficient noise, or as published, without a proof."""
+
+    title: ClassVar[str]
+    as_published: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}, as published" if self.as_published else self.title
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.as_published
+
+    def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
+        method = type(self).__name__
+        _require_public_size(method, hidden)
+        if loss.rho or loss.delta:
+            raise ParameterError(f"{method} only takes `epsilon`: leave `delta` and `rho` out")
+
+
+def _require_public_size(method: str, hidden: Neighbourhood) -> None:
     """Refuse a neighbourhood in which the number of blocks can change."""
     if hidden.neighbours != "one changed":
         raise PlanError(
@@ -86,12 +107,6 @@ def require_public_size(method: str, hidden: Neighbourhood) -> None:
             Say("rows_per_person", "1"),
             "), or use MarginalTree()",
         )
-
-
-def require_epsilon(method: str, loss: PrivacyLoss) -> None:
-    """Refuse a price that is not a plain epsilon."""
-    if loss.rho or loss.delta:
-        raise ParameterError(f"{method} only takes `epsilon`: leave `delta` and `rho` out")
 
 
 def _check_k(k: Any) -> Any:
@@ -120,6 +135,11 @@ PublicNumber = Annotated[int | float | str, BeforeValidator(_check_finite)]
 Shares = Annotated[
     dict[str, PublicNumber] | None,
     Field(description="what part of epsilon each column gets, in proportion"),
+]
+
+
+AsPublished = Annotated[
+    bool, Field(description="noise as in the thesis: NOT differentially private, for comparisons")
 ]
 
 

@@ -8,13 +8,10 @@ computed from the rounded distances, so that promises hold for any rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.dp.symbolic import Readable, Symbolic
-from veil.errors import InputError
 from veil.hierarchies.hierarchy import Hierarchy
 
 UNIT = 2.0**-32
@@ -28,8 +25,8 @@ class ConceptTaxonomy:
 
     >>> sports = [["sailing", "water", "sport"], ["swimming", "water", "sport"], ["soccer", "field", "sport"]]
     >>> taxonomy = ConceptTaxonomy(Hierarchy.from_rows(sports))
-    >>> round(taxonomy.distance("sailing", "swimming"), 5), taxonomy.centroid(["sailing", *["swimming"] * 2])
-    (0.58496, 'swimming')
+    >>> round(float(taxonomy.steps[0, taxonomy.labels.index("swimming")]) * UNIT, 5)
+    0.58496
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
@@ -57,7 +54,6 @@ class ConceptTaxonomy:
             np.int64,
         )
         """The distance of each leaf, in the order of the walk, to each concept."""
-        self._concepts = concepts
 
     @property
     def length(self) -> int:
@@ -68,33 +64,6 @@ class ConceptTaxonomy:
     def diameter(self) -> int:
         """The largest difference of the distances of two leaves to one concept, in steps."""
         return int((self.steps.max(axis=0) - self.steps.min(axis=0)).max())
-
-    def distance(self, one: str, other: str) -> float:
-        """Return the distance of two concepts."""
-        return _steps(self._concepts[self._find(one)], self._concepts[self._find(other)]) * UNIT
-
-    def marginality(self, values: Sequence[str]) -> dict[str | None, float]:
-        """Return the sum of the distances of each concept from some values."""
-        away = [sum(self.distance(value, str(label)) for value in values) for label in self.labels]
-        return dict(zip(self.labels, away, strict=True))
-
-    def centroid(self, values: Sequence[str]) -> str | None:
-        """Return the concept that is nearest to some values, without noise."""
-        away = self.marginality(values)
-        return min(away, key=lambda label: away[label])
-
-    def chances(
-        self, values: Sequence[str], epsilon: Readable, sensitivity: float
-    ) -> dict[str | None, float]:
-        """Return the probability of each concept in the exponential mechanism."""
-        rate = float(Symbolic.read(epsilon)) / (2 * sensitivity)
-        weights = {label: math.exp(-rate * away) for label, away in self.marginality(values).items()}
-        return {label: weight / sum(weights.values()) for label, weight in weights.items()}
-
-    def _find(self, label: str) -> int:
-        if label not in self.labels:
-            raise InputError(f"the hierarchy has no concept {label!r}")
-        return self.labels.index(label)
 
 
 def _path(hierarchy: Hierarchy, code: int) -> _Path:

@@ -1,0 +1,1 @@
+"""Policies as documents: their elements, and reading and writing them."""

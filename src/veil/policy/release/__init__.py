@@ -1,0 +1,1 @@
+"""Releases that follow policies."""

@@ -1,0 +1,1 @@
+"""What policies mean: who may have which data, until when, and how coarse."""

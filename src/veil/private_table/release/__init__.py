@@ -1,0 +1,1 @@
+"""The release of a private table."""

@@ -1,0 +1,1 @@
+"""Questions, each with the mechanism that answers it."""

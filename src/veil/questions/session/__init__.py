@@ -1,0 +1,1 @@
+"""Sessions: questions to one table under a budget."""

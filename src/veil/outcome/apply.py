@@ -129,7 +129,7 @@ def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray)
 
 def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: Mask) -> pa.Array:
     """Return for each row the aggregate of the released values of its class."""
-    from veil.outcome.aggregates import aggregate_groups
+    from veil.outcome.aggregates import aggregate_people
 
     column, how = prepared.table[name], prepared.plan.microaggregated[name]
     released_mask = ~suppressed_mask
@@ -138,7 +138,8 @@ def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppres
     present = np.unique(groups[released_mask])
     numbers[present] = np.arange(present.size)
     values, rows = column.filter(pa.array(released_mask)), numbers[groups]
-    aggregates = aggregate_groups(values, rows[released_mask], how, name, keep_type=True, least=2)
+    owners = prepared.rows.owners.take(released_mask)
+    aggregates = aggregate_people(values, rows[released_mask], owners, how, name, keep_type=True)
     return decode_column(aggregates).take(pa.array(rows, mask=rows < 0))
 
 

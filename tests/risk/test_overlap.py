@@ -232,3 +232,58 @@ def test_a_blank_hides_nobody_in_a_difference() -> None:
         differencing(withheld, withheld.slice(1), sensitive="ill").changed == ()
     )  # somebody without a value is gone
     assert differencing(withheld, withheld.slice(0, 1), sensitive="ill").unmatched == 0
+
+
+# People with several rows
+
+
+def visits(table: pa.Table, k: int = 2, **options: Any) -> Any:
+    return veil.anonymize(
+        table,
+        quasi_identifiers={"age": veil.hierarchies.intervals(10, 20)},
+        sensitive=["ill"],
+        identifying=["who"],
+        models=[KAnonymity(k)],
+        person="who",
+        **options,
+    )
+
+
+VISITS = pa.table(
+    {"who": list("AAAABBCC"), "age": [21] * 8, "ill": ["flu"] * 3 + ["gout"] + ["cold"] * 2 + ["flu", "flu"]}
+)
+
+
+def test_people_with_several_rows_count_once() -> None:
+    found = intersection(visits(VISITS), visits(VISITS), sensitive="ill")
+    assert (found.people, found.counts) == (3, {3: 3})
+    assert found.overlaps[0].people == 3
+    found = intersection(visits(VISITS), visits(VISITS.slice(1)), sensitive="ill", person="who")
+    assert (found.people, found.counts) == (3, {3: 3})
+
+
+def test_of_several_rows_the_worst_one_counts() -> None:
+    """B has a row in a class that shows cold alone, and another one in a class of two values."""
+    table = pa.table({"who": list("ABBC"), "age": [21, 21, 41, 41], "ill": ["cold", "cold", "flu", "gout"]})
+    other = pa.concat_tables([table, pa.table({"who": ["D"], "age": [61], "ill": ["flu"]})])
+    releases = (visits(each, 1, knows="all rows", order="input") for each in (table, other))
+    found = intersection(*releases, sensitive="ill", person="who")
+    assert (found.people, found.counts) == (3, {1: 2, 2: 1})
+
+
+def test_a_person_who_leaves_with_several_records_is_one_person() -> None:
+    """Three records of one person differ: as many as m, but all of them are the values of A."""
+    with_a, without_a = visits(VISITS), visits(VISITS.slice(4))
+    (only,) = differencing(with_a, without_a, sensitive="ill", m=2).exposed
+    assert (only.gone, only.records, only.people) == ({"flu": 3, "gout": 1}, 4, 1)
+    (only,) = differencing(without_a, with_a, sensitive="ill", m=2).exposed
+    assert (only.new, only.people) == ({"flu": 3, "gout": 1}, 1)
+    more = pa.concat_tables([VISITS, pa.table({"who": ["D"], "age": [21], "ill": ["flu"]})])
+    found = differencing(visits(more), without_a, sensitive="ill", m=2)
+    assert (found.exposed, found.changed[0].people) == ((), 2)
+
+
+def test_a_table_alone_does_not_show_whose_records_differ() -> None:
+    with_a, without_a = visits(VISITS), visits(VISITS.slice(4))
+    (only,) = differencing(with_a, without_a.arrow, sensitive="ill", m=2, quasi_identifiers=["age"]).exposed
+    assert only.people == 1

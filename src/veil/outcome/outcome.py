@@ -39,7 +39,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
 from veil.published.table import Published, Suppressed
-from veil.tables.rows import Owners, Rows
+from veil.tables.rows import Rows
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
@@ -315,19 +315,20 @@ class Outcome:
 
     @functools.cached_property
     def by_people(self) -> Published:
-        """The output as an attacker sees it: `by_records`, counted in people if they have several rows."""
-        return self.by_records if self.after.owners.are_records else self.by_records.owned(self.after.owners)
+        """The output as an attacker sees it, counted in people."""
+        return self.seen_by(self.quasi_identifiers)
 
     @functools.cached_property
     def by_records(self) -> Published:
-        """The output as published, row by row. Masks suppress no records: a missing cell is a value there."""
-        return Published(
-            self.after.owned(Owners(self.table.num_rows)),
-            self.quasi_identifiers,
-            marker=self.marker,
-            flag=self.flag,
-            suppressed=self.blank_rows,
-        )
+        """The output as an attacker sees it, row by row."""
+        return self.by_people.by_records()
+
+    def seen_by(self, columns: Sequence[str]) -> Published:
+        """Return the output as an attacker sees it who knows some columns, counted in people.
+
+        Masks suppress no records: a missing cell is a value there.
+        """
+        return Published(self.after, columns, marker=self.marker, flag=self.flag, suppressed=self.blank_rows)
 
 
 def outcome_of_plan(

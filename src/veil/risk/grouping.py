@@ -147,13 +147,7 @@ def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None
         return outcome.by_people
     names = column_names(quasi_identifiers)
     check_columns(outcome.table, names)
-    return Published(
-        outcome.after,
-        names,
-        marker=outcome.marker,
-        flag=outcome.flag,
-        suppressed="none" if outcome.roles.suppressed_rows == "none" else "by cells",
-    )
+    return outcome.seen_by(names)
 
 
 def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Table, NDArray[np.int64] | None]:

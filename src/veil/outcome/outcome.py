@@ -323,12 +323,19 @@ class Outcome:
         """The output as an attacker sees it, row by row."""
         return self.by_people.by_records()
 
-    def seen_by(self, columns: Sequence[str]) -> Published:
+    def seen_by(self, columns: Sequence[str], population: Rows | None = None) -> Published:
         """Return the output as an attacker sees it who knows some columns, counted in people.
 
         Masks suppress no records: a missing cell is a value there.
         """
-        return Published(self.after, columns, marker=self.marker, flag=self.flag, suppressed=self.blank_rows)
+        return Published(
+            self.after,
+            columns,
+            marker=self.marker,
+            flag=self.flag,
+            suppressed=self.blank_rows,
+            population=population,
+        )
 
 
 def outcome_of_plan(

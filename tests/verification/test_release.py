@@ -60,7 +60,7 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
         "rows": release.outcome.link.rows,
-        "suppressed_mask": release.outcome.link.of_mask(release.outcome.suppressed_mask),
+        "suppressed_mask": release.outcome.link.pick(release.outcome.suppressed_mask),
         "subset": prepared.subset,
         "flag": release.outcome.flag,
     }
@@ -145,7 +145,7 @@ def test_nobody_is_in_it_twice_or_missing(suppressed: str, change: Any) -> None:
         made,
         made.arrow.take(pa.array(places)),
         rows=made.outcome.origins[places],
-        suppressed_mask=made.outcome.link.of_mask(made.outcome.suppressed_mask)[places],
+        suppressed_mask=made.outcome.link.pick(made.outcome.suppressed_mask)[places],
     )
     dropped = len(places) < made.arrow.num_rows and suppressed == "drop"  # and counted
     assert ("records are suppressed" if dropped else "rows, as planned") in " ".join(broken(found))

@@ -64,7 +64,8 @@ def assess(
         estimates of population uniqueness.
     person
         The column that distinguishes people, if they may have several rows, to count people. None: every row
-        is a different person. By default rows are counted, and `notes` warns if people seem to have several.
+        is a different person. A release has its own. By default rows are counted, and `notes` warns if people
+        seem to have several.
     knows
         Whether an attacker may know the quasi-identifiers of "one row" or of "all rows" of a person.
     marker
@@ -85,7 +86,8 @@ def assess(
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
     if knows not in ("one row", "all rows"):
         raise ParameterError(f"`knows` should be 'one row' or 'all rows', not {knows!r}")
-    if person is not None and subset is not None:
+    own_rows = outcome.after if outcome is not None and person_option == ASK else None
+    if subset is not None and (person is not None or (own_rows and not own_rows.owners.are_records)):
         raise PlanError(
             "a research subset selects rows, possibly only some of a person's rows: leave ",
             Say("subset"),
@@ -114,7 +116,7 @@ def assess(
         raise PlanError(
             f"the research subset {row_subset} is empty: it should select at least one row of the table"
         )
-    rows = Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
+    rows = own_rows or Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
     published = Published(
         rows if mask is None else rows.take(mask),
         columns,

@@ -305,7 +305,7 @@ class Outcome:
         treatment = self.roles.suppressed_rows
         if treatment == "none" or not self.last.suppression.by_row:
             return "none" if treatment == "none" else "by cells"
-        return self.last.origins.of_mask(self.suppressed_mask) & (treatment == "blank")
+        return self.last.origins.pick(self.suppressed_mask) & (treatment == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
         """Return the rows of the output that come from some rows of the input."""
@@ -388,7 +388,7 @@ def without_rows(outcome: Outcome) -> Outcome:
     plan, prepared, last = outcome.plan, outcome.prepared, outcome.last
     if plan is None or prepared is None or plan.suppressed_rows != "keep cells":
         return outcome
-    visible = ~last.origins.of_mask(last.suppression.mask)
+    visible = ~last.origins.pick(last.suppression.mask)
     changed = _under(outcome, prepared, dataclasses.replace(plan, suppressed_rows="drop"))
     rows = last.origins.array[visible]
     return changed.changed(rows=last.rows.take(visible), origins=Origins(rows.size, rows))

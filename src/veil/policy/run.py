@@ -302,7 +302,7 @@ class PolicyRun:
 
     def _minimum(self, outcome: Any, lifted: Mapping[str, CoarsenedColumn]) -> Finding:
         """Check on the output that every cell is as coarse as the policy of its record requires."""
-        rows, suppressed_mask = outcome.origins, outcome.link.of_mask(outcome.suppressed_mask)
+        rows, suppressed_mask = outcome.origins, outcome.link.pick(outcome.suppressed_mask)
         broken = 0
         for name, column in lifted.items():
             if name in outcome.table.column_names:

@@ -69,11 +69,11 @@ def _verify_rows(outcome: Outcome) -> Verification:
         (method,) = outcome.methods
         return verify_step(
             method,
-            outcome.original,
+            outcome.before,
             outcome.table,
-            origins=outcome.link.rows,
+            origins=outcome.link,
             apart=outcome.apart,
-            person=outcome.person_column,
+            removed=outcome.person_column,
         )
     if plan is None or prepared is None:
         return outcome.verification
@@ -90,7 +90,7 @@ def _verify_rows(outcome: Outcome) -> Verification:
         outcome.levels,
         outcome.hierarchies,
         rows=outcome.link.rows,
-        suppressed_mask=outcome.link.of_mask(outcome.suppressed_mask),
+        suppressed_mask=outcome.link.pick(outcome.suppressed_mask),
         subset=prepared.subset,
         flag=outcome.flag,
         over_limit=outcome.last.suppression.over_limit,

@@ -102,3 +102,25 @@ def test_single_records_of_a_release_that_counts_people_are_not_judged(options: 
         analyze(released(), "age", **options)
     with refused(PlanError, "every row is a person"):
         individual_risk(released(), "age")
+
+
+def test_the_strongest_promise_of_a_release_that_counts_people_is_in_people() -> None:
+    def largest_k(**options: Any) -> float:
+        strengths = veil.assess(released(), sensitive=[], **options).strengths
+        return next(each.value for each in strengths if each.model == "KAnonymity")
+
+    assert largest_k() == 3
+    assert largest_k(person=None) == 6  # who says that every row is a person
+    with refused(PlanError, "a person's rows"):
+        veil.assess(released(), subset=[0, 1])
+
+
+@pytest.mark.parametrize(("method", "tail"), [("TopCoding", 1000), ("BottomCoding", -1000)])
+def test_the_mean_of_a_tail_that_is_one_persons_is_not_shown(method: str, tail: int) -> None:
+    """Three cells are enough for a mean, unless all of them are those of one person."""
+    table = pa.table({"who": list("aaabcd"), "pay": [tail, tail * 2, tail * 3, 1, 2, 3]})
+    coding = getattr(veil.masking, method)("pay", tail, replacement="mean")
+    for person, shown in (("who", tail), (None, tail * 2)):
+        release = veil.mask(table, [coding], person=person, order="random")
+        assert set(release.table["pay"].to_pylist()) - {1, 2, 3} == {shown}
+        assert release.verification.holds

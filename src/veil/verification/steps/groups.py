@@ -47,7 +47,7 @@ def _microaggregation(step: MaskStep) -> Iterator[Finding]:
     for names in [(name,) for name in method.columns] if alone else [method.columns]:
         finding = verify_model(step.published(names), KAnonymity(method.k))
         column_list = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
-        suffix = "" if step.person is None else ", counting people"
+        suffix = "" if step.before.owners.are_records else ", counting people"
         yield Finding(f"{method.k}-anonymity in {column_list}{suffix}", finding.holds, finding.measured)
 
 

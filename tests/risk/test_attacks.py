@@ -18,7 +18,8 @@ from support.refusals import refused
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.masking import RandomSampling
-from veil.risk import SuccessRate, TriedAttack, try_attacks
+from veil.risk import try_attacks
+from veil.risk.attack_rates import SuccessRate, TriedAttack
 from veil.synthetic import patients
 
 GROUPS = {"a": "ab", "b": "ab", "c": "cd", "d": "cd"}

@@ -19,6 +19,7 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.published.table import Published
 from veil.risk import differencing, intersection
+from veil.risk.overlap import Intersection
 from veil.tables.rows import Rows
 
 FIRST = pa.table(
@@ -210,7 +211,7 @@ def test_classes_that_differ_by_many_are_changed_and_not_exposed() -> None:
 
 
 def test_a_blank_leaves_nobody_a_further_value() -> None:
-    def found(*classes: list[str | None]) -> veil.risk.Intersection:
+    def found(*classes: list[str | None]) -> Intersection:
         tables = [pa.table({"age": ["2*"] * len(ill), "ill": pa.array(ill, pa.string())}) for ill in classes]
         return intersection(*tables, sensitive="ill")
 

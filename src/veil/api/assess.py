@@ -23,9 +23,11 @@ from veil.plan.owners import owners_of
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
-from veil.population import population_of
+from veil.population.size import population_of
 from veil.published.table import Published
-from veil.risk import Repeated, Risk, find_repeats, sample_risk
+from veil.risk import find_repeats
+from veil.risk.identify.repeats import Repeated
+from veil.risk.reidentification import Risk, sample_risk
 from veil.tables import Format, Source
 from veil.tables.rows import Rows
 from veil.tables.spelling import read_person

@@ -39,6 +39,7 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
 from veil.published.table import Published, Suppressed
+from veil.tables.arrow import in_new_memory
 from veil.tables.rows import Rows
 from veil.tables.source import Source
 
@@ -342,7 +343,7 @@ def outcome_of_plan(
     source: Source,
     prepared: Prepared,
     table: pa.Table,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     mask: NDArray[np.bool_],
     parts: Sequence[RecodedPart],
     *traces: object,
@@ -350,12 +351,14 @@ def outcome_of_plan(
     apart: Mapping[str, pa.Table],
     over_limit: bool = False,
 ) -> Outcome:
-    """Return the outcome of a plan on a table in memory; `rows` are the input rows of `table`."""
+    """Return the outcome of a plan on a table in memory; `origins` are the input rows of `table`."""
     before = prepared.rows
+    # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
+    table = in_new_memory(table) if before.weights.are_one else table.combine_chunks()
     result = StepResult(
         prepared.plan,
-        before.showing(table, rows),
-        Origins.of(rows, table.num_rows),
+        before.showing(table, origins.rows),
+        origins,
         Suppression(mask, before.weights.sum_of(mask), over_limit=over_limit),
         roles_of_plan(prepared.plan, prepared.encoding.names, flag),
         tuple(parts),

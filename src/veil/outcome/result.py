@@ -47,6 +47,10 @@ class Origins:
         """The input row of each row."""
         return np.arange(self.count) if self.rows is None else self.rows
 
+    def among(self, rows: int) -> Integers:
+        """Return the input row of each row, given the number of rows of the input: all, or some of them."""
+        return np.arange(rows) if self.rows is None else self.rows
+
     def take(self, cells: Cells) -> Cells:
         """Return the cells that the output would have if they were unchanged, given those of the input."""
         return cells if self.rows is None else cells.take(pa.array(self.rows))

@@ -16,7 +16,8 @@ from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import ASK
-from veil.population import REGIONS, Population, population_of
+from veil.population import REGIONS, Population
+from veil.population.size import population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
 from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, check_size, rank_subsets
@@ -200,7 +201,7 @@ def analyze(
     uniques:     2 records (50 %)
     SUDA:        2 records with a score, highest 1, DIS 1 %
     """
-    published, people = _open_table(
+    published, region = _open_table(
         source, quasi_identifiers, population, subset, marker, untouched, person, knows
     )
     individuals = [each for each in (weights, household) if each is not None]
@@ -214,8 +215,8 @@ def analyze(
     uniques = None
     # Estimators need a sample of people: it is one if classes are of people who have the same rows.
     owners = published.rows.owners
-    if people is not None and (owners.are_records or owners.know_all_rows):
-        uniques = population_uniques(sizes, people.size_for(published.rows.people))
+    if region is not None and (owners.are_records or owners.know_all_rows):
+        uniques = population_uniques(sizes, region.size_for(published.rows.people))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
@@ -277,11 +278,11 @@ def _open_table(
 ) -> tuple[Published, Population | None]:
     """Return the published table and its population, if that is known."""
     everybody: pa.Table | None = None
-    people: Population | None = None
+    region: Population | None = None
     if isinstance(population, int | Population | Mapping) or (
         isinstance(population, str) and population in REGIONS
     ):
-        people = population_of(population)
+        region = population_of(population)
     elif population is not None:
         if isinstance(source, Published):
             raise PlanError("`population` should be a number or a region for a published table")
@@ -305,11 +306,11 @@ def _open_table(
         person=person,
         knows=knows,
     )
-    if people is None and isinstance(published.region, Population):
-        people = published.region
-    if people is None and published.population is not None:
-        people = Population(size=max(1, published.population.records))
-    return published, people
+    if region is None and isinstance(published.region, Population):
+        region = published.region
+    if region is None and published.population is not None:
+        region = Population(size=max(1, published.population.people))
+    return published, region
 
 
 def _share(value: float) -> str:

@@ -89,7 +89,7 @@ def _verify_rows(outcome: Outcome) -> Verification:
         plan,
         outcome.levels,
         outcome.hierarchies,
-        rows=outcome.link.rows,
+        origins=outcome.link,
         suppressed_mask=outcome.link.pick(outcome.suppressed_mask),
         subset=prepared.subset,
         flag=outcome.flag,

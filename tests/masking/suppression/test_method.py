@@ -160,8 +160,8 @@ def test_matches_agree_with_the_slow_twin(rows):
     found = np.where(crowd.of_row >= 0, whole[np.maximum(crowd.of_row, 0)] if whole.size else 0, 0)
     found[crowd.partial] = partial
     assert found.tolist() == counts(rows)
-    assert fewest_matches(codes, 1000) == min(counts(rows))
-    assert fewest_matches(codes, 2) == min(2, *counts(rows))
+    assert fewest_matches(codes, 1000, Owners(len(codes))) == min(counts(rows))
+    assert fewest_matches(codes, 2, Owners(len(codes))) == min(2, *counts(rows))
 
 
 def test_wide_rows_are_told_apart():

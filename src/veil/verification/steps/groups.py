@@ -64,7 +64,7 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
     else:
         codes = np.stack([_value_codes(step.new(name)) for name in method.columns], axis=1)
         owners = published.rows.owners
-        fewest = fewest_matches(codes, method.k, owners.codes)
+        fewest = fewest_matches(codes, method.k, owners)
         whom = "records" if owners.are_records else "people"
         promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
         yield Finding(promise, fewest >= method.k, f"at least {fewest}")

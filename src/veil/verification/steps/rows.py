@@ -68,7 +68,7 @@ class MaskStep:
 
     def published(self, names: Sequence[str]) -> Published:
         """Return the output as seen by an attacker who knows some columns."""
-        return Published(self.before.showing(self.after, self.origins.array), list(names), suppressed="none")
+        return Published(self.before.showing(self.after, self.origins.rows), list(names), suppressed="none")
 
 
 def groups_of(columns: Sequence[pa.ChunkedArray], rows: int) -> Integers:

@@ -19,7 +19,7 @@ from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
@@ -29,7 +29,6 @@ from veil.risk import find_repeats
 from veil.risk.identify.repeats import Repeated
 from veil.risk.reidentification import Risk, sample_risk
 from veil.tables import Format, Source
-from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 
 
@@ -118,7 +117,7 @@ def assess(
         raise PlanError(
             f"the research subset {row_subset} is empty: it should select at least one row of the table"
         )
-    rows = own_rows or Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
+    rows = own_rows or rows_of_people(table, person, weights, knows, published=True)
     published = Published(
         rows if mask is None else rows.take(mask),
         columns,

@@ -126,13 +126,17 @@ class Outcome:
     @property
     def prepared(self) -> Prepared | None:
         """Codes and hierarchies, if a plan was applied to a table in memory."""
-        return self.trace(Prepared)
+        return next(iter(self._searches), None)
 
     @property
     def searched(self) -> Prepared:
         """The prepared plan of an outcome that a search has made: masks, parts and blocks have none."""
-        (prepared,) = (trace for each in self.results for trace in each.traces if isinstance(trace, Prepared))
+        (prepared,) = self._searches
         return prepared
+
+    @property
+    def _searches(self) -> list[Prepared]:
+        return [trace for each in self.results for trace in each.traces if isinstance(trace, Prepared)]
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -210,9 +214,11 @@ class Outcome:
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchy of each generalized column."""
-        if self.prepared is None:
-            return {}
-        return dict(zip(self.prepared.encoding.names, self.prepared.encoding.hierarchies, strict=True))
+        return {
+            name: hierarchy
+            for prepared in self._searches
+            for name, hierarchy in zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)
+        }
 
     @property
     def parts(self) -> tuple[RecodedPart, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.plan import ASK
 from veil.published.flag import find_flag
 from veil.published.table import Published
@@ -134,7 +134,7 @@ def published_of(
         marker=marker,
         flag=find_flag(rows.table, names),
         suppressed="none" if untouched else "by cells",
-        population=None if population is None else _population(population, rows, person),
+        population=None if population is None else rows_of_population(population, rows, person),
     )
 
 
@@ -148,10 +148,10 @@ def published_by(
     check_columns(outcome.table, names)
     if population is None:
         return outcome.seen_by(names)
-    return outcome.seen_by(names, _population(population, outcome.after, outcome.person_column))
+    return outcome.seen_by(names, rows_of_population(population, outcome.after, outcome.person_column))
 
 
-def _population(table: pa.Table, rows: Rows, person: str | None) -> Rows:
+def rows_of_population(table: pa.Table, rows: Rows, person: str | None) -> Rows:
     """Return the population of some rows with its owners, if these have several rows."""
     if rows.owners.know_all_rows:
         raise PlanError(
@@ -165,7 +165,7 @@ def _population(table: pa.Table, rows: Rows, person: str | None) -> Rows:
         raise PlanError(
             f"the population has no column {column!r}, and without it only its rows could be counted, not its people"
         )
-    return Rows.of(table, owners=owners_of(table, column))
+    return rows_of_people(table, column)
 
 
 def rows_of(source: Any, names: Iterable[str], person: str | None, knows: Knows = "one row") -> Rows:
@@ -191,7 +191,7 @@ def rows_of(source: Any, names: Iterable[str], person: str | None, knows: Knows 
         combinations = of_release(relation, [each for each in columns if each in relation.table.columns])
         table, weights = combinations.table, combinations.weights
     check_columns(table, columns)
-    return Rows.of(table, weights, owners_of(table, whose, weights, knows, published=True))
+    return rows_of_people(table, whose, weights, knows, published=True)
 
 
 def require_single_records(rows: Rows) -> None:

@@ -29,9 +29,7 @@ def verified(outcome: Outcome) -> Outcome:
 
 
 def _shows_suppressed(outcome: Outcome) -> bool:
-    return (
-        outcome.suppressed > 0 and outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells"
-    )
+    return outcome.suppressed > 0 and outcome.roles.suppressed_rows == "keep cells"
 
 
 def _refuse_cells(outcome: Outcome) -> NoReturn:
@@ -58,9 +56,10 @@ def verify_outcome(outcome: Outcome) -> Verification:
         return Verification(
             (*verification.findings, *masks.findings), (*verification.open_questions, *masks.open_questions)
         )
-    if not isinstance(source, Stacked):
-        return verification
-    return dataclasses.replace(verification, findings=(*verification.findings, *verify_tables(outcome)))
+    if isinstance(source, Stacked):
+        findings = (*verification.findings, *verify_tables(outcome, source))
+        return dataclasses.replace(verification, findings=findings)
+    return verification
 
 
 def _verify_rows(outcome: Outcome) -> Verification:

@@ -11,6 +11,8 @@ import veil
 from support.longitudinal import anonymized, draw, owners
 from support.oracle.people import Longitudinal
 from support.refusals import refused
+from veil.api.open import count_combinations
+from veil.engines.relation import relation_of
 from veil.errors import PlanError
 from veil.risk import analyze, individual_risk
 
@@ -124,3 +126,15 @@ def test_the_mean_of_a_tail_that_is_one_persons_is_not_shown(method: str, tail: 
         release = veil.mask(table, [coding], person=person, order="random")
         assert set(release.table["pay"].to_pylist()) - {1, 2, 3} == {shown}
         assert release.verification.holds
+
+
+def test_an_engine_counts_people_beside_a_table_of_the_population_too() -> None:
+    ibis = pytest.importorskip("ibis")
+    relation = relation_of(ibis.duckdb.connect().create_table("visits", VISITS))
+    options = {"marker": "*", "untouched": True, "person": "who", "knows": "one row"}
+    published, size = count_combinations(relation, ["age"], VISITS, **options)
+    assert size is None
+    attackers = analyze(published).attackers
+    assert attackers.journalist.highest == attackers.prosecutor.highest == 1 / 3
+    with refused(PlanError, "no column 'who'"):
+        count_combinations(relation, ["age"], VISITS.select(["age"]), **options)

@@ -165,12 +165,7 @@ def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
 
 def several_rows(context: ReleaseContext) -> Iterator[Concern]:
     """Find columns by which people have several rows, so that large classes may have few people."""
-    if (
-        not context.has_input
-        or context.weights is not None
-        or not context.published.names
-        or not context.visible_rows.size
-    ):
+    if not context.has_single_rows or not context.published.names or not context.visible_rows.size:
         return
     if context.outcome.person_column is not None:
         return  # people are counted

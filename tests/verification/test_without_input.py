@@ -27,7 +27,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report import check_certificate
 from veil.report.certificate.disclosed_input import input_to_disclose
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.verification.without_input import Input, verify_without_input
 
 PLAN = Plan({"age": "suppression"}, KAnonymity(2), sensitive=["illness"])
@@ -189,3 +189,7 @@ def test_suppressed_rows_do_not_tell_how_many_people_there_were(rows: int) -> No
     mapped, anonymous, *_ = veil.verify(table, plan).findings
     assert not mapped.checked
     assert anonymous.holds
+    published = Published(Rows.of(table, owners=Owners.of(table, "who", "all rows")), ["age"])
+    disclosed = Input(records=3 + rows)  # as in a certificate
+    (finding,) = verify_without_input(published, [KMap(2, population=Population(size=10))], disclosed)
+    assert not finding.checked

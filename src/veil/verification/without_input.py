@@ -28,7 +28,7 @@ class Input:
     whole : bool
         Whether the table shows the sensitive cells of every record, and so the distribution of the input.
     records : int, optional
-        Number of records, each of them a person; None if unknown.
+        Number of records; None if unknown.
     chosen : bool
         Whether the records were chosen from a larger population, of which nothing is known.
     several : bool
@@ -44,11 +44,9 @@ class Input:
     def behind(cls, published: Published, plan: Plan) -> Input:
         """Return the facts about the input that follow from a plan and the table made by it."""
         dropped = plan.suppressed_rows == "drop" and plan.suppression_limit > 0
-        # Suppressed rows do not show whose they are, so that their number says nothing of people.
-        countable = not dropped and published.rows.owners.are_records
         return cls(
             whole=not dropped and not published.suppressed_records,
-            records=published.records if countable else None,
+            records=None if dropped else published.records,
             chosen=any(model.subset is not None for model in plan.models),
             several=plan.person_column is not None and published.rows.owners.are_records,
         )
@@ -78,7 +76,8 @@ def _verify_model(published: Published, model: PrivacyModel, facts: Input) -> Fi
             "told",
         )
     if "records" in needs:
-        if facts.records is None:
+        # Suppressed rows do not show whose they are, so that records say nothing of people.
+        if facts.records is None or not published.rows.owners.are_records:
             return _not_checked(
                 published,
                 model,

@@ -30,9 +30,9 @@ from veil.risk import (
     detect_identifiers,
     population_uniques,
     propose_roles,
-    risk_distribution,
 )
 from veil.risk.column_sets import attribute_risk
+from veil.risk.distribution import risk_distribution
 from veil.risk.grouping import group_records
 from veil.risk.individual import individual_risk_of
 from veil.risk.projections import projections

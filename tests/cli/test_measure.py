@@ -160,7 +160,7 @@ def test_identify_a_table_from_elsewhere(folder: Path) -> None:
 def test_names_with_commas_are_read_again() -> None:
     from veil.cli.figures import next_command
     from veil.cli.grammar import names
-    from veil.risk import Proposal
+    from veil.risk.identify.roles import Proposal
 
     proposed = [Proposal('a, "b"', "identifying", 1.0, ()), Proposal("c", "identifying", 1.0, ())]
     command = shlex.split(next_command(proposed, Path("t.csv.gz"), None))

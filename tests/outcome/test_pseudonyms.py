@@ -21,6 +21,7 @@ from veil import KAnonymity, Plan, masking
 from veil import hierarchies as h
 from veil.errors import PlanError
 from veil.local_recoding import FastIterative
+from veil.outcome.result import Origins
 from veil.recipe import Recipe
 from veil.verification.release import verify_links
 
@@ -181,7 +182,7 @@ def test_the_verifier_sees_pseudonyms_that_are_none_or_shared() -> None:
 
     def holds(*values: str) -> bool:
         made = pa.table({"patient": list(values), "age": [1, 1, 1]})
-        return all(each.holds for each in verify_links(table, made, plan, None, nobody))
+        return all(each.holds for each in verify_links(table, made, plan, Origins(3), nobody))
 
     one, two, three = "0" * 16, "1" * 16, "2" * 16
     assert holds(one, one, two)

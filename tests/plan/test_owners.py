@@ -28,6 +28,7 @@ from veil.models import PrivacyModel, SubsetKAnonymity
 from veil.plan.owners import number_people
 from veil.plan.prepare import columns_read, prepare
 from veil.recipe import Recipe
+from veil.tables.rows import Weights
 
 VISITS = pa.table({"patient": ["a", "a", "b"], "sex": ["f", "f", "m"], "ward": ["x", "y", "x"]})
 
@@ -138,7 +139,7 @@ def test_suppressed_people_of_a_published_table_are_no_obstacle_to_its_analysis(
 
 def test_rows_that_stand_for_several_are_counted() -> None:
     with refused(InputError, "in 5 rows", "nobody"):
-        number_people(pa.chunked_array([["a", None, None]]), "patient", np.array([7, 2, 3]))
+        number_people(pa.chunked_array([["a", None, None]]), "patient", Weights(3, np.array([7, 2, 3])))
 
 
 @pytest.mark.parametrize(

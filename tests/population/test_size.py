@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 from support.judging import refused
 from support.oracle import population as twin
 from support.whole_sample import often
-from veil.population import REGIONS, AnyPopulation, Population
-from veil.population.size import population_of
+from veil.population import REGIONS, Population
+from veil.population.size import AnyPopulation, population_of
 
 
 def test_regions():

@@ -33,18 +33,18 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.population import Population
 from veil.published.table import Published
 from veil.risk import (
-    RiskAnalysis,
     analyze,
     attacker_risks,
     attribute_risks,
     class_sizes,
     individual_risk,
     population_uniques,
-    risk_distribution,
-    sample_uniques,
     suda,
     wildcard_risk,
 )
+from veil.risk.analysis import RiskAnalysis
+from veil.risk.distribution import risk_distribution
+from veil.risk.uniques import sample_uniques
 from veil.tables.rows import Rows
 
 

@@ -28,16 +28,10 @@ from veil.errors import InputError, ParameterError
 from veil.models import PromisedRisk
 from veil.models.average_risk import AverageReidentificationRisk
 from veil.published.table import Published
-from veil.risk import (
-    analyze,
-    attacker_risks,
-    class_sizes,
-    risk_distribution,
-    risk_limits,
-    sample_risk,
-)
-from veil.risk.distribution import BINS
-from veil.risk.reidentification import exposed
+from veil.risk import analyze, attacker_risks, class_sizes
+from veil.risk.distribution import BINS, risk_distribution
+from veil.risk.limits import risk_limits
+from veil.risk.reidentification import exposed, sample_risk
 from veil.tables.rows import Rows
 
 THRESHOLDS = st.sampled_from([0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.33, 0.3333333333333333, 0.34, 0.5, 1])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import veil
 from support.refusals import refused
 from support.risk.twins import minimal_uniques
 from veil.errors import ParameterError, PlanError
@@ -72,3 +73,19 @@ def test_what_makes_no_sense_is_refused():
 def test_a_blank_is_no_second_value(blank: str | None) -> None:
     table = pa.table({"age": [20] * 3 + [30] * 2, "ill": ["flu", blank, "flu", blank, blank]})
     assert certain_values(table, "age", "ill", person=None)[0].records == 3
+
+
+def test_the_marker_of_a_release_is_no_value() -> None:
+    """Ann shows her flu, and what Bob has is withheld: the class shows one value."""
+    table = pa.table({"age": [20, 20], "ill": ["flu", "flu"]})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"age": "identity"},
+        sensitive=["ill"],
+        models=veil.KAnonymity(2),
+        marker="(withheld)",
+        person=None,
+    )
+    withheld = release.outcome.changed(table=pa.table({"age": [20, 20], "ill": ["flu", "(withheld)"]}))
+    (found,) = certain_values(withheld, None, "ill")
+    assert (found.records, found.share) == (2, 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,6 @@ from support.risk.tables import E1, NAMES, generalized, sometimes, suppressed
 from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.risk import linkage_experiment
-from veil.risk.nearest import record_linkage
 
 GROUPS = {"a": "ab", "b": "ab", "c": "cd", "d": "cd", "e": "e"}
 HIERARCHY = Hierarchy.from_rows([[value, label, "*"] for value, label in GROUPS.items()])
@@ -111,26 +109,6 @@ def test_linkage_without_hierarchies_takes_labels_for_what_they_stand_for(releas
     forward, backward = twin(values, labels, owners, distance)
     assert found.forward == pytest.approx(float(forward))
     assert found.backward == pytest.approx(float(backward))
-
-
-@sometimes
-@given(st.integers(1, 40), st.integers(0, 10**6))
-def test_where_nothing_is_generalized_it_is_the_measure_for_masked_tables(rows, seed):
-    rng = np.random.default_rng(seed)
-    before = pa.table(
-        {
-            "number": pa.array(rng.integers(0, 9, rows).astype(float), mask=rng.random(rows) < 0.1),
-            "day": pa.array([datetime.date(2020, 1, 1 + int(d)) for d in rng.integers(0, 20, rows)]),
-            "kind": rng.choice(["x", "y", "z"], rows),
-        }
-    )
-    order = rng.permutation(rows)
-    after = before.set_column(2, "kind", before["kind"].take(pa.array(order)))
-    after = after.set_column(0, "number", pa.array(rng.integers(0, 9, rows).astype(float)))
-    expected = record_linkage(before, after, before.column_names)
-    found = linkage_experiment(before, after, before.column_names)
-    assert found.forward == pytest.approx(expected.forward)
-    assert found.backward == pytest.approx(expected.backward)
 
 
 def test_the_release_of_the_reference_example():

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,10 +13,11 @@ import veil
 from support.realdata import QUASI_IDENTIFIERS, hierarchies, needs_data, source
 from support.refusals import refused
 from veil import DistinctLDiversity, KAnonymity, TCloseness
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, PlanError
 from veil.hierarchies import Hierarchy
 from veil.published.table import Published
-from veil.risk import differencing, intersection
+from veil.risk import intersection
+from veil.risk.overlap import Intersection
 from veil.tables.rows import Rows
 
 FIRST = pa.table(
@@ -184,33 +183,8 @@ def test_people_are_followed_through_releases_of_different_tables() -> None:
     assert (found.people, found.counts) == (2, {3: 2})
 
 
-# The difference of two releases
-
-
-def test_who_withdraws_shows_in_a_plain_rerun() -> None:
-    table = pa.table({"who": list("ABCDEF"), "age": [21, 22, 23, 31, 32, 33], "ill": list("xyzxyz")})
-    before, after = released(table), released(table.slice(1))
-    found = differencing(before, after, sensitive="ill", m=3)
-    (only,) = found.exposed
-    assert (only.gone, only.new, only.records) == ({"x": 1}, {}, 1)
-    assert "of 1 classes" in str(found)
-    assert differencing(before, before, sensitive="ill").changed == ()
-    assert len(differencing(before, after, sensitive="ill", m=1).exposed) == 0
-    with pytest.raises(ParameterError):
-        differencing(before, after, sensitive="ill", m=0)
-
-
-def test_classes_that_differ_by_many_are_changed_and_not_exposed() -> None:
-    first = pa.table({"age": ["2*"] * 6, "ill": list("xxyyzz")})
-    second = pa.table({"age": ["2*"] * 6 + ["3*"], "ill": [*list("yyzzww"), "x"]})
-    found = differencing(first, second, sensitive="ill", m=3)
-    assert found.changed[0].records == 4
-    assert (found.exposed, found.unmatched) == ((), 1)
-    assert dataclasses.is_dataclass(found)
-
-
 def test_a_blank_leaves_nobody_a_further_value() -> None:
-    def found(*classes: list[str | None]) -> veil.risk.Intersection:
+    def found(*classes: list[str | None]) -> Intersection:
         tables = [pa.table({"age": ["2*"] * len(ill), "ill": pa.array(ill, pa.string())}) for ill in classes]
         return intersection(*tables, sensitive="ill")
 
@@ -223,12 +197,38 @@ def test_a_blank_leaves_nobody_a_further_value() -> None:
     assert found([None], [None]).worst == 0
 
 
-def test_a_blank_hides_nobody_in_a_difference() -> None:
-    first = pa.table({"age": ["2*"] * 3, "ill": ["flu", "gout", "gout"]})
-    withheld = pa.table({"age": ["2*"] * 3, "ill": [None, "gout", "gout"]})
-    (only,) = differencing(first, withheld, sensitive="ill", m=2).exposed  # whose flu is withheld had flu
-    assert (only.gone, only.new) == ({"flu": 1}, {})
-    assert (
-        differencing(withheld, withheld.slice(1), sensitive="ill").changed == ()
-    )  # somebody without a value is gone
-    assert differencing(withheld, withheld.slice(0, 1), sensitive="ill").unmatched == 0
+# People with several rows
+
+
+def visits(table: pa.Table, k: int = 2, **options: Any) -> Any:
+    return veil.anonymize(
+        table,
+        quasi_identifiers={"age": veil.hierarchies.intervals(10, 20)},
+        sensitive=["ill"],
+        identifying=["who"],
+        models=[KAnonymity(k)],
+        person="who",
+        **options,
+    )
+
+
+VISITS = pa.table(
+    {"who": list("AAAABBCC"), "age": [21] * 8, "ill": ["flu"] * 3 + ["gout"] + ["cold"] * 2 + ["flu", "flu"]}
+)
+
+
+def test_people_with_several_rows_count_once() -> None:
+    found = intersection(visits(VISITS), visits(VISITS), sensitive="ill")
+    assert (found.people, found.counts) == (3, {3: 3})
+    assert found.overlaps[0].people == 3
+    found = intersection(visits(VISITS), visits(VISITS.slice(1)), sensitive="ill", person="who")
+    assert (found.people, found.counts) == (3, {3: 3})
+
+
+def test_of_several_rows_the_worst_one_counts() -> None:
+    """B has a row in a class that shows cold alone, and another one in a class of two values."""
+    table = pa.table({"who": list("ABBC"), "age": [21, 21, 41, 41], "ill": ["cold", "cold", "flu", "gout"]})
+    other = pa.concat_tables([table, pa.table({"who": ["D"], "age": [61], "ill": ["flu"]})])
+    releases = (visits(each, 1, knows="all rows", order="input") for each in (table, other))
+    found = intersection(*releases, sensitive="ill", person="who")
+    assert (found.people, found.counts) == (3, {1: 2, 2: 1})

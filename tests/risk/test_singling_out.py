@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import veil
 from support.amount import tables
 from veil.errors import PlanError
-from veil.risk import SinglingOut, singled_out
+from veil.risk import singled_out
 from veil.risk import singling_out as room
+from veil.risk.singling_out import SinglingOut
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from(["f", "m", None, "*"]), st.integers(0, 5)),
@@ -72,3 +74,18 @@ def test_many_questions_have_the_answers_of_single_ones(rows, floats, columns, m
         asked = SinglingOut(table)
         assert asked(sorted(columns)) == singled_out(table, sorted(columns))
         assert asked(sorted(columns), person="who") == singled_out(table, sorted(columns), person="who")
+
+
+def test_suppressed_rows_of_people_are_no_rows() -> None:
+    table = pa.table({"who": list("aabbc"), "age": [20, 20, 20, 20, 61]})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"age": "identity"},
+        models=veil.KAnonymity(2),
+        suppression_limit=0.5,
+        identifying=["who"],
+        person="who",
+    )
+    assert release.suppressed == 1
+    found = singled_out(release, ["age"])
+    assert (found.records, found.share) == (0, 0.0)

@@ -12,7 +12,8 @@ from support.refusals import refused
 from support.risk.tables import E1, NAMES, sometimes
 from veil.errors import ParameterError
 from veil.population import Population
-from veil.risk import analyze, population_uniques, sample_uniques
+from veil.risk import analyze, population_uniques
+from veil.risk.uniques import sample_uniques
 
 
 def sizes_of(histogram):

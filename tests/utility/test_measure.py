@@ -6,7 +6,7 @@ import pytest
 
 from support.refusals import refused
 from veil.errors import ParameterError
-from veil.utility import Measured, aggregate
+from veil.utility.measure import Measured, aggregate
 
 
 def test_aggregates_by_hand():

@@ -17,7 +17,8 @@ from support.refusals import refused
 from support.utility.example import E1, TABLES, e1
 from veil import hierarchies as h
 from veil.errors import PlanError
-from veil.utility import Comparison, Statistics, summary_statistics
+from veil.utility import Comparison, summary_statistics
+from veil.utility.statistics import Statistics
 
 
 def before(column: pa.Array, **options: object) -> Statistics:

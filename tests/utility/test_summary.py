@@ -26,7 +26,8 @@ from veil.models import DeltaPresence
 from veil.models.subset import RowNumbers
 from veil.plan.plan import Plan
 from veil.tables import read
-from veil.utility import Comparison, Utility, compare, quality_measures, utility_of
+from veil.utility import Comparison, compare, quality_measures
+from veil.utility.summary import Utility, utility_of
 
 SICK = E1.append_column(
     "S", pa.array(["flu", "flu", "cold", "flu", "gout", "cold", "flu", "gout", "cold", "gout"])

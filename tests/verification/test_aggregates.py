@@ -12,7 +12,7 @@ import pytest
 
 from veil import KAnonymity, Plan
 from veil.published.table import Published
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.verification.aggregates import verify_aggregates
 
 
@@ -126,3 +126,16 @@ def test_the_hour_in_which_clocks_go_back_is_two_hours() -> None:
     before = pa.array([1603584000, 1603587600, 1603587600, 1603587600], zone)  # 02:00, and 02:00 again
     assert wrong("mode", before, pa.array([1603587600] * 4, zone)) == "every class"
     assert wrong("mode", before, pa.array([1603584000] * 4, zone)) == "1 class differs"
+
+
+def test_values_of_one_person_are_no_group() -> None:
+    """Ann has two rows in the class, and nobody else a value: an aggregate would be a statement about ann."""
+    labels = pa.table({"G": ["x", "x", "x"]})
+    plan = Plan({"G": "identity"}, KAnonymity(1), microaggregated={"A": "mean"})
+    before, blank = pa.table({"A": [100, 300, None]}), np.zeros(3, np.bool_)
+    for codes, shown, holds in [([0, 0, 1], 200, False), ([0, 0, 1], None, True), ([0, 1, 2], 200, True)]:
+        table = labels.append_column("A", pa.array([shown] * 3, pa.int64()))
+        owners = Owners.coded(np.array(codes, np.int32))
+        published = Published(Rows.of(table, owners=owners), ["G"])
+        (finding,) = verify_aggregates(before, labels, published, plan, blank)
+        assert finding.holds == holds

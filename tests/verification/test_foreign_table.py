@@ -16,7 +16,6 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from openpyxl.comments import Comment
-from openpyxl.styles import Font
 
 import veil
 from veil import KAnonymity
@@ -82,17 +81,6 @@ def workbook(path: Path, *cells: Any) -> Any:
         sheet.append(row)
     book.save(path)
     return book
-
-
-def test_forms_in_a_workbook(tmp_path: Path) -> None:
-    workbook(tmp_path / "mixed.xlsx", 1, "1", 2)
-    assert "(column 'x')" in forms(veil.verify(tmp_path / "mixed.xlsx", PLAN))
-    book = workbook(tmp_path / "bold.xlsx", 1, 1, 2)
-    book.active["B3"].font = Font(bold=True)
-    book.save(tmp_path / "bold.xlsx")
-    assert "(column 'x')" in forms(veil.verify(tmp_path / "bold.xlsx", PLAN))
-    workbook(tmp_path / "plain.xlsx", 1, 1, 2)
-    assert not forms(veil.verify(tmp_path / "plain.xlsx", PLAN))
 
 
 def asked(found: Any) -> str:

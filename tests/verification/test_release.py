@@ -21,6 +21,7 @@ from veil import Inclusion, KAnonymity, TCloseness
 from veil import hierarchies as h
 from veil.api.release import Release
 from veil.errors import VerificationError
+from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
 from veil.tables.rows import Rows
@@ -59,8 +60,8 @@ def check(release: Release, table: pa.Table | None = None, **changes: Any) -> Ve
         "plan": release.plan,
         "levels": release.transformation,
         "hierarchies": dict(zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)),
-        "rows": release.outcome.link.rows,
-        "suppressed_mask": release.outcome.link.of_mask(release.outcome.suppressed_mask),
+        "origins": release.outcome.link,
+        "suppressed_mask": release.outcome.link.pick(release.outcome.suppressed_mask),
         "subset": prepared.subset,
         "flag": release.outcome.flag,
     }
@@ -144,8 +145,8 @@ def test_nobody_is_in_it_twice_or_missing(suppressed: str, change: Any) -> None:
     found = check(
         made,
         made.arrow.take(pa.array(places)),
-        rows=made.outcome.origins[places],
-        suppressed_mask=made.outcome.link.of_mask(made.outcome.suppressed_mask)[places],
+        origins=Origins.of(made.outcome.origins[places], len(places)),
+        suppressed_mask=made.outcome.link.pick(made.outcome.suppressed_mask)[places],
     )
     dropped = len(places) < made.arrow.num_rows and suppressed == "drop"  # and counted
     assert ("records are suppressed" if dropped else "rows, as planned") in " ".join(broken(found))

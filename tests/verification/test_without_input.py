@@ -27,7 +27,7 @@ from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.report import check_certificate
 from veil.report.certificate.disclosed_input import input_to_disclose
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.verification.without_input import Input, verify_without_input
 
 PLAN = Plan({"age": "suppression"}, KAnonymity(2), sensitive=["illness"])
@@ -170,3 +170,26 @@ def test_presence_is_not_called_broken_for_want_of_the_population() -> None:
 def test_a_diverse_plan_is_checked_without_the_input() -> None:
     plan = Plan({"age": "suppression"}, DistinctLDiversity("illness", 2), sensitive=["illness"])
     assert veil.verify(TABLE, plan).holds
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_suppressed_rows_do_not_tell_how_many_people_there_were(rows: int) -> None:
+    """One person has suppressed rows: a sample of four people, or of three and one who has several rows."""
+    who = ["a" * 16, "b" * 16, "c" * 16, *["*"] * rows]
+    table = pa.table({"who": who, "age": [*["20"] * 3, *["*"] * rows], "ill": [*["flu"] * 3, *["*"] * rows]})
+    plan = Plan(
+        {"age": "suppression"},
+        [KMap(2, population=Population(size=10)), KAnonymity(3)],
+        insensitive=["ill"],
+        identifying={"who": "pseudonym"},
+        person="who",
+        knows="all rows",
+        suppression_limit=0.5,
+    )
+    mapped, anonymous, *_ = veil.verify(table, plan).findings
+    assert not mapped.checked
+    assert anonymous.holds
+    published = Published(Rows.of(table, owners=Owners.of(table, "who", "all rows")), ["age"])
+    disclosed = Input(records=3 + rows)  # as in a certificate
+    (finding,) = verify_without_input(published, [KMap(2, population=Population(size=10))], disclosed)
+    assert not finding.checked

@@ -19,15 +19,16 @@ from veil.models import MODELS, PrivacyModel, Strength
 from veil.models.subset import subset_of
 from veil.models.uniqueness import PopulationUniqueness
 from veil.outcome.outcome import outcome_of
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.parameters import hierarchy_builder
 from veil.plan.plan import ASK
 from veil.plan.prepare import distinct_values
-from veil.population import population_of
+from veil.population.size import population_of
 from veil.published.table import Published
-from veil.risk import Repeated, Risk, find_repeats, sample_risk
+from veil.risk import find_repeats
+from veil.risk.identify.repeats import Repeated
+from veil.risk.reidentification import Risk, sample_risk
 from veil.tables import Format, Source
-from veil.tables.rows import Rows
 from veil.tables.spelling import read_person
 
 
@@ -64,7 +65,8 @@ def assess(
         estimates of population uniqueness.
     person
         The column that distinguishes people, if they may have several rows, to count people. None: every row
-        is a different person. By default rows are counted, and `notes` warns if people seem to have several.
+        is a different person. A release has its own. By default rows are counted, and `notes` warns if people
+        seem to have several.
     knows
         Whether an attacker may know the quasi-identifiers of "one row" or of "all rows" of a person.
     marker
@@ -85,7 +87,8 @@ def assess(
         raise PlanError("assess needs at least one quasi-identifier: a column that an attacker may know")
     if knows not in ("one row", "all rows"):
         raise ParameterError(f"`knows` should be 'one row' or 'all rows', not {knows!r}")
-    if person is not None and subset is not None:
+    own_rows = outcome.after if outcome is not None and person_option == ASK else None
+    if subset is not None and (person is not None or (own_rows and not own_rows.owners.are_records)):
         raise PlanError(
             "a research subset selects rows, possibly only some of a person's rows: leave ",
             Say("subset"),
@@ -114,7 +117,7 @@ def assess(
         raise PlanError(
             f"the research subset {row_subset} is empty: it should select at least one row of the table"
         )
-    rows = Rows.of(table, weights, owners_of(table, person, weights, knows, published=True))
+    rows = own_rows or rows_of_people(table, person, weights, knows, published=True)
     published = Published(
         rows if mask is None else rows.take(mask),
         columns,

@@ -46,7 +46,7 @@ def attacks_on(
     members, outsiders = whole.filter(pa.array(member_mask)), whole.filter(pa.array(~member_mask))
     with following(progress) as tracker:
         half = _anonymize_half(outcome, members, tracker, cancel)
-        visible_mask = ~half.link.of_mask(half.suppressed_mask)
+        visible_mask = ~half.link.pick(half.suppressed_mask)
         columns = half.table.column_names
         names = _names(outcome.quasi_identifiers if known_columns is None else known_columns)
         targets = _names(outcome.roles.sensitive if secrets is None else secrets)

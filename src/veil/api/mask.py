@@ -230,11 +230,10 @@ def apply_masks(
             after, origins = _finish(after, origins, removed, order, randomness)
         verification = verify_step(
             method,
-            rows.table,
+            rows,
             after.table,
-            origins=origins.rows,
+            origins=origins,
             apart=outcome.apart,
-            person=declared_owners,
             removed=person,
         )
         for finding in verification.broken:

@@ -23,7 +23,7 @@ from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError, Say, VeilError
 from veil.outcome.outcome import outcome_of
 from veil.plan.linked_tables import Stacked, stack
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.plan import ASK, Plan
 from veil.recipe.places import is_folder
 from veil.risk.identify import repeats
@@ -249,7 +249,7 @@ def count_combinations(
     from veil.engines.source import of_release
     from veil.published.flag import flags_among
     from veil.published.table import Published
-    from veil.tables.rows import Rows
+    from veil.risk.grouping import rows_of_population
 
     repeats.check_people(relation, person)
     person_column = None if person in (None, ASK) else person
@@ -260,13 +260,13 @@ def count_combinations(
         if pa.types.is_boolean(source.dictionary(name).type)
     ]
     population = population_or_size if isinstance(population_or_size, pa.Table) else None
-    owners = owners_of(source.table, person_column, source.weights, knows, published=True)
+    rows = rows_of_people(source.table, person_column, source.weights, knows, published=True)
     published = Published(
-        Rows.of(source.table, source.weights, owners),
+        rows,
         list(columns),
         marker=marker,
         flag=flags[0] if flags else None,
         suppressed="none" if untouched else "by cells",
-        population=None if population is None else Rows.of(population),
+        population=None if population is None else rows_of_population(population, rows, person_column),
     )
     return published, None if population is not None else population_or_size

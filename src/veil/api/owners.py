@@ -9,7 +9,7 @@ import pyarrow as pa
 from veil.engines.relation import Relation
 from veil.errors import PlanError, Say, did_you_mean
 from veil.outcome.method import Method
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.plan import ASK
 from veil.risk.identify.repeats import check_people
 from veil.tables.rows import Rows
@@ -33,7 +33,7 @@ def rows_to_mask(table: pa.Table, person: str | None, methods: Sequence[Method],
     if person not in table.column_names:
         hint = did_you_mean(person, table.column_names)
         raise PlanError("the table has no column ", repr(person), ", which ", Say("person"), f" names.{hint}")
-    rows = Rows.of(table, owners=owners_of(table, person)).reduced()
+    rows = rows_of_people(table, person).reduced()
     if not rows.owners.are_records:
         for method in methods:
             _refuse_links(method, person, methods, order)

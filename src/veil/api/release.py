@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from veil.report.criteria import Guide
     from veil.risk.attack_rates import TriedAttacks
     from veil.risk.concerns.concern import Concern
-    from veil.utility import Utility
     from veil.utility.step import StepSummary
+    from veil.utility.summary import Utility
 
 
 class Release:
@@ -370,7 +370,7 @@ class Release:
 
     def utility(self, **options: Any) -> Utility:
         """Compare the utility of the release with the input; for the options see `veil.utility.compare`."""
-        from veil.utility import utility_of
+        from veil.utility.summary import utility_of
 
         return utility_of(self.outcome, **options)
 

@@ -18,7 +18,8 @@ from veil.engines.database import Database
 from veil.hierarchies import propose
 from veil.recipe.parts import shorten
 from veil.recipe.places import spell_database, with_file
-from veil.risk import Proposal, Repeated
+from veil.risk.identify.repeats import Repeated
+from veil.risk.identify.roles import Proposal
 from veil.tables import Format
 from veil.tables.csv.ambiguities import NO_AMBIGUITIES, Ambiguities
 

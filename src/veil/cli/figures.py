@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     from veil.api.advice import Advice
     from veil.api.frontier import Frontier
-    from veil.risk import Proposal, Repeated, RiskAnalysis
-    from veil.utility import Utility
+    from veil.risk.analysis import RiskAnalysis
+    from veil.risk.identify.repeats import Repeated
+    from veil.risk.identify.roles import Proposal
+    from veil.utility.summary import Utility
 
 _ROLES = {
     "identifying": "bold red",

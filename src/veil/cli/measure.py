@@ -214,7 +214,8 @@ def advise(options: Advise) -> None:
 
 
 def _region(name: str) -> Any:
-    from veil.population import REGIONS, population_of
+    from veil.population import REGIONS
+    from veil.population.size import population_of
 
     if name not in REGIONS:
         raise PlanError(

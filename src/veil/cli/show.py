@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from veil.engines.relation import Relation
     from veil.outcome.written import Written
     from veil.published.finding import Verification
-    from veil.risk import Risk
+    from veil.risk.reidentification import Risk
 
 WIDTH = 110
 """Columns without a terminal, as in a log."""

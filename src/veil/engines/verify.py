@@ -25,6 +25,7 @@ from veil.engines.lookups import as_released, is_not, key
 from veil.engines.transform import Transform
 from veil.models.subset import numbers_with_gaps
 from veil.outcome.outcome import Outcome
+from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank
 from veil.published.finding import Finding, Verification
@@ -176,7 +177,11 @@ def verify_people(
         hidden = is_blank(cells[person], plan.marker)
         findings += verify_roles(cells.select([person]), plan)
         findings += verify_links(
-            pa.table({person: condensed.table[whose]}), cells.select([person]), plan, None, hidden
+            pa.table({person: condensed.table[whose]}),
+            cells.select([person]),
+            plan,
+            Origins(cells.num_rows),
+            hidden,
         )
     same = compare_counts(cells, condensed.weights, output.table, output.weights)
     promise = "the rows whose people were counted are those that were written"

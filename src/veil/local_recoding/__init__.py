@@ -1,14 +1,5 @@
 """Local recoding: suppressed records of a release are transformed again. See `veil.local_recoding.recode`."""
 
-from veil.local_recoding.modes import FastIterative, FromTheStart, Iterative, LocalRecoding, Mode, SinglePass
-from veil.outcome.result import Pass
+from veil.local_recoding.modes import FastIterative, FromTheStart, Iterative, Mode, SinglePass
 
-__all__ = [
-    "FastIterative",
-    "FromTheStart",
-    "Iterative",
-    "LocalRecoding",
-    "Mode",
-    "Pass",
-    "SinglePass",
-]
+__all__ = ["FastIterative", "FromTheStart", "Iterative", "Mode", "SinglePass"]

@@ -21,6 +21,7 @@ from veil.errors import ParameterError
 from veil.models.base import Beside, PrivacyModel, Strength
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
+from veil.published.owners import count_owners
 from veil.published.table import Published
 
 Chance = Annotated[float, Field(ge=0, le=1)]
@@ -248,7 +249,8 @@ def sizes_in_population(published: Published) -> NDArray[np.int64]:
     if published.population is None:
         return published.sizes
     classes, everybody = row_numbers([published.labels, published.population.table], published.names)
-    counts = published.population.weights.count_by(everybody, int(classes.max(initial=-1)) + 1)[classes]
+    population, size = published.population, int(classes.max(initial=-1)) + 1
+    counts = count_owners(everybody, population.weights, population.owners, size)[classes]
     return np.where(counts >= published.sizes, counts, 0)
 
 

@@ -18,8 +18,10 @@ from veil.classes.sample import Sample
 from veil.errors import ParameterError
 from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion
-from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
+from veil.population import Population, estimate
+from veil.population.dankar import Estimate, Estimator
 from veil.population.exact_check import confirm_estimate
+from veil.population.size import AnyPopulation
 from veil.population.zayatz import zayatz_between, zayatz_is_at_most
 from veil.published.finding import Finding
 from veil.published.table import Published

@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from veil.errors import InputError
+from veil.published.owners import count_owners
 from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
 from veil.tables.columns import Floats, Groups, encode_values, is_quantity, whole_numbers
+from veil.tables.rows import Owners, Weights
 from veil.tables.text import canonical_text, sorted_places
 
 Integers = NDArray[np.int64]
@@ -35,13 +37,8 @@ def aggregate_groups(
     name: str,
     *,
     keep_type: bool = False,
-    least: int = 1,
-    people: NDArray[np.int32] | None = None,
 ) -> pa.Array:
     """Return the aggregate of each group.
-
-    A group with fewer than `least` values has none: the mean of one value would publish that value. With
-    `people`, the owner of each row, these must be values of so many people.
 
     "centroid" is the mean of numbers, dates and times, and the mode of everything else. A geometric mean is
     exp(mean(ln(v + 1))) - 1, so that 0 has one. The median of an even number of values lies halfway between
@@ -58,14 +55,6 @@ def aggregate_groups(
     >>> aggregate_groups(ages, np.array([0, 0, 1, 1]), "interval", "age").to_pylist()
     ['[20, 23]', '[40, 41]']
     """
-    if least > 1:
-        valid_mask = np.array(pc.is_valid(column), dtype=np.bool_)
-        holders = groups[valid_mask]
-        if people is not None:
-            holders = np.unique(np.stack([holders, people[valid_mask]]), axis=1)[0]
-        value_counts = np.bincount(holders, minlength=int(groups.max(initial=-1)) + 1)
-        aggregates = aggregate_groups(column, groups, how, name, keep_type=keep_type)
-        return aggregates.take(pa.array(np.arange(len(aggregates)), mask=value_counts < least))
     if pa.types.is_dictionary(column.type):
         return _categorical(column, groups, how, name, keep_type)
     quantity = is_quantity(column.type)
@@ -83,6 +72,32 @@ def aggregate_groups(
         f"column {name!r} holds values of type {column.type}, which have no {how}. Choose "
         + ("the mean or the median" if quantity else "the mode or the set")
     )
+
+
+def aggregate_people(
+    column: pa.ChunkedArray,
+    groups: Groups,
+    owners: Owners,
+    how: Aggregate,
+    name: str,
+    *,
+    keep_type: bool = False,
+    least: int = 2,
+) -> pa.Array:
+    """Return the aggregate of each group with values of at least `least` people; missing in all others.
+
+    The mean of one person's values would publish a value of that person, however many rows they are in.
+
+    >>> ages = pa.chunked_array([[20, 22, 40, 42]])
+    >>> owners = Owners.coded(np.array([0, 1, 2, 2], np.int32))
+    >>> aggregate_people(ages, np.array([0, 0, 1, 1]), owners, "mean", "age").to_pylist()
+    [21.0, None]
+    """
+    valid_mask = np.array(pc.is_valid(column), dtype=np.bool_)
+    aggregates = aggregate_groups(column, groups, how, name, keep_type=keep_type)
+    holders = groups[valid_mask]
+    people = count_owners(holders, Weights(holders.size), owners.take(valid_mask), len(aggregates))
+    return aggregates.take(pa.array(np.arange(len(aggregates)), mask=people < least))
 
 
 # --- numbers, dates and times ---------------------------------------------------------------------

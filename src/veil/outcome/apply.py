@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from veil.base.randomness import Randomness
 from veil.classes.encoding import Levels
+from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.blank import shows_nothing
 from veil.published.flag import free_flag
-from veil.tables.arrow import decode_column, dictionary_encoded, has_ordered_categories, in_new_memory
+from veil.tables.arrow import decode_column, dictionary_encoded, has_ordered_categories
 
 Column: TypeAlias = pa.ChunkedArray | pa.Array
 Mask = NDArray[np.bool_]
@@ -29,25 +30,21 @@ def apply_levels(
     suppressed_mask: Mask,
     *,
     shuffle: bool = False,
-) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Return the output table, the input row of each of its rows (None: all, in order), and the flag column.
+) -> tuple[pa.Table, Origins, str | None]:
+    """Return the output table, the input row of each of its rows, and the flag column.
 
     In a condensed table, which may have millions of rows, quasi-identifiers stay dictionary-encoded.
     """
     plan, table = prepared.plan, prepared.table
     stay = np.ones(table.num_rows, np.bool_) if prepared.subset is None else prepared.subset
-    rows = rows_out(stay, suppressed_mask, plan, shuffle=shuffle)
+    origins = origins_out(stay, suppressed_mask, plan, shuffle=shuffle)
     columns = generalize_columns(prepared, levels, groups, suppressed_mask)
-    if rows is not None:
-        columns = {name: column.take(pa.array(rows)) for name, column in columns.items()}
+    columns = {name: origins.take(column) for name, column in columns.items()}
     quasi_identifiers = {*prepared.encoding.names, *plan.microaggregated}
-    blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
-    columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
+    columns, flag = blank_rows(columns, origins.pick(suppressed_mask), prepared, quasi_identifiers)
     if prepared.rows.weights.are_one:
         columns |= {name: decode_column(columns[name]) for name in quasi_identifiers & columns.keys()}
-    result = pa.table(columns)
-    # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
-    return in_new_memory(result) if prepared.rows.weights.are_one else result.combine_chunks(), rows, flag
+    return pa.table(columns), origins, flag
 
 
 def generalize_columns(
@@ -72,16 +69,14 @@ def generalize_columns(
     return columns
 
 
-def rows_out(
-    released_mask: Mask, suppressed_mask: Mask, plan: Plan, *, shuffle: bool
-) -> NDArray[np.int64] | None:
-    """Return the input row of each row of the output, shuffled if asked; None: all, in order."""
+def origins_out(released_mask: Mask, suppressed_mask: Mask, plan: Plan, *, shuffle: bool) -> Origins:
+    """Return the input row of each row of the output, shuffled if asked."""
     if plan.suppressed_rows == "drop":
         released_mask = released_mask & ~suppressed_mask
-    if not shuffle:
-        return None if released_mask.all() else np.flatnonzero(released_mask)
+    if released_mask.all() and not shuffle:
+        return Origins(released_mask.size)
     rows = np.flatnonzero(released_mask)
-    return rows[Randomness().permutation(rows.size)]
+    return Origins(rows.size, rows[Randomness().permutation(rows.size)] if shuffle else rows)
 
 
 def blank_rows(
@@ -129,7 +124,7 @@ def _generalize(prepared: Prepared, j: int, level: int, column: pa.ChunkedArray)
 
 def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppressed_mask: Mask) -> pa.Array:
     """Return for each row the aggregate of the released values of its class."""
-    from veil.outcome.aggregates import aggregate_groups
+    from veil.outcome.aggregates import aggregate_people
 
     column, how = prepared.table[name], prepared.plan.microaggregated[name]
     released_mask = ~suppressed_mask
@@ -138,7 +133,8 @@ def _aggregate(prepared: Prepared, name: str, groups: NDArray[np.int32], suppres
     present = np.unique(groups[released_mask])
     numbers[present] = np.arange(present.size)
     values, rows = column.filter(pa.array(released_mask)), numbers[groups]
-    aggregates = aggregate_groups(values, rows[released_mask], how, name, keep_type=True, least=2)
+    owners = prepared.rows.owners.take(released_mask)
+    aggregates = aggregate_people(values, rows[released_mask], owners, how, name, keep_type=True)
     return decode_column(aggregates).take(pa.array(rows, mask=rows < 0))
 
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from veil.classes.encoding import Levels
-from veil.outcome.apply import Column, blank_rows, generalize_columns, rows_out
+from veil.outcome.apply import Column, blank_rows, generalize_columns, origins_out
 from veil.outcome.outcome import Outcome, outcome_of_plan, prepared_part
 from veil.outcome.pseudonyms import with_pseudonyms
-from veil.outcome.result import RecodedPart
+from veil.outcome.result import Origins, RecodedPart
 from veil.plan.prepare import Prepared
-from veil.tables.arrow import decode_column, in_new_memory
+from veil.tables.arrow import decode_column
 from veil.tables.columns import is_text
 from veil.tables.source import Source
 
@@ -29,33 +29,30 @@ def assemble(
 ) -> Outcome:
     """Generalize each part to its levels, put the rows together, and blank the suppressed ones."""
     prepared = prepared.named_by(parts)
-    table, rows, flag = _assemble_table(prepared, parts, suppressed_mask, shuffle=shuffle)
-    table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
-    table = in_new_memory(table) if prepared.rows.weights.are_one else table
-    return outcome_of_plan(source, prepared, table, rows, suppressed_mask, parts, flag=flag, apart=key)
+    table, origins, flag = _assemble_table(prepared, parts, suppressed_mask, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, origins, suppressed_mask)
+    return outcome_of_plan(source, prepared, table, origins, suppressed_mask, parts, flag=flag, apart=key)
 
 
 def _assemble_table(
     prepared: Prepared, parts: Sequence[RecodedPart], suppressed_mask: NDArray[np.bool_], *, shuffle: bool
-) -> tuple[pa.Table, NDArray[np.int64] | None, str | None]:
-    """Return the table, the input row of each of its rows (None: all, in order), and its flag column."""
+) -> tuple[pa.Table, Origins, str | None]:
+    """Return the table, the input row of each of its rows, and its flag column."""
     plan, quasi_identifiers = prepared.plan, {*prepared.encoding.names, *prepared.plan.aggregated}
     pieces = [part for part in parts if part.rows.size]
     pieces += [RecodedPart(parts[0].levels, np.flatnonzero(suppressed_mask))] if suppressed_mask.any() else []
     tables = [_generalize_rows(prepared_part(prepared, piece.rows), piece.levels) for piece in pieces]
     order = np.argsort(np.concatenate([piece.rows for piece in pieces]))
-    rows = rows_out(np.ones(suppressed_mask.size, np.bool_), suppressed_mask, plan, shuffle=shuffle)
-    if rows is not None:
-        order = order[rows]
+    origins = origins_out(np.ones(suppressed_mask.size, np.bool_), suppressed_mask, plan, shuffle=shuffle)
+    order = origins.pick(order)
     columns: dict[str, Column] = {}
     for name in tables[0].column_names:
         chunks = [table[name] for table in tables]
         if name in prepared.encoding.names and name not in plan.microaggregated:
             chunks = _of_one_type(prepared, prepared.encoding.names.index(name), pieces, chunks)
         columns[name] = _join_chunks(chunks).take(pa.array(order))
-    blank_mask = suppressed_mask if rows is None else suppressed_mask[rows]
-    columns, flag = blank_rows(columns, blank_mask, prepared, quasi_identifiers)
-    return pa.table(columns), rows, flag
+    columns, flag = blank_rows(columns, origins.pick(suppressed_mask), prepared, quasi_identifiers)
+    return pa.table(columns), origins, flag
 
 
 def _generalize_rows(part: Prepared, levels: Levels) -> pa.Table:

@@ -140,8 +140,8 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
     prepared = prepared.named_by(parts)
     if shuffle is None:
         shuffle = prepared.plan.order == "random" and prepared.rows.weights.are_one
-    table, rows, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
-    table, key = with_pseudonyms(table, prepared, rows, suppressed_mask)
+    table, origins, flag = apply_levels(prepared, levels, groups, suppressed_mask, shuffle=shuffle)
+    table, key = with_pseudonyms(table, prepared, origins, suppressed_mask)
     score = evaluator.measure.score(node)
     over_limit = (
         node.tally.suppressed > evaluator.allowed
@@ -152,7 +152,7 @@ def generalize(source: Source, prepared: Prepared, choice: Choice, *, shuffle: b
         source,
         prepared,
         table,
-        rows,
+        origins,
         suppressed_mask,
         parts,
         Choice(levels, choice.found, evaluator, score[0] if len(score) == 1 else score, node.tally.kept),

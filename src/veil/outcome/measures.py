@@ -36,14 +36,11 @@ def kept_by_column(outcome: Outcome) -> dict[str, float]:
 
     Suppressed records keep nothing.
     """
-    prepared = outcome.prepared
-    if prepared is None:
+    if not outcome.hierarchies:
         return {}
-    covered, records, _ = _covered(outcome, prepared)
+    covered, records, _ = _covered(outcome, outcome.searched)
     shares_kept = {}
-    for name, hierarchy, share in zip(
-        prepared.encoding.names, prepared.encoding.hierarchies, covered / max(1, records), strict=False
-    ):
+    for (name, hierarchy), share in zip(outcome.hierarchies.items(), covered / max(1, records), strict=False):
         least = 1 / hierarchy.domain_size
         shares_kept[name] = float(1 - (share - least) / (1 - least)) if least < 1 else 1.0
     return shares_kept

@@ -39,7 +39,8 @@ from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared
 from veil.published.finding import Verification
 from veil.published.table import Published, Suppressed
-from veil.tables.rows import Owners, Rows
+from veil.tables.arrow import in_new_memory
+from veil.tables.rows import Rows
 from veil.tables.source import Source
 
 if TYPE_CHECKING:
@@ -125,13 +126,17 @@ class Outcome:
     @property
     def prepared(self) -> Prepared | None:
         """Codes and hierarchies, if a plan was applied to a table in memory."""
-        return self.trace(Prepared)
+        return next(iter(self._searches), None)
 
     @property
     def searched(self) -> Prepared:
         """The prepared plan of an outcome that a search has made: masks, parts and blocks have none."""
-        (prepared,) = (trace for each in self.results for trace in each.traces if isinstance(trace, Prepared))
+        (prepared,) = self._searches
         return prepared
+
+    @property
+    def _searches(self) -> list[Prepared]:
+        return [trace for each in self.results for trace in each.traces if isinstance(trace, Prepared)]
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -209,9 +214,11 @@ class Outcome:
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchy of each generalized column."""
-        if self.prepared is None:
-            return {}
-        return dict(zip(self.prepared.encoding.names, self.prepared.encoding.hierarchies, strict=True))
+        return {
+            name: hierarchy
+            for prepared in self._searches
+            for name, hierarchy in zip(prepared.encoding.names, prepared.encoding.hierarchies, strict=True)
+        }
 
     @property
     def parts(self) -> tuple[RecodedPart, ...]:
@@ -305,7 +312,7 @@ class Outcome:
         treatment = self.roles.suppressed_rows
         if treatment == "none" or not self.last.suppression.by_row:
             return "none" if treatment == "none" else "by cells"
-        return self.last.origins.of_mask(self.suppressed_mask) & (treatment == "blank")
+        return self.last.origins.pick(self.suppressed_mask) & (treatment == "blank")
 
     def pick(self, rows: NDArray[np.int64]) -> pa.Table:
         """Return the rows of the output that come from some rows of the input."""
@@ -315,18 +322,26 @@ class Outcome:
 
     @functools.cached_property
     def by_people(self) -> Published:
-        """The output as an attacker sees it: `by_records`, counted in people if they have several rows."""
-        return self.by_records if self.after.owners.are_records else self.by_records.owned(self.after.owners)
+        """The output as an attacker sees it, counted in people."""
+        return self.seen_by(self.quasi_identifiers)
 
     @functools.cached_property
     def by_records(self) -> Published:
-        """The output as published, row by row. Masks suppress no records: a missing cell is a value there."""
+        """The output as an attacker sees it, row by row."""
+        return self.by_people.by_records()
+
+    def seen_by(self, columns: Sequence[str], population: Rows | None = None) -> Published:
+        """Return the output as an attacker sees it who knows some columns, counted in people.
+
+        Masks suppress no records: a missing cell is a value there.
+        """
         return Published(
-            self.after.owned(Owners(self.table.num_rows)),
-            self.quasi_identifiers,
+            self.after,
+            columns,
             marker=self.marker,
             flag=self.flag,
             suppressed=self.blank_rows,
+            population=population,
         )
 
 
@@ -334,7 +349,7 @@ def outcome_of_plan(
     source: Source,
     prepared: Prepared,
     table: pa.Table,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     mask: NDArray[np.bool_],
     parts: Sequence[RecodedPart],
     *traces: object,
@@ -342,12 +357,14 @@ def outcome_of_plan(
     apart: Mapping[str, pa.Table],
     over_limit: bool = False,
 ) -> Outcome:
-    """Return the outcome of a plan on a table in memory; `rows` are the input rows of `table`."""
+    """Return the outcome of a plan on a table in memory; `origins` are the input rows of `table`."""
     before = prepared.rows
+    # A table in an engine is not handed out from here; any other must not keep values under its blank cells.
+    table = in_new_memory(table) if before.weights.are_one else table.combine_chunks()
     result = StepResult(
         prepared.plan,
-        before.showing(table, rows),
-        Origins.of(rows, table.num_rows),
+        before.showing(table, origins.rows),
+        origins,
         Suppression(mask, before.weights.sum_of(mask), over_limit=over_limit),
         roles_of_plan(prepared.plan, prepared.encoding.names, flag),
         tuple(parts),
@@ -380,7 +397,7 @@ def without_rows(outcome: Outcome) -> Outcome:
     plan, prepared, last = outcome.plan, outcome.prepared, outcome.last
     if plan is None or prepared is None or plan.suppressed_rows != "keep cells":
         return outcome
-    visible = ~last.origins.of_mask(last.suppression.mask)
+    visible = ~last.origins.pick(last.suppression.mask)
     changed = _under(outcome, prepared, dataclasses.replace(plan, suppressed_rows="drop"))
     rows = last.origins.array[visible]
     return changed.changed(rows=last.rows.take(visible), origins=Origins(rows.size, rows))

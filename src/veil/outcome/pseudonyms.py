@@ -12,8 +12,9 @@ from veil.base.keys import read_referred_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.outcome.apply import blank_cells
+from veil.outcome.result import Origins
 from veil.plan.prepare import Prepared
-from veil.tables.arrow import decode_column, in_new_memory
+from veil.tables.arrow import decode_column
 from veil.tables.spelling import key_text
 from veil.tables.text import canonical_text
 
@@ -25,19 +26,17 @@ DIGITS = 16
 
 
 def with_pseudonyms(
-    table: pa.Table, prepared: Prepared, rows: NDArray[np.int64] | None, suppressed_mask: NDArray[np.bool_]
+    table: pa.Table, prepared: Prepared, origins: Origins, suppressed_mask: NDArray[np.bool_]
 ) -> tuple[pa.Table, dict[str, pa.Table]]:
     """Add pseudonyms to a released table, if the plan asks for them. Also return the key, by name.
 
-    `rows` are the input rows of the table (None: all, in order), `suppressed_mask` is about input rows.
-    People without any released row get no pseudonym: the key, too, contains released people only.
+    `suppressed_mask` is about input rows. People without any released row get no pseudonym: the key, too, contains released people only.
     """
     plan, owner_codes = prepared.plan, prepared.rows.owners.array
     name = plan.person_column
     if name is None or plan.identifying.get(name) != "pseudonym":
         return table, {}
-    origins = np.arange(owner_codes.size) if rows is None else rows
-    row_owners, blank_mask = owner_codes[origins], suppressed_mask[origins]
+    row_owners, blank_mask = origins.pick(owner_codes), origins.pick(suppressed_mask)
     released_codes = np.unique(row_owners[~blank_mask])
     first = np.full(int(owner_codes.max()) + 1, -1, np.int64)
     first[owner_codes[::-1]] = np.arange(owner_codes.size)[::-1]
@@ -55,8 +54,7 @@ def with_pseudonyms(
     columns += [each for each in table.column_names if each not in columns]
     result = pa.table({each: cells if each == name else table[each] for each in columns})
     key = pa.table({"value": pa.array(texts, pa.string()), "pseudonym": pseudonyms})
-    # A table in an engine is written by the engine, not from this memory.
-    return in_new_memory(result) if prepared.rows.weights.are_one else result, {KEY: key}
+    return result, {KEY: key}
 
 
 def _keyed_pseudonyms(reference: str, texts: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veil.outcome.method import Method
 
 Kind = TypeVar("Kind")
+Number = TypeVar("Number", bound=np.generic)
 Cells = TypeVar("Cells", pa.Array, pa.ChunkedArray, pa.Table)
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -46,13 +47,17 @@ class Origins:
         """The input row of each row."""
         return np.arange(self.count) if self.rows is None else self.rows
 
+    def among(self, rows: int) -> Integers:
+        """Return the input row of each row, given the number of rows of the input: all, or some of them."""
+        return np.arange(rows) if self.rows is None else self.rows
+
     def take(self, cells: Cells) -> Cells:
         """Return the cells that the output would have if they were unchanged, given those of the input."""
         return cells if self.rows is None else cells.take(pa.array(self.rows))
 
-    def of_mask(self, mask: Mask) -> Mask:
-        """Return a mask of rows of the output, given one of rows of the input."""
-        return mask if self.rows is None else mask[self.rows]
+    def pick(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return what the rows of the output have, given what those of the input have: a mask, or codes."""
+        return values if self.rows is None else values[self.rows]
 
     def after(self, earlier: Origins) -> Origins:
         """Return the origins of two steps, given those of the earlier one."""

@@ -1,0 +1,3 @@
+"""One validated plan, and the plan applied to a table."""
+
+__all__ = ["plan"]

@@ -12,14 +12,14 @@ from veil.base.wording import plural
 from veil.errors import InputError, PlanError, Say
 from veil.models.base import PrivacyModel
 from veil.tables.canonical import widened
-from veil.tables.rows import Knows, Owners
+from veil.tables.rows import Knows, Owners, Rows, Weights
 from veil.tables.spelling import encode_people
 from veil.tables.tally import no_value
 from veil.tables.text import canonical_text
 
 
 def number_people(
-    column: pa.ChunkedArray, name: str, weights: NDArray[np.int64] | None = None, *, published: bool = False
+    column: pa.ChunkedArray, name: str, weights: Weights | None = None, *, published: bool = False
 ) -> NDArray[np.int32]:
     """Number the people of a column, in order of first appearance.
 
@@ -37,6 +37,7 @@ def number_people(
 nobody can tell whose rows these are. Fill them in, or leave such rows out; if every row of the table is a different person, say \
 so in `person`
     """
+    weights = weights or Weights(len(column))
     canonical_text(pa.nulls(0, column.type), column=name)  # refuses types without a text form
     values, codes = encode_people(column, name)
     if published:
@@ -45,8 +46,8 @@ so in `person`
         missing = no_value(values)
     if missing.any():
         without = np.flatnonzero(missing[codes])
-        rows = plural(len(without) if weights is None else int(weights[without].sum()), "row")
-        where = "" if weights is not None else f", the first of them row {without[0] + 1}"
+        rows = plural(weights.sum_of(without), "row")
+        where = f", the first of them row {without[0] + 1}" if weights.are_one else ""
         texts = [repr(each) for each in values.filter(pa.array(missing)).to_pylist() if isinstance(each, str)]
         what = f"no value ({', '.join(texts)} is none)" if texts else "no value"
         raise InputError(
@@ -70,18 +71,21 @@ def check_models_of_people(models: Iterable[PrivacyModel], knows: Knows) -> None
             )
 
 
-def owners_of(
+def rows_of_people(
     table: pa.Table,
     person: str | None,
     weights: NDArray[np.int64] | None = None,
     knows: Knows = "one row",
     *,
     published: bool = False,
-) -> Owners:
-    """Return the owners of a table by the column that distinguishes people; None if every record is a person.
+) -> Rows:
+    """Return a table with the owners of its rows, by the column that distinguishes people; None: every record is one.
 
     See `number_people` for what is refused.
     """
+    rows = Rows.of(table, weights)
     if person is None:
-        return Owners(table.num_rows)
-    return Owners.coded(number_people(table[person], person, weights, published=published), knows)
+        return rows
+    return rows.owned(
+        Owners.coded(number_people(table[person], person, rows.weights, published=published), knows)
+    )

@@ -16,7 +16,7 @@ from veil.classes.owner_sample import by_owner
 from veil.classes.sample import Sample, SampleAttribute
 from veil.errors import ImpossibleError, InputError, PlanError, Say
 from veil.hierarchies import Hierarchy
-from veil.plan.owners import check_models_of_people, owners_of
+from veil.plan.owners import check_models_of_people, rows_of_people
 from veil.plan.plan import Plan
 from veil.published.blank import shows_no_value
 from veil.tables.arrow import dictionary_encoded, with_one_zero
@@ -103,8 +103,7 @@ def prepare(
     engine's table, and `hierarchies_of_all` the hierarchies of the whole table if this is a part.
     """
     plan.check_columns(table.column_names if columns is None else columns)
-    owners = owners_of(table, plan.person_column, weights, plan.knows)
-    rows = Rows.of(table, weights, owners)
+    rows = rows_of_people(table, plan.person_column, weights, plan.knows)
     return prepare_rows(rows, plan, hierarchies_of_all, may_be_empty=may_be_empty)
 
 

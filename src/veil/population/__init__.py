@@ -5,17 +5,8 @@ All estimators take the sample as a histogram: `sizes`, the different class size
 model of the population, which the sample cannot confirm.
 """
 
-from veil.population.dankar import Estimate, Estimator, estimate
-from veil.population.regions import REGIONS, Region
-from veil.population.size import AnyPopulation, Population, population_of
+from veil.population.dankar import estimate
+from veil.population.regions import REGIONS
+from veil.population.size import Population, population_of
 
-__all__ = [
-    "REGIONS",
-    "AnyPopulation",
-    "Estimate",
-    "Estimator",
-    "Population",
-    "Region",
-    "estimate",
-    "population_of",
-]
+__all__ = ["REGIONS", "Population", "estimate", "population_of"]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
+from veil.tables.rows import Owners
 
 Codes = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -153,21 +154,20 @@ def _match_each_other(values: Words, bits: Words, counts: Counts) -> None:
                 counts[b] += 1
 
 
-def fewest_matches(codes: Codes, enough: int, people: NDArray[np.int32] | None = None) -> int:
-    """Return the least number of rows, or of people, that match a row; `enough` if none has fewer.
+def fewest_matches(codes: Codes, enough: int, owners: Owners) -> int:
+    """Return the least number of people that match a row; `enough` if none has fewer.
 
     This follows the definition row by row: it is what results are verified with.
 
-    >>> fewest_matches(np.array([[0, 0], [0, 0], [1, -1]], np.int32), 2)
+    >>> fewest_matches(np.array([[0, 0], [0, 0], [1, -1]], np.int32), 2, Owners(3))
     1
-    >>> fewest_matches(np.array([[0, 0], [0, 0]], np.int32), 2, np.array([7, 7], np.int32))
+    >>> fewest_matches(np.array([[0, 0], [0, 0]], np.int32), 2, Owners.coded(np.array([7, 7], np.int32)))
     1
     """
-    owners = np.arange(len(codes), dtype=np.int32) if people is None else people
     distinct, row = np.unique(codes, axis=0, return_inverse=True)
     order = np.argsort(row.ravel(), kind="stable")
     starts = np.searchsorted(row.ravel()[order], np.arange(len(distinct) + 1))
-    return int(_fewest(np.ascontiguousarray(distinct), starts, owners[order], enough))
+    return int(_fewest(np.ascontiguousarray(distinct), starts, owners.array[order], enough))
 
 
 @kernel

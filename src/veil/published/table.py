@@ -259,6 +259,10 @@ class Published:
             return self
         return self.owned(replace(self.rows.owners, knows="one row"))
 
+    def by_records(self) -> Published:
+        """Return the table with every record as a person."""
+        return self if self.rows.owners.are_records else self.owned(Owners(self.table.num_rows))
+
     def owned(self, owners: Owners) -> Published:
         """Return the table with other owners."""
         result = self._without("classes", "sizes", "labels", "_shown")

@@ -16,13 +16,22 @@ from veil.models.presence import sizes_in_population
 from veil.models.subset import subset_of
 from veil.outcome.outcome import outcome_of
 from veil.plan.plan import ASK
-from veil.population import REGIONS, Population, population_of
+from veil.population import REGIONS, Population
+from veil.population.size import population_of
 from veil.published.table import Published
 from veil.risk.attackers import Attackers, attacker_risks
 from veil.risk.column_sets import AttributeRisk, affordable_size, attribute_risk, check_size, rank_subsets
 from veil.risk.distribution import ClassSizes, RiskBin, class_sizes, risk_distribution
-from veil.risk.grouping import Grouped, check_columns, column_names, group_records, published_of, table_of
-from veil.risk.identify.repeats import check_people
+from veil.risk.grouping import (
+    Grouped,
+    check_columns,
+    column_names,
+    group_records,
+    published_of,
+    require_single_records,
+    rows_of,
+    table_of,
+)
 from veil.risk.individual import IndividualRisk, class_weights, individual_risk_from
 from veil.risk.limits import risk_limits
 from veil.risk.projections import projections
@@ -155,7 +164,8 @@ def analyze(
         Columns that an attacker may know; a release and a published table have their own.
     population
         The population the records were sampled from: its size, a region or a `Population`, for estimates of
-        population uniques; or a table of all of it, generalized like the source, for the journalist, too.
+        population uniques; or a table of all of it, generalized like the source, for the journalist, too. If
+        people are counted, it needs their column.
     subset
         The rows of the source that are released, if not all; the whole source is then the population.
     weights, household
@@ -191,14 +201,12 @@ def analyze(
     uniques:     2 records (50 %)
     SUDA:        2 records with a score, highest 1, DIS 1 %
     """
-    if person not in (None, ASK) and (subset is not None or weights is not None or household is not None):
-        raise PlanError(
-            "`subset`, `weights` and `household` assume that every row is a person: leave out either them "
-            "or `person`"
-        )
-    published, people = _open_table(
+    published, region = _open_table(
         source, quasi_identifiers, population, subset, marker, untouched, person, knows
     )
+    individuals = [each for each in (weights, household) if each is not None]
+    if individuals:
+        require_single_records(published.rows)
     grouped = group_records(published, untouched=untouched)
     sizes, columns = published.sizes, len(grouped.names)
     everybody = None if published.population is None else sizes_in_population(published)
@@ -207,19 +215,13 @@ def analyze(
     uniques = None
     # Estimators need a sample of people: it is one if classes are of people who have the same rows.
     owners = published.rows.owners
-    if people is not None and (owners.are_records or owners.know_all_rows):
-        uniques = population_uniques(sizes, people.size_for(published.rows.people))
+    if region is not None and (owners.are_records or owners.know_all_rows):
+        uniques = population_uniques(sizes, region.size_for(published.rows.people))
     if sampling_fraction is None:
         sampling_fraction = 0.01 if uniques is None else uniques.sampling_fraction or 0.01
     largest = affordable_size(columns, USUAL_SUBSETS) if largest_subset is None else largest_subset
     largest = check_size(largest, columns, most_subsets(grouped))
     attributes, special = _subsets(grouped, largest, untouched or published.flag is not None)
-    individuals = [each for each in (weights, household) if each is not None]
-    if individuals and not published.rows.weights.are_one:
-        raise PlanError(
-            "`weights` and `household` need single records, but a table of an engine is only read as "
-            "combinations of cells with their counts: read it into memory first"
-        )
     table = _with_columns_of_input(published.table, source, individuals)
     check_columns(table, individuals)
     weight_sums = None if weights is None else class_weights(grouped, table, weights)
@@ -276,11 +278,11 @@ def _open_table(
 ) -> tuple[Published, Population | None]:
     """Return the published table and its population, if that is known."""
     everybody: pa.Table | None = None
-    people: Population | None = None
+    region: Population | None = None
     if isinstance(population, int | Population | Mapping) or (
         isinstance(population, str) and population in REGIONS
     ):
-        people = population_of(population)
+        region = population_of(population)
     elif population is not None:
         if isinstance(source, Published):
             raise PlanError("`population` should be a number or a region for a published table")
@@ -289,12 +291,12 @@ def _open_table(
     if subset is not None:
         if isinstance(source, Published) or everybody is not None:
             raise PlanError("`subset` should be left out if the population is given as a table")
-        source = table_of(source)
-        check_people(source, person)
         names = column_names(quasi_identifiers)
-        check_columns(source, names)
-        mask = subset_of(subset).mask(source)
-        everybody, source = source.select(names), source.filter(pa.array(mask))
+        rows = rows_of(source, names, person)
+        require_single_records(rows)
+        check_columns(rows.table, names)
+        mask = subset_of(subset).mask(rows.table)
+        everybody, source, person = rows.table.select(names), rows.table.filter(pa.array(mask)), None
     published = published_of(
         source,
         quasi_identifiers,
@@ -304,11 +306,11 @@ def _open_table(
         person=person,
         knows=knows,
     )
-    if people is None and isinstance(published.region, Population):
-        people = published.region
-    if people is None and published.population is not None:
-        people = Population(size=max(1, published.population.records))
-    return published, people
+    if region is None and isinstance(published.region, Population):
+        region = published.region
+    if region is None and published.population is not None:
+        region = Population(size=max(1, published.population.people))
+    return published, region
 
 
 def _share(value: float) -> str:

@@ -38,8 +38,9 @@ from veil.risk.distances import SLACK, DistanceTable, Floats, Integers, cells_of
 from veil.risk.grouping import check_columns, column_names, table_of
 from veil.risk.identify.repeats import check_people
 from veil.risk.nearest import FEWEST, PAIRS
-from veil.tables.columns import as_numbers, column_of, is_measured, texts
-from veil.tables.spelling import encode_people, read_person
+from veil.tables.columns import as_numbers, is_measured, texts
+from veil.tables.rows import Owners
+from veil.tables.spelling import read_person
 
 ATTEMPTS = 2000
 """Attempts of each attack, if there are so many people: the interval is then at most 4.4 points wide."""
@@ -122,7 +123,7 @@ def try_attacks(
     halves = (names[::2], names[1::2]) if files is None else (tuple(files[0]), tuple(files[1]))
     with following(progress) as tracker:
         tracker.phase("singling out")
-        attacks = [trial.single_out(names, _people(inside, outside, person))]
+        attacks = [trial.single_out(names, Owners.of(trial.people, person).array.astype(np.int64))]
         if all(halves):
             tracker.phase("linking two files")
             attacks.append(trial.link(*halves))
@@ -155,13 +156,6 @@ def _check_labels(
                     "that cannot read labels find nobody, which is no sign of safety. Give the column's hierarchy in "
                     "`hierarchies` and the rows in `origins`, or use `release.attacks()`, which knows both"
                 )
-
-
-def _people(inside: pa.Table, outside: pa.Table, person: str | None) -> Integers:
-    if person is None:
-        return np.arange(inside.num_rows + outside.num_rows)
-    both = pa.concat_tables([inside.select([person]), outside.select([person])])
-    return encode_people(column_of(both, person, "attack"), person)[1].astype(np.int64)
 
 
 class _Trial:

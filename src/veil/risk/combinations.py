@@ -133,7 +133,7 @@ def certain_values(
     certain = []
     for name in names:
         values, codes = encode_values(published.table[name])
-        is_value = ~shows_no_value(values, marker)[codes[visible_rows]]
+        is_value = ~shows_no_value(values, published.marker)[codes[visible_rows]]
         pairs = np.unique((classes.astype(np.int64) * max(1, len(values)) + codes[visible_rows])[is_value])
         number = np.bincount(pairs // max(1, len(values)), minlength=grouped.sizes.size)
         alone = int(grouped.sizes[number == 1].sum())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from veil.engines.relation import relation_of
 from veil.errors import PlanError, did_you_mean
 from veil.outcome.outcome import Outcome, outcome_of
-from veil.plan.owners import owners_of
+from veil.plan.owners import rows_of_people
 from veil.plan.plan import ASK
 from veil.published.flag import find_flag
 from veil.published.table import Published
@@ -124,55 +124,88 @@ def published_of(
             )
         return source
     outcome = outcome_of(source)
-    if outcome is not None and population is None:
-        return published_by(outcome, quasi_identifiers)
+    if outcome is not None:
+        return published_by(outcome, quasi_identifiers, population)
     names = column_names(quasi_identifiers)
-    whose = None if person == ASK else read_person(person)
-    columns = names if whose is None else (*names, whose)
-    table, weights = _rows(source, columns, person)
-    check_columns(table, columns)
+    rows = rows_of(source, names, person, knows)
     return Published(
-        Rows.of(table, weights, owners_of(table, whose, weights, knows, published=True)),
+        rows,
         names,
         marker=marker,
-        flag=find_flag(table, names),
+        flag=find_flag(rows.table, names),
         suppressed="none" if untouched else "by cells",
-        population=None if population is None else Rows.of(population),
+        population=None if population is None else rows_of_population(population, rows, person),
     )
 
 
-def published_by(outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None) -> Published:
+def published_by(
+    outcome: Outcome, quasi_identifiers: str | Iterable[str] | None = None, population: pa.Table | None = None
+) -> Published:
     """Return the output as published, by its own quasi-identifiers or by others."""
-    if quasi_identifiers is None:
+    if quasi_identifiers is None and population is None:
         return outcome.by_people
-    names = column_names(quasi_identifiers)
+    names = outcome.quasi_identifiers if quasi_identifiers is None else column_names(quasi_identifiers)
     check_columns(outcome.table, names)
-    return Published(
-        outcome.after,
-        names,
-        marker=outcome.marker,
-        flag=outcome.flag,
-        suppressed="none" if outcome.roles.suppressed_rows == "none" else "by cells",
-    )
+    if population is None:
+        return outcome.seen_by(names)
+    return outcome.seen_by(names, rows_of_population(population, outcome.after, outcome.person_column))
 
 
-def _rows(source: Any, names: Iterable[str], person: str | None) -> tuple[pa.Table, NDArray[np.int64] | None]:
-    """Read a table; from an engine, the combinations of cells in the named columns and the count of each."""
+def rows_of_population(table: pa.Table, rows: Rows, person: str | None) -> Rows:
+    """Return the population of some rows with its owners, if these have several rows."""
+    if rows.owners.know_all_rows:
+        raise PlanError(
+            "people with the same rows cannot be counted in a table of the population: give its size instead, or "
+            "assume that attackers know one row"
+        )
+    if rows.owners.are_records:
+        return Rows.of(table)
+    column = read_person(person)
+    if column not in table.column_names:
+        raise PlanError(
+            f"the population has no column {column!r}, and without it only its rows could be counted, not its people"
+        )
+    return rows_of_people(table, column)
+
+
+def rows_of(source: Any, names: Iterable[str], person: str | None, knows: Knows = "one row") -> Rows:
+    """Read some columns of a table with the owners of its rows; a release has its own.
+
+    From an engine, these are the combinations of cells in the columns, with the count of each.
+    """
     from veil.risk.identify.repeats import check_people  # which imports this module
 
     outcome = outcome_of(source)
     if outcome is not None:
-        return outcome.table, outcome.after.weights.counts
+        return outcome.after
+    whose = None if person == ASK else read_person(person)
+    columns = [*names] if whose is None else [*names, whose]
     relation = relation_of(source)
     if relation is None:
-        table = table_of(source)
+        table, weights = table_of(source), None
         check_people(table, person)
-        return table, None
-    check_people(relation, person)
-    from veil.engines.source import of_release
+    else:
+        check_people(relation, person)
+        from veil.engines.source import of_release
 
-    combinations = of_release(relation, [each for each in names if each in relation.table.columns])
-    return combinations.table, combinations.weights
+        combinations = of_release(relation, [each for each in columns if each in relation.table.columns])
+        table, weights = combinations.table, combinations.weights
+    check_columns(table, columns)
+    return rows_of_people(table, whose, weights, knows, published=True)
+
+
+def require_single_records(rows: Rows) -> None:
+    """Refuse rows of people with several, and combinations of cells with counts, where single records are judged."""
+    if not rows.owners.are_records:
+        raise PlanError(
+            "`subset`, `weights` and `household` assume that every row is a person, as the risk of single records does: "
+            "give one row of each person"
+        )
+    if not rows.weights.are_one:
+        raise PlanError(
+            "`subset`, `weights` and `household` need single records, but a table of an engine is only read as "
+            "combinations of cells with their counts: read it into memory first"
+        )
 
 
 def table_of(source: Any) -> pa.Table:

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.base.html import html_table
 from veil.base.keywords import own_keywords
-from veil.errors import InputError, ParameterError, PlanError
+from veil.errors import InputError, ParameterError
 from veil.plan.plan import ASK
-from veil.risk.grouping import Grouped, check_columns, group_records, published_of
+from veil.risk.grouping import Grouped, check_columns, group_records, published_of, require_single_records
 from veil.risk.wildcards import sum_matches
 from veil.tables.columns import encode_values, is_number
 
@@ -143,11 +143,8 @@ def individual_risk(
     >>> individual_risk(table, "age", weights="weight").risks.round(6).tolist()
     [0.018779, 0.018779, 0.085791]
     """
-    if person not in (None, ASK):
-        raise PlanError(
-            "the risk of single records cannot be estimated if a person has several: give one row of each"
-        )
     published = published_of(source, quasi_identifiers, marker=marker, untouched=untouched, person=person)
+    require_single_records(published.rows)
     grouped = group_records(published, untouched=untouched)
     return individual_risk_of(grouped, published.table, weights, household, method)
 

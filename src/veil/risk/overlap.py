@@ -87,7 +87,7 @@ def intersection(
 ) -> Intersection:
     """Intersect the sensitive values of the classes that a person can be in, in several releases.
 
-    Missing and withheld cells are no values.
+    Missing and withheld cells are no values. Of a person with several rows, the worst one counts.
 
     Parameters
     ----------
@@ -112,12 +112,8 @@ def intersection(
     values = sorted({value for each in releases for _, value, _ in each.cells if value is not None})
     place = {value: at for at, value in enumerate(values)}
     matrices = [_value_matrix(each, place) for each in releases]
-    same = _people(releases, read_person(person))
-    if same is not None:
-        classes, people = np.unique(same, axis=0, return_counts=True)
-    else:
-        classes, people = _overlapping(releases, hierarchies or {}), None
-    return _summarize(releases, matrices, values, classes, people)
+    together = _classes_of_people(releases, read_person(person)) or _overlapping(releases, hierarchies or {})
+    return _summarize(releases, matrices, values, together)
 
 
 class ReleaseCells(NamedTuple):
@@ -133,10 +129,8 @@ def cells_of_release(release: Any, sensitive: str, names: Sequence[str] | None) 
     """Return a release, or its table, with the sensitive values of its classes."""
     outcome = outcome_of(release)
     if outcome is not None:
-        published = outcome.by_records
-        if names is not None:
-            columns = [name for name in names if name in outcome.table.column_names]
-            published = Published(Rows.of(outcome.table), columns, marker=outcome.marker, flag=outcome.flag)
+        columns = [name for name in names or outcome.quasi_identifiers if name in outcome.table.column_names]
+        published = outcome.seen_by(columns).by_records()
     else:
         table = read(release).table
         columns = [
@@ -168,47 +162,82 @@ def _value_matrix(
     return np.where(visible.any(axis=1, keepdims=True), visible, possible), possible
 
 
-def _people(releases: Sequence[ReleaseCells], person: str | None) -> NDArray[np.int64] | None:
-    """Return the classes of the people in all releases, one row a person; None if they are unknown."""
-    outcomes = [each.outcome for each in releases]
-    row_outcomes = [each for each in outcomes if each is not None and not each.is_condensed]
-    if len(row_outcomes) < len(releases):
+class _Together(NamedTuple):
+    """Classes, one of each release, that a person is in at once, and the person; without people, one for each."""
+
+    classes: NDArray[np.int64]
+    people: NDArray[np.int64]
+    are_known: bool
+
+
+def _classes_of_people(releases: Sequence[ReleaseCells], person: str | None) -> _Together | None:
+    """Return the classes of the people in all releases, of each of their rows; None if people are unknown."""
+    outcomes = [
+        each.outcome for each in releases if each.outcome is not None and not each.outcome.is_condensed
+    ]
+    if len(outcomes) < len(releases):
         if person is not None:
             raise InputError("`person` is only for releases: a table alone does not show who is who")
         return None
-    if person is None:
-        first = row_outcomes[0].original
-        if not all(each.original is first or each.original.equals(first) for each in row_outcomes[1:]):
-            return None
     rows = [
-        each.origins[np.flatnonzero(~release.published.suppressed)]
-        for each, release in zip(row_outcomes, releases, strict=True)
+        each.origins[~release.published.suppressed] for each, release in zip(outcomes, releases, strict=True)
     ]
-    who = rows if person is None else _number_people(row_outcomes, rows, person)
-    of = [
-        dict(zip(each.tolist(), release.published.classes.tolist(), strict=True))
-        for each, release in zip(who, releases, strict=True)
+    before = outcomes[0].before
+    same = all(each.original is before.table or each.original.equals(before.table) for each in outcomes)
+    if person is None and not same:
+        return None
+    # Rows of one table follow a row; those of different tables any row of the person.
+    keys = rows if same or person is None else number_people_alike(outcomes, rows, [person] * len(outcomes))
+    links = [
+        np.unique(np.stack([key, release.published.classes])[:, key >= 0], axis=1)
+        for key, release in zip(keys, releases, strict=True)
     ]
-    common = [each for each in of[0] if each >= 0 and all(each in other for other in of[1:])]
-    tuples = np.array([[classes[each] for classes in of] for each in common], np.int64)
-    return tuples.reshape(len(common), len(of))
+    key, classes = links[0][0], links[0][1:].T
+    for other in links[1:]:
+        here, there = _pairs_of_equal(key, other[0])
+        key, classes = key[here], np.column_stack([classes[here], other[1][there]])
+    people = key
+    if same:
+        every_row = np.arange(before.table.num_rows)
+        numbers = (
+            before.owners.array
+            if person is None
+            else number_people_alike(outcomes[:1], [every_row], [person])[0]
+        )
+        people = numbers[key].astype(np.int64)
+    return _Together(classes[people >= 0], people[people >= 0], True)
 
 
-def _number_people(
-    outcomes: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], person: str
+def _pairs_of_equal(
+    one: NDArray[np.int64], other: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of all pairs of equal numbers.
+
+    >>> [each.tolist() for each in _pairs_of_equal(np.array([7, 8]), np.array([8, 7, 8]))]
+    [[0, 1, 1], [1, 0, 2]]
+    """
+    order = np.argsort(other, kind="stable")
+    start, end = (np.searchsorted(other[order], one, side) for side in ("left", "right"))
+    times = end - start
+    skipped = np.repeat(np.cumsum(times) - times - start, times)
+    return np.repeat(np.arange(one.size), times), order[np.arange(times.sum()) - skipped]
+
+
+def number_people_alike(
+    outcomes: Sequence[Outcome], rows: Sequence[NDArray[np.int64]], names: Sequence[str]
 ) -> list[NDArray[np.int64]]:
     """Number the people of rows of the inputs, alike in all releases; -1 for rows without a person."""
     texts = []
-    for each, some in zip(outcomes, rows, strict=True):
-        if person not in each.original.column_names:
-            raise PlanError(f"the input of a release has no column {person!r} that says who is who")
-        texts.append(pa.array(canonical_text(each.original[person].take(pa.array(some))), pa.string()))
-    values, codes = encode_people(pa.chunked_array(texts), person)
-    numbers = np.where(np.array(values.is_null(), dtype=np.bool_)[codes], -1, codes)
+    for each, some, name in zip(outcomes, rows, names, strict=True):
+        if name not in each.original.column_names:
+            raise PlanError(f"the input of a release has no column {name!r} that says who is who")
+        texts.append(pa.array(canonical_text(each.original[name].take(pa.array(some))), pa.string()))
+    values, codes = encode_people(pa.chunked_array(texts), names[0])
+    numbers = np.where(np.array(values.is_null(), dtype=np.bool_)[codes], -1, codes).astype(np.int64)
     return np.split(numbers, np.cumsum([each.size for each in rows])[:-1])
 
 
-def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.int64]:
+def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hierarchy]) -> _Together:
     """Return the classes that a person can be in at once, according to their labels."""
     tuples = np.arange(releases[0].published.sizes.size, dtype=np.int64)[:, None]
     for at in range(1, len(releases)):
@@ -219,7 +248,7 @@ def _overlapping(releases: Sequence[ReleaseCells], hierarchies: Mapping[str, Hie
             ]
         old, new = np.nonzero(fits)
         tuples = np.column_stack([tuples[old], new])
-    return tuples
+    return _Together(tuples, np.arange(len(tuples)), False)
 
 
 def _fitting(one: Published, other: Published, hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.bool_]:
@@ -241,21 +270,25 @@ def _summarize(
     releases: Sequence[ReleaseCells],
     matrices: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]],
     values: Sequence[str],
-    classes: NDArray[np.int64],
-    people: NDArray[np.int64] | None,
+    together: _Together,
 ) -> Intersection:
+    classes, place = np.unique(together.classes, axis=0, return_inverse=True)
+    place = place.ravel()
     left, possible_values = (
         np.logical_and.reduce([each[which][classes[:, at]] for at, each in enumerate(matrices)])
         for which in (0, 1)
     )
     left = np.where(left.any(axis=1, keepdims=True), left, possible_values)
     numbers = left.sum(axis=1)
-    possible = np.flatnonzero(numbers)  # classes without a common value have no person in common
-    weights = np.ones(len(classes), np.int64) if people is None else people
-    counts = {
-        int(number): int(weights[possible][numbers[possible] == number].sum())
-        for number in np.unique(numbers[possible])
-    }
+    pairs = np.unique(np.stack([place, together.people]), axis=1)  # each person once in the same classes
+    crowd = np.bincount(pairs[0], minlength=len(classes))
+    # Classes without a common value have no person in common. Of several rows, the worst one counts.
+    fewest = np.full(int(together.people.max(initial=-1)) + 1, len(values) + 1)
+    here = pairs[:, numbers[pairs[0]] > 0]
+    np.minimum.at(fewest, here[1], numbers[here[0]])
+    different, people = np.unique(fewest[fewest <= len(values)], return_counts=True)
+    counts = dict(zip(different.tolist(), people.tolist(), strict=True))
+    possible = np.flatnonzero(numbers)
     order = possible[np.argsort(numbers[possible], kind="stable")][:_MOST_OVERLAPS]
     labels = [each.published.labels for each in releases]
     overlaps = tuple(
@@ -265,9 +298,9 @@ def _summarize(
                 for each, row in zip(labels, classes[at], strict=True)
             ),
             tuple(value for value, there in zip(values, left[at], strict=True) if there),
-            None if people is None else int(people[at]),
+            int(crowd[at]) if together.are_known else None,
         )
         for at in order
     )
-    total = None if people is None else int(people.sum())
+    total = np.unique(together.people).size if together.are_known else None
     return Intersection(min(counts, default=0), total, counts, overlaps)

@@ -32,18 +32,15 @@ class SingledOut:
     separation: float
 
     @classmethod
-    def of(
-        cls, columns: tuple[str, ...], sizes: NDArray[np.int64], people: tuple[int, int] | None = None
-    ) -> SingledOut:
+    def of(cls, columns: tuple[str, ...], sizes: NDArray[np.int64], alone: int, people: int) -> SingledOut:
         """Compute the figures from the sizes of classes, and from the numbers of unique people and of all."""
         records = int(sizes.sum())
-        alone, everybody = (int(np.count_nonzero(sizes == 1)), records) if people is None else people
         pairs = records * (records - 1)
         alike = int((sizes.astype(np.float64) * (sizes - 1)).sum())
         return cls(
             columns,
             alone,
-            alone / max(1, everybody),
+            alone / max(1, people),
             sizes.size / max(1, records),
             1 - alike / pairs if pairs else 0.0,
         )
@@ -60,11 +57,9 @@ def singled_out(source: Any, columns: str | Iterable[str], *, person: str | None
     """
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     published = published_of(source, names, untouched=True, person=person).by_one_row()
-    owners = published.rows.owners
-    if owners.codes is None:
-        return SingledOut.of(names, published.sizes)
-    alone = owners.codes[published.sizes[published.classes] == 1]
-    return SingledOut.of(names, published.sizes, (np.unique(alone).size, published.rows.people))
+    rows, visible_rows = published.rows, np.flatnonzero(~published.suppressed)
+    alone = rows.people_in(visible_rows[published.sizes[published.classes] == 1])
+    return SingledOut.of(names, published.sizes, alone, rows.people_in(visible_rows))
 
 
 class SinglingOut:
@@ -95,8 +90,8 @@ class SinglingOut:
             key = key * number + codes
             size *= number
         key.sort()
-        changes = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
-        return SingledOut.of(names, np.diff(changes))
+        sizes = np.diff(np.flatnonzero(np.diff(key, prepend=-1, append=-1)))
+        return SingledOut.of(names, sizes, int(np.count_nonzero(sizes == 1)), key.size)
 
     def _coded(self, name: str) -> tuple[int, NDArray[np.int64]]:
         if name not in self._codes:

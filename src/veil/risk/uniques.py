@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veil.population import Estimator, estimate
+from veil.population import estimate
+from veil.population.dankar import Estimator
 from veil.risk.grouping import histogram
 
 

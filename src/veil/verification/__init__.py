@@ -1,0 +1,3 @@
+"""The independent check of an outcome."""
+
+__all__ = ["outcome"]

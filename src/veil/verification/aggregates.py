@@ -19,10 +19,11 @@ from veil.plan.plan import Plan
 from veil.published.finding import Finding
 from veil.published.table import Published
 from veil.tables.columns import encode_values
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.verification.delivered import in_utc
 
+Codes = NDArray[np.int32]
 Weighted = list[tuple[Any, int]]
 """The different values of a class, without missing ones, and how often each occurs."""
 
@@ -40,11 +41,11 @@ def verify_aggregates(
     """
     visible_mask = pa.array(~suppressed_mask)
     classes = Published(Rows.of(labels.filter(visible_mask)), labels.column_names, suppressed="none").classes
+    owners = published.rows.owners.take(~suppressed_mask)
     findings = []
     for name, how in plan.microaggregated.items():
-        wrong = _wrong_classes(
-            before[name].filter(visible_mask), published.table[name].filter(visible_mask), classes, how, name
-        )
+        original, aggregates = before[name].filter(visible_mask), published.table[name].filter(visible_mask)
+        wrong = _wrong_classes(original, aggregates, classes, owners, how, name)
         promise = f"column {name!r} holds the {how} of its class"
         measured = plural(wrong, "class differs", "classes differ") if wrong else "every class"
         findings.append(Finding(promise, wrong == 0, measured))
@@ -54,11 +55,13 @@ def verify_aggregates(
 def _wrong_classes(
     original: pa.ChunkedArray,
     published: pa.ChunkedArray,
-    classes: np.ndarray[Any, Any],
+    classes: Codes,
+    owners: Owners,
     how: str,
     name: str,
 ) -> int:
     values, texts = _by_class(original, classes, name)
+    people = _people_with_value(original, classes, owners)
     aggregates, _ = _by_class(published, classes, name)
     short = _SHORT.get(published.type)
     wrong = 0
@@ -70,15 +73,21 @@ def _wrong_classes(
         if short is not None and aggregate is not None:
             aggregate = short(aggregate)
         present = [(value, count) for value, count in weighted if value is not None]
-        people = sum(count for _, count in present)
         # The aggregate of one person would be that person's value.
-        fits = _FITS[how](present, aggregate, texts) if people > 1 else aggregate is None
+        fits = _FITS[how](present, aggregate, texts) if people[number] > 1 else aggregate is None
         wrong += not fits
     return wrong
 
 
+def _people_with_value(column: pa.ChunkedArray, classes: Codes, owners: Owners) -> NDArray[np.int64]:
+    """Count the different owners of values in each class."""
+    valid_mask, width = np.array(column.is_valid(), np.bool_), int(owners.array.max(initial=0)) + 1
+    pairs = np.unique(classes[valid_mask].astype(np.int64) * width + owners.array[valid_mask])
+    return np.bincount(pairs // width, minlength=int(classes.max(initial=-1)) + 1)
+
+
 def _by_class(
-    column: pa.ChunkedArray, classes: np.ndarray[Any, Any], name: str
+    column: pa.ChunkedArray, classes: Codes, name: str
 ) -> tuple[dict[int, Weighted], dict[Any, str]]:
     """Return the different values of each class with their counts, and the text of each value."""
     values, codes = encode_values(column)

@@ -21,10 +21,8 @@ from veil.tables.rows import Owners, Rows
 from veil.verification.release import verify_models
 
 
-def verify_tables(outcome: Outcome) -> list[Finding]:
+def verify_tables(outcome: Outcome, stacked: Stacked) -> list[Finding]:
     """Check the promises on all tables together, and that each table shows no more than it should."""
-    stacked = outcome.source
-    assert isinstance(stacked, Stacked)
     masks = {
         name: outcome.suppressed_mask[span][outcome.tables[name].rows] for name, span in stacked.spans.items()
     }

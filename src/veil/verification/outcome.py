@@ -29,9 +29,7 @@ def verified(outcome: Outcome) -> Outcome:
 
 
 def _shows_suppressed(outcome: Outcome) -> bool:
-    return (
-        outcome.suppressed > 0 and outcome.plan is not None and outcome.plan.suppressed_rows == "keep cells"
-    )
+    return outcome.suppressed > 0 and outcome.roles.suppressed_rows == "keep cells"
 
 
 def _refuse_cells(outcome: Outcome) -> NoReturn:
@@ -58,9 +56,10 @@ def verify_outcome(outcome: Outcome) -> Verification:
         return Verification(
             (*verification.findings, *masks.findings), (*verification.open_questions, *masks.open_questions)
         )
-    if not isinstance(source, Stacked):
-        return verification
-    return dataclasses.replace(verification, findings=(*verification.findings, *verify_tables(outcome)))
+    if isinstance(source, Stacked):
+        findings = (*verification.findings, *verify_tables(outcome, source))
+        return dataclasses.replace(verification, findings=findings)
+    return verification
 
 
 def _verify_rows(outcome: Outcome) -> Verification:
@@ -69,11 +68,11 @@ def _verify_rows(outcome: Outcome) -> Verification:
         (method,) = outcome.methods
         return verify_step(
             method,
-            outcome.original,
+            outcome.before,
             outcome.table,
-            origins=outcome.link.rows,
+            origins=outcome.link,
             apart=outcome.apart,
-            person=outcome.person_column,
+            removed=outcome.person_column,
         )
     if plan is None or prepared is None:
         return outcome.verification
@@ -89,8 +88,8 @@ def _verify_rows(outcome: Outcome) -> Verification:
         plan,
         outcome.levels,
         outcome.hierarchies,
-        rows=outcome.link.rows,
-        suppressed_mask=outcome.link.of_mask(outcome.suppressed_mask),
+        origins=outcome.link,
+        suppressed_mask=outcome.link.pick(outcome.suppressed_mask),
         subset=prepared.subset,
         flag=outcome.flag,
         over_limit=outcome.last.suppression.over_limit,

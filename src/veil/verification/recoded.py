@@ -10,7 +10,7 @@ import pyarrow as pa
 from veil.base.wording import plural
 from veil.models import KAnonymity
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import RecodedPart
+from veil.outcome.result import Origins, RecodedPart
 from veil.published.finding import Finding, Verification
 from veil.published.table import Published
 from veil.tables.rows import Rows, Weights
@@ -86,7 +86,7 @@ def verify_recoded(outcome: Outcome, allowed: int | None) -> Verification:
         part = RecodedPart(parts[0].levels, suppressed_rows)
         findings.append(_verify_cells(outcome, part, suppressed=True))
     blank_mask = suppressed_mask[outcome.origins]
-    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.link.rows, blank_mask)
+    findings += verify_links(outcome.original, outcome.table, prepared.plan, outcome.link, blank_mask)
     before = _rows_before(outcome)
     if not before.owners.are_records:
         findings += verify_lost_rows(before, suppressed_mask, allowed)
@@ -120,7 +120,7 @@ def _verify_cells(outcome: Outcome, part: RecodedPart, *, suppressed: bool = Fal
         plan,
         levels,
         outcome.hierarchies,
-        rows=None,
+        origins=Origins(part.rows.size),
         suppressed_mask=np.full(part.rows.size, suppressed),
         flag=outcome.flag,
         over_limit=True,

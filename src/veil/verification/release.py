@@ -16,6 +16,7 @@ from veil.base.exact import largest_count
 from veil.base.wording import plural
 from veil.hierarchies import Hierarchy
 from veil.models import PrivacyModel
+from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank, is_masked, shows_nothing
 from veil.published.finding import Finding, Verification
@@ -98,14 +99,13 @@ def verify_links(
     original: pa.Table,
     table: pa.Table,
     plan: Plan,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     suppressed_mask: Mask,
 ) -> list[Finding]:
     """Check that pseudonyms and people correspond one to one, on the rows that are not suppressed."""
     findings = []
     for name in [name for name, how in plan.identifying.items() if how == "pseudonym"]:
-        before = original[name] if rows is None else original[name].take(pa.array(rows))
-        _, owner_codes = encode_people(before, plan.person_column or name)
+        _, owner_codes = encode_people(origins.take(original[name]), plan.person_column or name)
         values, codes = encode_values(table[name])
         pairs = np.unique(np.stack([owner_codes[~suppressed_mask], codes[~suppressed_mask]]), axis=1)
         different = np.unique(pairs[0]).size, np.unique(pairs[1]).size
@@ -124,7 +124,7 @@ def verify_release(
     levels: dict[str, int],
     hierarchies: dict[str, Hierarchy],
     *,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     suppressed_mask: Mask,
     subset: Mask | None = None,
     flag: str | None,
@@ -132,22 +132,22 @@ def verify_release(
 ) -> Verification:
     """Check a release against its input.
 
-    `rows` are the input rows of the release, None if all, in order. `suppressed_mask` marks suppressed rows
-    of the release, and is not trusted: their cells must be blank, and the models judge those that show
+    `origins` are the input rows of the release. `suppressed_mask` marks suppressed rows of the release, and is not
+    trusted: their cells must be blank, and the models judge those that show
     anything. With `over_limit` the caller has exceeded the suppression limit knowingly.
     """
     original = before.table
 
     def cells_before(name: str) -> pa.ChunkedArray:
-        return original[name] if rows is None else original[name].take(pa.array(rows))
+        return origins.take(original[name])
 
     there = original.num_rows if subset is None else int(np.count_nonzero(subset))
-    shape = _verify_shape(original, there, rows, table, plan, flag, condensed=not before.weights.are_one)
+    shape = _verify_shape(original, there, origins, table, plan, flag, condensed=not before.weights.are_one)
     if not all(finding.holds for finding in shape):
         return Verification((*shape, *verify_roles(table, plan)))
     published = as_published(
         before,
-        before.showing(table, rows),
+        before.showing(table, origins.rows),
         plan,
         levels,
         hierarchies,
@@ -161,14 +161,13 @@ def verify_release(
 
         def verify_column(name: str) -> list[Finding]:
             values, codes = encode_values(original[name])  # sorting codes is faster than sorting texts
-            encoded = values, codes if rows is None else codes[rows]
-            column = _Column(encoded, published, name, hierarchies[name], levels[name])
+            column = _Column((values, origins.pick(codes)), published, name, hierarchies[name], levels[name])
             return column.verify(plan, suppressed_mask)
 
         of_columns = list(pool.map(verify_column, columns))
     if not before.owners.are_records:
         limit = None if over_limit else plan.suppression_limit
-        findings += _verify_people(before, suppressed_mask, rows, limit)
+        findings += _verify_people(before, suppressed_mask, origins, limit)
     elif not over_limit and not plan.over_neighbours:
         # A private release has no limit: it must not reveal how many records it omits or was drawn from.
         findings.append(_verify_limit(published, suppressed_mask, plan))
@@ -182,7 +181,7 @@ def verify_release(
         cells = pa.table({name: cells_before(name) for name in {*hierarchies, *plan.microaggregated}})
         labels = _generalize_columns(cells, levels, hierarchies)
         findings += verify_aggregates(cells, pa.table(labels), published, plan, suppressed_mask)
-    findings += verify_links(original, table, plan, rows, suppressed_mask)
+    findings += verify_links(original, table, plan, origins, suppressed_mask)
     for name in plan.items:
         findings.append(verify_items(cells_before(name), table[name], name, plan, suppressed_mask))
     treated = {*hierarchies, *plan.microaggregated, *plan.identifying, *plan.items, flag}
@@ -248,7 +247,7 @@ def rows_of(table: pa.Table, weights: Weights, plan: Plan) -> Rows:
 def _verify_shape(
     original: pa.Table,
     there: int,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     table: pa.Table,
     plan: Plan,
     flag: str | None,
@@ -277,11 +276,13 @@ def _verify_shape(
         )
     fits = sorted(columns) == sorted(planned)
     what = "combinations of cells" if condensed else "rows"
-    planned_rows = there if rows is None or plan.suppressed_rows != "drop" else rows.size
+    rows = origins.among(original.num_rows)
+    planned_rows = min(there, rows.size) if plan.suppressed_rows == "drop" else there
     # The number of combinations of cells in the input is confidential: a release does not show it.
     promise = f"the table has {'as many' if condensed else f'{planned_rows:,}'} {what}{' ' if condensed else ', '}as planned"
     measured_rows, same_length = f"{table.num_rows:,} {what}", table.num_rows == planned_rows
-    if rows is not None and (rows.size != table.num_rows or not each_once(rows, original.num_rows)):
+    # Without row numbers, all rows are there, so that a wrong number says all.
+    if (same_length and rows.size != table.num_rows) or not each_once(rows, original.num_rows):
         measured_rows, same_length = f"{measured_rows}, and not each of another record", False
     return [
         Finding("the table has the columns of the plan and no others", fits, measured),
@@ -300,12 +301,12 @@ def each_once(rows: NDArray[np.int64], number: int) -> bool:
 def _verify_people(
     before: Rows,
     suppressed_mask: Mask,
-    rows: NDArray[np.int64] | None,
+    origins: Origins,
     limit: float | None,
 ) -> list[Finding]:
     """Count the people who lose a row, to a blank one or entirely."""
     lost_mask = np.ones(before.table.num_rows, np.bool_)
-    lost_mask[(np.arange(lost_mask.size) if rows is None else rows)[~suppressed_mask]] = False
+    lost_mask[origins.among(lost_mask.size)[~suppressed_mask]] = False
     return verify_lost_rows(before, lost_mask, None if limit is None else largest_count(limit, before.people))
 
 

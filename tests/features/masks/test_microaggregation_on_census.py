@@ -56,7 +56,7 @@ def values(table: pa.Table, names=None) -> np.ndarray:
 
 def masked(method, seed=0) -> pa.Table:
     made = method.mask(Rows.of(census()), Randomness.for_testing(seed))
-    assert verify_step(method, census(), made.table, origins=made.origins).holds
+    assert verify_step(method, Rows.of(census()), made.table, origins=made.link).holds
     return made.table
 
 
@@ -85,7 +85,7 @@ def test_soria_comas_mdav_columns_of_tables_6_1_and_6_5(k, error, linked, varian
     assert after.mean(axis=1) == pytest.approx(before.mean(axis=1))
     varied = np.abs(after.var(axis=1) - before.var(axis=1)) / before.var(axis=1)
     assert varied.round(4).tolist() == variances
-    assert verify_step(method, census(), made.table, origins=made.origins).holds
+    assert verify_step(method, Rows.of(census()), made.table, origins=made.link).holds
 
 
 def record_linkage(before: np.ndarray, after: np.ndarray) -> float:
@@ -303,7 +303,7 @@ def test_t_closeness_through_microaggregation(closeness):
     for t in (0.4, 0.2, 0.1):
         method = TClosenessThroughMicroaggregation(("FEDTAX", "POTHVAL", "INTVAL"), 5, "FICA", t, closeness)
         made = method.mask(Rows.of(census()), Randomness())
-        assert verify_step(method, census(), made.table, origins=made.origins, apart=made.apart).holds
+        assert verify_step(method, Rows.of(census()), made.table, origins=made.link, apart=made.apart).holds
         groups.append(made.facts["groups"])
     assert groups == sorted(groups, reverse=True)
 
@@ -316,4 +316,4 @@ def test_groups_by_the_confidential_attribute(t, k, release):
         ConfidentialAttributePartitioning("FICA", k, release),
     ):
         made = method.mask(Rows.of(census()), Randomness())
-        assert verify_step(method, census(), made.table, origins=made.origins, apart=made.apart).holds
+        assert verify_step(method, Rows.of(census()), made.table, origins=made.link, apart=made.apart).holds

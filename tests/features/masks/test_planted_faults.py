@@ -25,7 +25,7 @@ from veil.errors import VerificationError
 from veil.masking import METHODS, Method, Outcome
 from veil.outcome.outcome import Outcome as _Outcome
 from veil.outcome.result import Origins
-from veil.tables.rows import Rows
+from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verify_outcome
 from veil.verification.steps.step import CHECKS
 
@@ -374,5 +374,6 @@ def test_people_are_counted_where_they_have_several_rows() -> None:
     after = TABLE.set_column(0, "age", pa.array([float(n // 4) for n in range(ROWS)]))
     from veil.verification.steps.step import verify_step
 
-    assert verify_step(method, TABLE, after).holds
-    assert verify_step(method, TABLE, after.drop_columns("patient"), person="patient").broken
+    assert verify_step(method, Rows.of(TABLE), after).holds
+    rows = Rows.of(TABLE, owners=Owners.of(TABLE, "patient"))
+    assert verify_step(method, rows, after.drop_columns("patient"), removed="patient").broken

@@ -24,6 +24,7 @@ from veil.cli.app import app
 from veil.errors import InputError, PlanError, VeilError
 from veil.masking import LocalSuppression, Mondrian
 from veil.plan.plan import ASK
+from veil.risk.singling_out import SinglingOut
 from veil.tables.spelling import Person, encode_people, fold_text, read_person
 
 SPELLINGS = ["A17", "A17 ", " A17", "a17", "Ａ17"]
@@ -78,7 +79,7 @@ VERBS: dict[str, Callable[[pa.Table, str | None], Any]] = {
     "riskiest": lambda table, person: veil.risk.riskiest(table, ["age"], person=person),
     "certain_values": lambda table, person: veil.risk.certain_values(table, ["age"], ["ill"], person=person),
     "singled_out": lambda table, person: veil.risk.singled_out(table, ["age"], person=person),
-    "SinglingOut": lambda table, person: veil.risk.SinglingOut(table)(["age"], person=person),
+    "SinglingOut": lambda table, person: SinglingOut(table)(["age"], person=person),
     "wildcard_risk": lambda table, person: veil.risk.wildcard_risk(table, ["age"], person=person),
     "attribute_risks": lambda table, person: veil.risk.attribute_risks(table, ["age"], person=person),
     "suda": lambda table, person: veil.risk.suda(table, ["age"], person=person),

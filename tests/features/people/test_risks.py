@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -9,8 +11,10 @@ import veil
 from support.longitudinal import anonymized, draw, owners
 from support.oracle.people import Longitudinal
 from support.refusals import refused
+from veil.api.open import count_combinations
+from veil.engines.relation import relation_of
 from veil.errors import PlanError
-from veil.risk import analyze
+from veil.risk import analyze, individual_risk
 
 
 @pytest.mark.parametrize("knows", ["one row", "all rows"])
@@ -55,3 +59,82 @@ def test_population_uniques_of_people_whose_rows_are_all_known() -> None:
     found = analyze(twice, "age", population=1000, untouched=True, person="who", knows="all rows")
     assert expected is not None
     assert found.population_uniques == expected
+
+
+VISITS = pa.table(
+    {
+        "who": list("aabbccddeeff"),
+        "age": [20] * 6 + [30] * 6,
+        "weight": [2.0] * 12,
+        "home": list("xxxxxxyyyyyy"),
+    }
+)
+
+
+def released(knows: str = "one row") -> veil.Release:
+    return veil.anonymize(
+        VISITS,
+        quasi_identifiers={"age": "identity"},
+        models=veil.KAnonymity(2),
+        identifying=["who"],
+        person="who",
+        knows=knows,
+        others="keep",
+    )
+
+
+def test_a_release_counts_people_beside_a_table_of_the_population_too() -> None:
+    """Six people have twelve rows; the population has the same and one more for each age."""
+    more = pa.table({"who": list("gghh"), "age": [20, 20, 30, 30], "weight": [1.0] * 4, "home": list("xxyy")})
+    everybody = pa.concat_tables([VISITS, more])
+    expected = analyze(VISITS, "age", person="who", population=everybody, untouched=True).attackers
+    assert analyze(released(), "age", population=everybody).attackers == expected
+    assert expected.prosecutor.highest == 1 / 3
+    assert expected.journalist.highest == 1 / 4
+    with refused(PlanError, "no column 'who'"):
+        analyze(released(), "age", population=everybody.drop_columns("who"))
+    with refused(PlanError, "same rows"):
+        analyze(released("all rows"), "age", population=everybody)
+
+
+@pytest.mark.parametrize("options", [{"weights": "weight"}, {"household": "home"}, {"subset": [0, 1]}])
+def test_single_records_of_a_release_that_counts_people_are_not_judged(options: dict[str, Any]) -> None:
+    """Their classes would have people, and their weights or populations rows: risks would look smaller."""
+    with refused(PlanError, "every row is a person"):
+        analyze(released(), "age", **options)
+    with refused(PlanError, "every row is a person"):
+        individual_risk(released(), "age")
+
+
+def test_the_strongest_promise_of_a_release_that_counts_people_is_in_people() -> None:
+    def largest_k(**options: Any) -> float:
+        strengths = veil.assess(released(), sensitive=[], **options).strengths
+        return next(each.value for each in strengths if each.model == "KAnonymity")
+
+    assert largest_k() == 3
+    assert largest_k(person=None) == 6  # who says that every row is a person
+    with refused(PlanError, "a person's rows"):
+        veil.assess(released(), subset=[0, 1])
+
+
+@pytest.mark.parametrize(("method", "tail"), [("TopCoding", 1000), ("BottomCoding", -1000)])
+def test_the_mean_of_a_tail_that_is_one_persons_is_not_shown(method: str, tail: int) -> None:
+    """Three cells are enough for a mean, unless all of them are those of one person."""
+    table = pa.table({"who": list("aaabcd"), "pay": [tail, tail * 2, tail * 3, 1, 2, 3]})
+    coding = getattr(veil.masking, method)("pay", tail, replacement="mean")
+    for person, shown in (("who", tail), (None, tail * 2)):
+        release = veil.mask(table, [coding], person=person, order="random")
+        assert set(release.table["pay"].to_pylist()) - {1, 2, 3} == {shown}
+        assert release.verification.holds
+
+
+def test_an_engine_counts_people_beside_a_table_of_the_population_too() -> None:
+    ibis = pytest.importorskip("ibis")
+    relation = relation_of(ibis.duckdb.connect().create_table("visits", VISITS))
+    options = {"marker": "*", "untouched": True, "person": "who", "knows": "one row"}
+    published, size = count_combinations(relation, ["age"], VISITS, **options)
+    assert size is None
+    attackers = analyze(published).attackers
+    assert attackers.journalist.highest == attackers.prosecutor.highest == 1 / 3
+    with refused(PlanError, "no column 'who'"):
+        count_combinations(relation, ["age"], VISITS.select(["age"]), **options)

@@ -22,6 +22,7 @@ from veil import hierarchies as h
 from veil.api.release import Release
 from veil.errors import InputError, ParameterError, PlanError
 from veil.models import DeltaPresence, Profitability
+from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.plan.prepare import prepare
 from veil.tables.rows import Rows
@@ -221,7 +222,7 @@ def test_the_verifier_finds_a_wrong_aggregate(how: str) -> None:
         made.plan,
         made.transformation,
         dict(zip(ready.encoding.names, ready.encoding.hierarchies, strict=True)),
-        rows=None,
+        origins=Origins(TABLE.num_rows),
         suppressed_mask=made.suppressed_rows,
         flag=None,
     )
@@ -293,7 +294,7 @@ def test_the_verifier_finds_an_aggregate_of_one_known_value() -> None:
         plan,
         made.outcome.levels,
         made.outcome.hierarchies,
-        rows=made.outcome.link.rows,
+        origins=made.outcome.link,
         suppressed_mask=pc.is_null(leaking["G"]).to_numpy(),
         flag=None,
     )

@@ -17,7 +17,7 @@ from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import LocalSuppression
 from veil.masking.suppression import cells as suppressed_cells
 from veil.masking.suppression.cells import alike_cells, few_cells, sets_of_columns
-from veil.published.matching import fewest_matches, keys, matches
+from veil.published.matching import matches
 from veil.tables.rows import Owners
 
 MEANINGS = ("matches_everything", "own_value")
@@ -151,32 +151,6 @@ def test_no_cell_could_be_shown_again(rows, k):
             if before[j] is not None and now[j] is None:
                 shown = [*made[:i], (*now[:j], before[j], *now[j + 1 :]), *made[i + 1 :]]
                 assert not fulfils(shown, k, "matches_everything")
-
-
-@given(random_tables(3, (1, 20)))
-def test_matches_agree_with_the_slow_twin(rows):
-    codes = codes_of(rows)
-    crowd, whole, partial = matches(codes)
-    found = np.where(crowd.of_row >= 0, whole[np.maximum(crowd.of_row, 0)] if whole.size else 0, 0)
-    found[crowd.partial] = partial
-    assert found.tolist() == counts(rows)
-    assert fewest_matches(codes, 1000) == min(counts(rows))
-    assert fewest_matches(codes, 2) == min(2, *counts(rows))
-
-
-def test_wide_rows_are_told_apart():
-    """More values than a machine word can number, in more bits than a word has."""
-    draws = np.random.default_rng(17)
-    codes = draws.integers(0, 2**30, (50, 5)).astype(np.int32)
-    codes[:, 0] = 2**30
-    codes[25:] = codes[:25]
-    codes[3, 2] = codes[4, 1] = -1
-    rows = [tuple(None if cell < 0 else int(cell) for cell in row) for row in codes]
-    crowd, whole, partial = matches(codes)
-    found = np.where(crowd.of_row >= 0, whole[np.maximum(crowd.of_row, 0)], 0)
-    found[crowd.partial] = partial
-    assert found.tolist() == counts(rows)
-    assert len(set(keys(codes, np.ones(5, np.bool_)).tolist())) == len(set(rows))
 
 
 # How good the heuristics are

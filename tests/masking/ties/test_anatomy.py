@@ -110,7 +110,7 @@ def test_a_value_that_is_too_frequent_in_a_group_is_found_out(groups, holds, wor
     values = list("".join(groups))
     before, after = pa.table({"n": number, "ill": values}), pa.table({"n": number, "group": number})
     second = pa.table({"group": number, "ill": values})
-    found = verify_step(Anatomy("ill", 2), before, after, apart={"confidential": second}).findings[0]
+    found = verify_step(Anatomy("ill", 2), Rows.of(before), after, apart={"confidential": second}).findings[0]
     assert (found.holds, found.measured) == (holds, worst)
 
 

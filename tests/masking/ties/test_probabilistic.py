@@ -25,6 +25,7 @@ from veil.masking.ties.probabilistic import (
     linkage_probabilities,
     swapping_likelihoods,
 )
+from veil.tables.rows import Rows
 from veil.verification.steps.step import verify_step
 
 BOTH = [IndividualRankingSwapping, MDAVSwapping]
@@ -97,7 +98,7 @@ def test_a_value_from_elsewhere_is_found_out():
     """Of four values in their order, groups of two are the lower and the upper ones."""
     before, after = (pa.table({"x": values}) for values in ([1, 2, 3, 4], [1, 3, 2, 4]))
     for k, holds in ((2, False), (3, True)):
-        assert verify_step(IndividualRankingSwapping("x", k), before, after).holds == holds
+        assert verify_step(IndividualRankingSwapping("x", k), Rows.of(before), after).holds == holds
 
 
 # --- bad input ------------------------------------------------------------------------------------

@@ -67,8 +67,8 @@ def test_a_record_that_was_torn_apart_is_found_out():
     table = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [10, 20]})
     torn = pa.table({"age": [1, 2], "pay": ["a", "b"], "tax": [20, 10]})
     method = WholeRecordSwapping(["pay", "tax"], 2)
-    assert verify_step(method, table, table).holds
-    assert not verify_step(method, table, torn).holds
+    assert verify_step(method, Rows.of(table), table).holds
+    assert not verify_step(method, Rows.of(table), torn).holds
 
 
 def test_what_a_person_receives(tmp_path):

@@ -14,6 +14,7 @@ from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import DataSwapping, RankSwapping
 from veil.masking.values.swapping import _pair
+from veil.tables.rows import Rows
 from veil.verification.steps.step import verify_step
 
 
@@ -101,7 +102,7 @@ def test_the_finding_measures_ranks_between_blocks_of_equal_values():
     values = np.array([0, 0, 1, 2, 2])
     for order, farthest in (([1, 0, 2, 3, 4], 0), ([2, 1, 0, 3, 4], 1), ([4, 1, 2, 3, 0], 2)):
         before, after = pa.table({"a": values}), pa.table({"a": values[order]})
-        found = verify_step(RankSwapping("a", 20), before, after)
+        found = verify_step(RankSwapping("a", 20), Rows.of(before), after)
         (ranks,) = [each for each in found.findings if "ranks" in each.promise]
         assert (ranks.measured, ranks.holds) == (str(farthest), farthest <= 1)
 

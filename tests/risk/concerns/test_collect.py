@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from rich.console import Console
 
 import veil
 from support import realdata
@@ -21,13 +20,10 @@ from support.report import FORMATS, everything_in, squeezed
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.cli import show
 from veil.dp import SafePub
 from veil.errors import ParameterError
 from veil.recipe import Recipe
 from veil.report import check_certificate
-from veil.risk.concerns import collect
-from veil.risk.concerns.concern import KINDS, Concern
 
 WEIGHT, INCOME = "nearly unique: weight", "no model: income"
 
@@ -138,28 +134,6 @@ def test_the_certificate_names_what_was_acknowledged_and_still_holds(tmp_path: P
     assert check_certificate(tmp_path / "certificate.json", tmp_path / "release.parquet").holds
     released().certificate(tmp_path / "other.json")
     assert json.loads((tmp_path / "other.json").read_text())["acknowledged"] == []
-
-
-def test_a_notebook_shows_it() -> None:
-    page = released()._repr_html_()
-    assert "Before you sign" in page
-    assert "no other record" in page
-
-
-def test_every_kind_is_said_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Planted, as no release has all of them; what finds each has tests of its own."""
-    release = released()
-    planted = [Concern(kind, (), f"Found: {kind}.", f"Mend: {kind}.") for kind in KINDS]
-    collect._CACHE[release.outcome] = tuple(planted)
-    show.concerns(Console(width=300), release)  # wide, so that each cell stays in one line
-    shown = {"terminal": capsys.readouterr().out, "notebook": release._repr_html_()}
-    for kind in FORMATS:
-        release.report(tmp_path / f"report.{kind}")
-        shown[kind] = everything_in(tmp_path / f"report.{kind}")
-    for place, text in shown.items():
-        for each in planted:
-            assert squeezed(each.statement) in squeezed(text), (place, each.kind)
-            assert squeezed(each.step) in squeezed(text), (place, each.kind)
 
 
 def test_the_terminal_shows_it_with_the_words_to_acknowledge_it(folder: Path) -> None:

@@ -15,8 +15,8 @@ import veil
 from veil import KAnonymity
 from veil import hierarchies as h
 from veil.api.release import Release
-from veil.risk.concerns.context import ReleaseContext, whole_groups
-from veil.risk.concerns.unique import NEARLY_UNIQUE, share_together
+from veil.risk.concerns.context import ReleaseContext
+from veil.risk.concerns.unique import share_together
 
 CELLS = {
     "a": st.one_of(st.none(), st.integers(0, 3)),
@@ -109,25 +109,3 @@ def test_what_singles_out_beside_the_quasi_identifiers_is_found() -> None:
     again = release_of(table, 10, sensitive="room")
     assert "unique with quasi-identifiers" not in kinds(again)
     assert kinds(again)["no model"] == ("room",)
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3])
-def test_of_large_tables_whole_groups_tell_the_share(share: float) -> None:
-    """Whoever reads a figure about 200,000 rows reads one that is right to one percent, or none where it is small."""
-    chance, size = np.random.default_rng(7), 200_000
-    day = chance.integers(0, 2000, size)
-    room = np.where(chance.random(size) < share, 10 + chance.integers(0, 10**6, size), 0)
-    table = pa.table({"q": ["x"] * size, "day": day, "room": pa.array(room).cast(pa.string())})
-    context = ReleaseContext(release_of(table, 5).outcome)
-    true = alone(list(zip(day.tolist(), room.tolist(), strict=True))) / size
-    found = share_together(context, ("day", "room"))
-    # By a first look at a sample, in which no fewer are alone, it is known to lie far below what is told.
-    assert found == pytest.approx(true, abs=0.01) or (found == 0 and true < NEARLY_UNIQUE / 2)
-
-
-def test_whole_groups_are_whole() -> None:
-    groups = np.random.default_rng(3).integers(0, 500, 10_000).astype(np.int32)
-    rows = whole_groups(groups, np.bincount(groups), most=1000)
-    assert 1000 <= rows.size < 1100
-    picked = set(groups[rows].tolist())
-    assert sorted(rows.tolist()) == [at for at, each in enumerate(groups.tolist()) if each in picked]

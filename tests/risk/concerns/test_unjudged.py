@@ -167,3 +167,19 @@ def test_the_mean_of_two_is_said(k: int, said: bool) -> None:
     found = [each for each in made.concerns if each.kind == "aggregates of two"]
     assert [each.key for each in found] == (["aggregates of two: pay"] if said else [])
     assert all("1 class" in each.statement for each in found)
+
+
+def test_a_class_of_two_people_is_one_of_two_however_many_rows_they_have() -> None:
+    """Four rows of two people: each of the two can compute the mean of the other."""
+    table = pa.table({"who": list("aabbcde"), "age": [20] * 4 + [30] * 3, "pay": [1, 3, 5, 7, 2, 4, 9]})
+    release = veil.anonymize(
+        table,
+        quasi_identifiers={"age": "identity"},
+        models=KAnonymity(2),
+        microaggregated={"pay": "mean"},
+        identifying=["who"],
+        person="who",
+    )
+    found = concern(release, "aggregates of two")
+    assert found is not None
+    assert "2 people" in found.statement

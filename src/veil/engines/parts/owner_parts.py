@@ -72,7 +72,9 @@ class OwnerParts:
         by_person = self.counts[self.person]
         if not by_person.weights.size:
             raise no_rows(relation)
-        self.people = number_people(by_person.table[self.person], self.person, by_person.weights)
+        self.people = number_people(
+            by_person.table[self.person], self.person, Weights(by_person.table.num_rows, by_person.weights)
+        )
         self.hierarchies = {
             name: encode(
                 counts.table[name],

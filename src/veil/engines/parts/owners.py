@@ -216,7 +216,7 @@ def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
     published = _published(owners, outcome, before.showing(outcome.table), hidden)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
     findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
-    findings += verify_links(outcome.original, outcome.table, plan, None, hidden)
+    findings += verify_links(outcome.original, outcome.table, plan, Origins(outcome.table.num_rows), hidden)
     promise = "each part keeps every promise by itself"
     return Verification((*findings, Finding(promise, True, plural(len(owners.parts), "part"))))
 

@@ -23,7 +23,7 @@ def with_items(outcome: Outcome) -> Outcome:
 
     Items of suppressed records are neither counted nor released.
     """
-    plan, hidden = outcome.plan, outcome.link.of_mask(outcome.suppressed_mask)
+    plan, hidden = outcome.plan, outcome.link.pick(outcome.suppressed_mask)
     if plan is None or not plan.items:
         return outcome
     rows = pa.array(np.flatnonzero(~hidden))

@@ -30,7 +30,7 @@ from veil.masking.microaggregation.sums_of_squares import sums_of_squares
 from veil.masking.microaggregation.univariate import fixed_size, principal_component, shortest_path
 from veil.masking.microaggregation.ward import k_ward
 from veil.masking.parameters import Columns
-from veil.outcome.aggregates import Aggregate, aggregate_groups
+from veil.outcome.aggregates import Aggregate, aggregate_people
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import Floats, Groups, column_of, is_number, is_quantity, replace_column
 from veil.tables.rows import Rows
@@ -86,8 +86,8 @@ class _Microaggregation(ColumnMethod):
         for names, groups in partitions.items():
             for name in names:
                 how, least = self._how(name), min(2, self.k)
-                aggregates = aggregate_groups(
-                    table[name], groups, how, name, keep_type=self.keep_type, least=least, people=owners.codes
+                aggregates = aggregate_people(
+                    table[name], groups, owners, how, name, keep_type=self.keep_type, least=least
                 )
                 masked = replace_column(masked, name, aggregates.take(pa.array(groups)))
         return MaskedTable(masked, facts=self._facts(table, partitions))

@@ -66,7 +66,8 @@ class _Coding(Method):
         place = self._places(values, order)
         threshold = self._threshold(values, place, counts, missing)
         coded = self._at_or_beyond(values, place, threshold, order) & ~missing
-        new = self._replacement(values, counts, coded, threshold)
+        people = rows.people_in(coded[codes])
+        new = self._replacement(values, np.where(coded, counts, 0), threshold, people)
         new_values = _replace_coded(values, coded, new, self.column)
         facts = {
             "threshold": threshold.as_py(),
@@ -153,7 +154,7 @@ class _Coding(Method):
         return np.array(pc.fill_null(compare(widened(values), widened(threshold)), False), dtype=np.bool_)
 
     def _replacement(
-        self, values: pa.Array, counts: NDArray[np.int64], coded: NDArray[np.bool_], threshold: Any
+        self, values: pa.Array, tail_counts: NDArray[np.int64], threshold: Any, people: int
     ) -> Any:
         if self.value is not None:
             return pa.scalar(self.value)
@@ -163,13 +164,13 @@ class _Coding(Method):
             raise PlanError(
                 f"{self}: values of type {values.type} have no {self.replacement}. Give `value`, or leave it out"
             )
-        tail = np.repeat(np.array(values.cast(pa.float64(), safe=False))[coded], counts[coded])
+        tail = np.repeat(np.array(values.cast(pa.float64(), safe=False)), tail_counts)
         if np.isinf(tail).any():
             raise InputError(
                 f"{self}: column {self.column!r} holds infinite numbers, which have no {self.replacement}. Give "
                 "`value` instead"
             )
-        if tail.size < _LEAST:
+        if people < _LEAST:
             return threshold
         return pa.scalar(float(tail.mean() if self.replacement == "mean" else np.median(tail)))
 
@@ -195,7 +196,7 @@ class TopCoding(_Coding):
 
     The threshold is given, or is a quantile: the smallest value at or below which that share of the values
     lies, but never the greatest of the column, which may be one person's. Mean and median of fewer than three
-    records would reveal their values: they become the threshold. Text as `value` makes the column text, mean
+    people would reveal their values: they become the threshold. Text as `value` makes the column text, mean
     and median make it decimal. Missing values stay.
 
     >>> ages = pa.table({"age": [20, 18, 23, 25]})

@@ -294,7 +294,7 @@ class _Attempt:
 
     def _minimum(self, outcome: Outcome) -> Finding:
         """Check on the output that every cell is as coarse as the policy of its record requires."""
-        rows, suppressed_mask = outcome.origins, outcome.link.of_mask(outcome.suppressed_mask)
+        rows, suppressed_mask = outcome.origins, outcome.link.pick(outcome.suppressed_mask)
         broken = 0
         for name, column in self.lifted.items():
             if name in outcome.table.column_names:

@@ -21,7 +21,8 @@ from veil.report.content.association import associations, codes_of
 from veil.report.content.disclosure import hides_records, hides_search, is_treated, shown_rows
 from veil.report.content.distributions import frequencies
 from veil.report.content.utility import UtilityFigures
-from veil.risk import RiskAnalysis, analyze
+from veil.risk import analyze
+from veil.risk.analysis import RiskAnalysis
 from veil.tables.rows import Owners, Rows
 from veil.tables.text import canonical_text
 from veil.utility import Comparison

@@ -42,7 +42,7 @@ def concerns_of(release: object) -> tuple[Concern, ...]:
 
 def _collect(outcome: Outcome) -> tuple[Concern, ...]:
     if isinstance(outcome.source, Stacked):
-        tables = each_table(outcome)
+        tables = each_table(outcome, outcome.source)
         concerns = [about(name, concern) for name in tables for concern in _find(tables[name])]
     else:
         concerns = _find(outcome)

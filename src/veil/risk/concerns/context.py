@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from veil.engines.engine_source import EngineSource
 from veil.masking.pseudonyms.methods import Pseudonyms
 from veil.outcome.outcome import Outcome
-from veil.tables.columns import count_codes, encode_values, is_list, number_rows
+from veil.tables.columns import count_codes, encode_values, is_list
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
@@ -51,8 +51,8 @@ class ReleaseContext:
         self.outcome = outcome
         self.published = outcome.by_records
         self.visible_rows: Rows = np.flatnonzero(~self.published.suppressed)
-        self.weights = outcome.after.weights.take(self.visible_rows).counts
-        self.records = int(self.visible_rows.size if self.weights is None else self.weights.sum())
+        self.weights = outcome.after.weights.take(self.visible_rows)
+        self.records = self.weights.total
         self._columns: dict[str, ReleasedColumn] = {}
         self._samples: dict[str, ReleasedColumn] = {}
         self._whole: dict[str, Rows] = {}
@@ -101,10 +101,10 @@ class ReleaseContext:
     def sample(self) -> Rows:
         """A random sample of records in random order, as positions in `visible_rows`."""
         chance, rows = np.random.default_rng(0), np.arange(self.visible_rows.size)
-        if self.weights is not None:
+        if not self.weights.are_one:
             if self.records > 100 * SAMPLE:  # hardly any record is drawn twice
-                return chance.choice(rows, SAMPLE, p=self.weights / self.records)
-            rows = np.repeat(rows, self.weights)
+                return chance.choice(rows, SAMPLE, p=self.weights.array / self.records)
+            rows = np.repeat(rows, self.weights.array)
         return chance.choice(rows, min(SAMPLE, rows.size), replace=False)
 
     def sampled(self, name: str) -> ReleasedColumn:
@@ -121,7 +121,7 @@ class ReleaseContext:
             else:
                 values, codes = encode_values(self.outcome.table[name])
             codes = codes if self.visible_rows.size == codes.size else codes[self.visible_rows]
-            self._columns[name] = ReleasedColumn(values, codes, count_codes(codes, len(values), self.weights))
+            self._columns[name] = ReleasedColumn(values, codes, self.weights.count_by(codes, len(values)))
         return self._columns[name]
 
     def cells(self, name: str, rows: Rows) -> ReleasedColumn:
@@ -135,7 +135,7 @@ class ReleaseContext:
 
     def alone(self, name: str) -> int:
         """Count the records with a unique value of a column."""
-        numbers = None if self.weights is not None or name in self._columns else self._numbers(name)
+        numbers = None if name in self._columns or not self.weights.are_one else self._numbers(name)
         if numbers is None:
             return self.column(name).alone
         missing = self.visible_rows.size - numbers.size
@@ -184,20 +184,23 @@ class ReleaseContext:
         in_engine = isinstance(self.outcome.source, EngineSource) and self.outcome.prepared is None
         return not (self.is_private or in_engine)
 
+    @property
+    def has_single_rows(self) -> bool:
+        """Whether the input is in memory, and each of its rows is one record."""
+        return self.has_input and self.weights.are_one
+
     def original(self, name: str, rows: Rows) -> pa.ChunkedArray:
         """Return the cells of an input column in some rows of the release."""
         origins = self.outcome.origins[rows]
         return self.outcome.original[name].take(pa.array(origins))
 
 
-def count_alone(keys: NDArray[Any], weights: NDArray[np.int64] | None = None) -> int:
-    """Count the records whose key no other record has.
+def count_alone(keys: NDArray[Any]) -> int:
+    """Count the rows whose key no other row has.
 
-    >>> count_alone(np.array([3, 1, 3])), count_alone(np.array([3, 1]), np.array([1, 2]))
-    (1, 1)
+    >>> count_alone(np.array([3, 1, 3]))
+    1
     """
-    if weights is not None:
-        return int(np.count_nonzero(count_codes(number_rows(keys), 0, weights) == 1))
     ordered = np.sort(keys)
     differs = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
     return int(np.count_nonzero(differs[1:] & differs[:-1])) if keys.size else 0

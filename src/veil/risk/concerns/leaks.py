@@ -93,7 +93,7 @@ def _has_small_groups(context: ReleaseContext, name: str) -> bool:
     """Whether too few records of a sample agree in a column, although records of the table may."""
     if (
         context.visible_rows.size <= SAMPLE
-        or context.weights is not None
+        or not context.weights.are_one
         or is_quantity(context.outcome.table[name].type)
     ):
         return False
@@ -117,7 +117,7 @@ def revealing_order(context: ReleaseContext) -> Iterator[Concern]:
     outcome = context.outcome
     if not keeps_order(context) or outcome.table.num_rows < 2:
         return
-    shares = _shares_revealed_by_order(context) if context.has_input and context.weights is None else {}
+    shares = _shares_revealed_by_order(context) if context.has_single_rows else {}
     names = tuple(sorted(shares, key=lambda each: -shares[each]))
     if names:
         leading = ", ".join(f"{each!r} ({percent(shares[each])})" for each in names[:5])

@@ -23,10 +23,8 @@ from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
 
 
-def each_table(outcome: Outcome) -> dict[str, Outcome]:
+def each_table(outcome: Outcome, stacked: Stacked) -> dict[str, Outcome]:
     """Return each of several tables as an outcome of its own, with its part of the plan."""
-    stacked = outcome.source
-    assert isinstance(stacked, Stacked)
     return {
         name: _alone(stacked, name, outcome.tables[name], outcome.suppressed_mask[span])
         for name, span in stacked.spans.items()

@@ -34,7 +34,7 @@ _IN_A_SAMPLE = NEARLY_UNIQUE / 2
 def unique_columns(context: ReleaseContext) -> Iterator[Concern]:
     """Find columns in which many records have a unique value."""
     for name in context.unchanged:
-        if context.weights is None and context.sampled(name).alone < _IN_A_SAMPLE * context.sample.size:
+        if context.weights.are_one and context.sampled(name).alone < _IN_A_SAMPLE * context.sample.size:
             continue
         share = context.alone(name) / context.records
         if share >= NEARLY_UNIQUE:
@@ -78,9 +78,9 @@ def share_together(context: ReleaseContext, names: Sequence[str]) -> float:
     A record is unique among those with the same value in the first column: in large tables, all records of
     some of its values are examined.
     """
-    if context.weights is not None:
-        columns = [context.column(name) for name in names]
-        return count_alone(combined(columns), context.weights) / context.records
+    if not context.weights.are_one:
+        numbers = number_rows(combined([context.column(name) for name in names]))
+        return int(np.count_nonzero(context.weights.count_by(numbers) == 1)) / context.records
     if count_alone(combined([context.sampled(name) for name in names])) < _IN_A_SAMPLE * context.sample.size:
         return 0.0
     rows = context.whole_values(names[0])
@@ -92,7 +92,7 @@ def unique_in_classes(context: ReleaseContext, unique: set[str]) -> Iterator[Con
 
     In large tables, all records of some classes are examined.
     """
-    if not context.published.names or context.weights is not None:
+    if not context.published.names or not context.weights.are_one:
         return
     classes, sizes = context.published.classes, context.published.sizes
     rows = whole_groups(classes, sizes)

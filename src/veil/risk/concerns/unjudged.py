@@ -97,15 +97,15 @@ def _structures(context: ReleaseContext) -> Iterator[Concern]:
 
 def aggregates_of_two(context: ReleaseContext) -> Iterator[Concern]:
     """Find aggregates of classes of two, where each person can compute the value of the other."""
-    aggregated, sizes = context.outcome.roles.microaggregated, context.published.sizes
-    pairs = int(np.count_nonzero(sizes == 2))
+    aggregated, outcome = context.outcome.roles.microaggregated, context.outcome
+    pairs = int(np.count_nonzero(outcome.by_people.by_one_row().sizes == 2))
     if not aggregated or not pairs:
         return
     yield Concern(
         "aggregates of two",
         aggregated,
-        f"{plural(pairs, 'class has', 'classes have')} two records, and the aggregate of {quoted(aggregated)} is that of "
-        "both: each of the two people can compute the value of the other.",
+        f"{plural(pairs, 'class has', 'classes have')} {outcome.after.spell(2)}, and the aggregate of {quoted(aggregated)} "
+        "is that of both: each of the two people can compute the value of the other.",
         "Ask for classes of at least three (k = 3), or generalize instead.",
     )
 
@@ -165,12 +165,7 @@ def pseudonyms(context: ReleaseContext) -> Iterator[Concern]:
 
 def several_rows(context: ReleaseContext) -> Iterator[Concern]:
     """Find columns by which people have several rows, so that large classes may have few people."""
-    if (
-        not context.has_input
-        or context.weights is not None
-        or not context.published.names
-        or not context.visible_rows.size
-    ):
+    if not context.has_single_rows or not context.published.names or not context.visible_rows.size:
         return
     if context.outcome.person_column is not None:
         return  # people are counted

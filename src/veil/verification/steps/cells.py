@@ -26,7 +26,7 @@ from veil.verification.release import labels_at
 from veil.verification.steps.rows import MaskStep
 
 _FEW = 3
-"""Cells of a tail below which its mean or median would reveal a value."""
+"""People with a cell in a tail below whom its mean or median would reveal a value."""
 
 _LIKELY_OWN = 8
 """Hexadecimal digits from which on no random pseudonym equals its value."""
@@ -76,7 +76,7 @@ def _coding(step: MaskStep) -> Iterator[Finding]:
     method, name = step.method, step.method.column
     tail, threshold = _tail(step)
     codes = encode_values(decode_column(step.source[name]))[1]
-    beyond_mask = tail[codes] if step.origins is None else tail[codes][step.origins]
+    beyond_mask = step.origins.pick(tail[codes])
     old, new = step.old(name), step.new(name)
     tail_values = new.filter(pa.array(beyond_mask)).unique()
     side = "above" if method.kind == "TopCoding" else "below"
@@ -137,9 +137,10 @@ def _tail_value(step: MaskStep, tail: NDArray[np.bool_], threshold: Any) -> Any:
     column = decode_column(step.source[method.column])
     if method.replacement == "threshold" or not is_number(column.type):
         return threshold.as_py()
-    numbers = as_numbers(column)[tail[encode_values(column)[1]]]
-    if numbers.size < _FEW:
+    tail_mask = tail[encode_values(column)[1]]
+    if step.before.people_in(tail_mask) < _FEW:
         return threshold.as_py()
+    numbers = as_numbers(column)[tail_mask]
     return float(np.mean(numbers) if method.replacement == "mean" else np.median(numbers))
 
 

@@ -36,7 +36,7 @@ def _wall_clock(column: pa.ChunkedArray) -> tuple[Integers, NDArray[np.bool_], i
 
 def _people(step: MaskStep) -> Integers:
     codes = encode_people(step.source[step.method.person], step.method.person)[1].astype(np.int64)
-    return codes if step.origins is None else codes[step.origins]
+    return step.origins.pick(codes)
 
 
 def _admissible(days: int, keep: str) -> list[int]:

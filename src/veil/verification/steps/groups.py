@@ -47,7 +47,7 @@ def _microaggregation(step: MaskStep) -> Iterator[Finding]:
     for names in [(name,) for name in method.columns] if alone else [method.columns]:
         finding = verify_model(step.published(names), KAnonymity(method.k))
         column_list = ", ".join(map(repr, names)) + (" alone" if len(names) < len(method.columns) else "")
-        suffix = "" if step.person is None else ", counting people"
+        suffix = "" if step.before.owners.are_records else ", counting people"
         yield Finding(f"{method.k}-anonymity in {column_list}{suffix}", finding.holds, finding.measured)
 
 
@@ -64,7 +64,7 @@ def _local_suppression(step: MaskStep) -> Iterator[Finding]:
     else:
         codes = np.stack([_value_codes(step.new(name)) for name in method.columns], axis=1)
         owners = published.rows.owners
-        fewest = fewest_matches(codes, method.k, owners.codes)
+        fewest = fewest_matches(codes, method.k, owners)
         whom = "records" if owners.are_records else "people"
         promise = f"every record matches at least {method.k} {whom}, where a missing cell matches everything"
         yield Finding(promise, fewest >= method.k, f"at least {fewest}")

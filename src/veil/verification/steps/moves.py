@@ -51,7 +51,7 @@ def _neighbours(step: MaskStep) -> Iterator[Finding]:
         numbers = as_numbers(decode_column(step.source[name]))
         runs = np.empty(numbers.size, np.int64)
         runs[np.argsort(numbers, kind="stable")] = _runs(numbers.size, k)
-        runs = runs if step.origins is None else runs[step.origins]
+        runs = step.origins.pick(runs)
         yield verify_same_values(
             step, (name,), runs, f" among the {k} or more records next to each other in its order"
         )
@@ -91,7 +91,7 @@ def _ranks(step: MaskStep) -> Iterator[Finding]:
         place, _ = ranks(step.source[method.by or names[0]])
         ends = np.cumsum(np.bincount(place))
         starts = ends - np.bincount(place)
-        place = place if step.origins is None else place[step.origins]
+        place = step.origins.pick(place)
         old, new = step.records(names)
         # No assignment of equal values has a smaller largest distance than the one that keeps their order.
         before, after = (place[np.lexsort((place, numbers))] for numbers in (old, new))
@@ -110,7 +110,7 @@ def _sample(step: MaskStep) -> Iterator[Finding]:
     columns = [step.source[name] for name in method.columns]
     strata = groups_of(columns, records)
     sizes = np.bincount(strata).tolist()
-    counts = np.bincount(strata[step.origins], minlength=len(sizes)).tolist()
+    counts = np.bincount(step.origins.pick(strata), minlength=len(sizes)).tolist()
     share = None if method.size is not None else decimal_fraction(method.fraction)
     wrong = sum(
         number != method.size

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from veil.outcome.result import Origins
 from veil.published.table import Published
 from veil.tables.arrow import decode_column
 from veil.tables.columns import encode_values
-from veil.tables.rows import Owners, Rows
+from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
 Integers = NDArray[np.int64]
@@ -21,22 +22,22 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MaskStep:
-    """The input and output of a masking method, with its parameters and the input row of each output row.
-
-    `person` is the column of the input that distinguishes people, if they may have several rows.
-    """
+    """The input and output of a masking method, with its parameters and the input row of each output row."""
 
     method: Any
-    source: pa.Table
+    before: Rows
     after: pa.Table
-    origins: Integers | None
+    origins: Origins
     apart: Mapping[str, pa.Table]
-    person: str | None
+
+    @property
+    def source(self) -> pa.Table:
+        """The cells of the input."""
+        return self.before.table
 
     def old(self, name: str) -> pa.ChunkedArray:
         """Return the input cells of a column, in the order of the output."""
-        column = decode_column(self.source[name])
-        return column if self.origins is None else column.take(pa.array(self.origins))
+        return self.origins.take(decode_column(self.source[name]))
 
     def new(self, name: str) -> pa.ChunkedArray:
         """Return the cells of a column of the output."""
@@ -67,9 +68,7 @@ class MaskStep:
 
     def published(self, names: Sequence[str]) -> Published:
         """Return the output as seen by an attacker who knows some columns."""
-        owners = Owners.of(self.source, self.person)
-        owners = owners if self.origins is None else owners.take(self.origins)
-        return Published(Rows.of(self.after, None, owners), list(names), suppressed="none")
+        return Published(self.before.showing(self.after, self.origins.rows), list(names), suppressed="none")
 
 
 def groups_of(columns: Sequence[pa.ChunkedArray], rows: int) -> Integers:

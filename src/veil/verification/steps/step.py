@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from veil.base.wording import plural
+from veil.outcome.result import Origins
 from veil.published.finding import Finding, Verification
+from veil.tables.rows import Rows
 from veil.verification.release import each_once, same_cells, verify_models
 from veil.verification.steps import cells, dates, groups, moves
 from veil.verification.steps.rows import MaskStep
@@ -37,21 +37,19 @@ _FEWER_ROWS = frozenset({"RandomSampling", "StratifiedSampling", "BernoulliSampl
 
 def verify_step(
     method: Any,
-    source: pa.Table,
+    before: Rows,
     after: pa.Table,
     *,
-    origins: NDArray[np.int64] | None = None,
+    origins: Origins | None = None,
     apart: Mapping[str, pa.Table] | None = None,
-    person: str | None = None,
     removed: str | None = None,
 ) -> Verification:
     """Check the promises of a masking method on its input and output.
 
-    `origins` are the input rows of the output, None if all, in order; `apart` are the tables released
-    separately, and `person` is the column of the input that distinguishes people, if they may have several
-    rows. `removed` is a column that must be removed.
+    `origins` are the input rows of the output, by default all, in order; `apart` are the tables released
+    separately, and `removed` is a column that the output may lack.
     """
-    step = MaskStep(method, source, after, origins, apart or {}, person)
+    step = MaskStep(method, before, after, origins or Origins(after.num_rows), apart or {})
     check = CHECKS.get(getattr(method, "kind", ""))
     if check is None:
         models = method.privacy_models
@@ -68,14 +66,14 @@ def _shape(step: MaskStep, removed: str | None) -> Finding:
     """Check that rows are those of the input, and that columns the method does not name are unchanged."""
     method, source, after = step.method, step.source, step.after
     promise = _SHAPE
-    rows = np.arange(after.num_rows) if step.origins is None else step.origins
+    rows = step.origins.array
     if rows.size != after.num_rows or not each_once(rows, source.num_rows):
         return Finding(promise, False, "rows that do not come from one of their own")
     if after.num_rows < source.num_rows and method.kind not in _FEWER_ROWS:
         return Finding(
             promise, False, plural(source.num_rows - after.num_rows, "row is", "rows are") + " not there"
         )
-    optional = {*method.column_names, getattr(method, "since", None), step.person, removed}
+    optional = {*method.column_names, getattr(method, "since", None), removed}
     lacking = [name for name in source.column_names if name not in {*after.column_names, *optional}]
     others = [name for name in after.column_names if name not in method.column_names]
     further = [name for name in others if name not in (*source.column_names, *_columns_added(method))]

@@ -147,4 +147,4 @@ def written_format(output: str | Database, relation: Relation) -> Format | None:
     path = Path(output)
     if path.is_dir() or not path.suffix:
         return None
-    return output_format(path, None if relation.scan is None else relation.scan.format)
+    return output_format(path, relation.scan.format)

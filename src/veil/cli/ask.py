@@ -35,7 +35,7 @@ def ask_and_show(
     preview: bool,
     format: str | None,
     engine: Engine | Settings | None = None,
-    **price: Any,
+    **loss: Any,
 ) -> None:
     """Ask, and show the answers with their intervals and the remaining budget."""
     option_format = grammar.format(format)
@@ -63,7 +63,7 @@ def ask_and_show(
                     for name, text in read_pairs("--missing", declared["missing"])
                 },
                 **{name: value for name in ("outside",) for value in declared[name]},
-                "ask": [{**each, **_without_none(price)} for each in questions],
+                "ask": [{**each, **_without_none(loss)} for each in questions],
                 **{name: value for name, value in unit.items() if name != "person"},
             },
             **{name: value for name, value in unit.items() if name == "person"},
@@ -82,8 +82,8 @@ def ask_and_show(
     )
 
 
-def _without_none(price: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in price.items() if value is not None}
+def _without_none(loss: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in loss.items() if value is not None}
 
 
 def _show(console: Any, answers: Sequence[Any], recipe: Recipe, accountant: Accountant) -> None:
@@ -94,11 +94,11 @@ def _show(console: Any, answers: Sequence[Any], recipe: Recipe, accountant: Acco
         elif isinstance(each.value, dict):
             for key, value in each.value.items():
                 rows.append((f"{each.question}: {key}", _number(value), _interval(each, key), ""))
-            rows.append(("", "", each.mechanism, str(each.spent)))
+            rows.append(("", "", each.mechanism, str(each.loss)))
         else:
-            rows.append((each.question, _number(each.value), _interval(each), str(each.spent)))
+            rows.append((each.question, _number(each.value), _interval(each), str(each.loss)))
     console.print(
-        show.table("Answers", ("question", "answer", "with 95 % between", "price"), rows, right=(1,))
+        show.table("Answers", ("question", "answer", "with 95 % between", "privacy loss"), rows, right=(1,))
     )
     console.print(
         f"neighbours: {recipe.questions.neighbours}   left: {accountant.remaining} of {accountant.budget}"
@@ -136,7 +136,7 @@ def _plain(answer: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "question": answer.question,
         "mechanism": answer.mechanism,
-        "spent": str(answer.spent),
+        "loss": str(answer.loss),
     }
     fields["value"] = {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
     try:

@@ -203,7 +203,7 @@ def declared(panel: str, handler: str, *, tables: bool = True) -> Callable[[type
             getattr(importlib.import_module(f"veil.cli.{module}"), function)(cls(**values))
 
         run.__doc__ = cls.__doc__
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Command")).lower()
         function = guarded(run, inspect.Signature(cls.parameters()))
         app.command(name, cls=Command, help=flowing(cls.__doc__ or ""), rich_help_panel=panel)(function)
         return cls
@@ -317,7 +317,7 @@ Figures = Annotated[
 ]
 
 
-class Table(Options):
+class TableFormat(Options):
     """How a table is read."""
 
     format: str | None = option(

@@ -37,15 +37,15 @@ def make_and_show(
     report: Path | None,
     overwrite: bool,
     quiet: bool,
-    **price: Any,
+    **loss: Any,
 ) -> None:
     """Make the table, write it, and show its guarantees."""
     option_format = grammar.format(format)
-    prices = {name: value for name, value in price.items() if value is not None}
+    losses = {name: value for name, value in loss.items() if value is not None}
     if not is_url(source) and files.is_recipe(Path(source)):
-        if method or neighbours or prices or any(declared.values()):
+        if method or neighbours or losses or any(declared.values()):
             raise PlanError(
-                f"the method, its price and the declarations are in the recipe: change {source} instead"
+                f"the method, its privacy loss and the declarations are in the recipe: change {source} instead"
             )
         recipe = files.read_recipe(Path(source), "private-table")
         place, reading = table_of(recipe, format=option_format)
@@ -77,7 +77,7 @@ def make_and_show(
             },
             "columns": grammar.names(declared["columns"]) or None,
             "method": chosen_method,
-            **prices,
+            **losses,
             **{name: value for name, value in unit.items() if name != "person"},
         }
         recipe = Recipe(steps=[step], **{name: value for name, value in unit.items() if name == "person"})
@@ -110,7 +110,7 @@ def _show(table: PrivateTable, targets: Sequence[Path]) -> None:
     rows: list[tuple[Any, Any]] = [
         ("differentially private", verdict),
         ("method", table.method),
-        ("price", str(table.spent)),
+        ("privacy loss", str(table.loss)),
         ("neighbours", table.neighbours),
         ("whose rows", table.whose),
         ("rows", f"{table.records:,}"),

@@ -1,6 +1,6 @@
 """The privacy accountant: every release costs a part of a budget, which is never exceeded.
 
-Prices are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
+Losses are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
 for one relation of neighbours (`veil.dp.neighbours`).
 
 A budget in a file is spent before it is used: `spend` returns once the entry is on the disk. If the program
@@ -217,9 +217,9 @@ class Accountant:
         label
             The name of the release in the ledger.
         rho
-            In place of epsilon and delta: the price of a release that is counted in zCDP.
+            In place of epsilon and delta: the privacy loss of a release that is counted in zCDP.
         neighbours
-            The relation of the price, if not that of this budget. "one more or less" costs more in a budget
+            The relation of the loss, if not that of this budget. "one more or less" costs more in a budget
             for "one changed": twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
@@ -231,7 +231,7 @@ class Accountant:
         if loss.epsilon.sign() == 0 and loss.delta == 0 and concentrated == 0:
             raise ParameterError("`epsilon` and `delta` are both 0: there is nothing to spend")
         if concentrated and loss != amount(0, 0):
-            raise ParameterError("give a price either as `epsilon` and `delta` or as `rho`, not both")
+            raise ParameterError("give a privacy loss either as `epsilon` and `delta` or as `rho`, not both")
         if concentrated and not self._rules.zcdp_delta:
             raise ParameterError(
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"

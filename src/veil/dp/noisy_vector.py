@@ -1,4 +1,4 @@
-"""Noise for all numbers of one answer, on whole numbers, by the name of the noise and a price."""
+"""Noise for all numbers of one answer, on whole numbers, by the name of the noise and a privacy loss."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def noise_for(
 ) -> VectorNoise:
     """Return noise by its name, for whole numbers of which one record changes at most `together`.
 
-    Independent noise shares the price among the numbers that change together; Gaussian noise grows with the
+    Independent noise shares the loss among the numbers that change together; Gaussian noise grows with the
     root of their number, as their distance does; step noise hides all at once.
 
     A person may have n = `records`. If all numbers change together anyway, each changes by n times as much.
-    If not, the records may change n times as many, or the same ones n times: n prices of one record, one
-    after the other, cover both (also for the staircase, which pays a share of the price for each sensitivity
+    If not, the records may change n times as many, or the same ones n times: n times the loss of one record, one
+    after the other, cover both (also for the staircase, which pays a share of the loss for each sensitivity
     passed). The distance of n records is at most n times that of one, by the triangle inequality, as Gaussian
     noise requires; no number changes by more than n times its sensitivity, as step noise requires.
 
@@ -61,7 +61,7 @@ def noise_for(
             )
         return _Each([_gaussian(each * records, together, loss) for each in sensitivities], "gaussian")
     if loss.rho:
-        raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
+        raise ParameterError(f"`rho` is the privacy loss of gaussian noise; {noise} noise has an `epsilon`")
     if loss.delta:
         raise ParameterError(f"{noise} noise does not use `delta`: leave it out")
     if noise == "step":

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from veil.engines.database import Database
     from veil.engines.relation import Relation, relation_of
-    from veil.engines.sample_rows import glimpse
     from veil.engines.scan.files import Files
     from veil.engines.settings import Settings
     from veil.engines.write.writing import write
@@ -26,7 +25,6 @@ __all__ = [
     "Relation",
     "Settings",
     "Written",
-    "glimpse",
     "relation_of",
     "write",
 ]
@@ -37,7 +35,6 @@ _HOMES = {
     "Relation": "relation",
     "Settings": "settings",
     "Written": "write.writing",
-    "glimpse": "sample_rows",
     "relation_of": "relation",
     "write": "write.writing",
 }

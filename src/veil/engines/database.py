@@ -21,7 +21,7 @@ from veil.base.declare import declared
 from veil.base.paths import usable
 from veil.engines.dialects import Dialect, dialect_of, dialect_of_scheme, import_ibis, schemes
 from veil.engines.dialects.connections import within
-from veil.engines.dialects.urls import Parts
+from veil.engines.dialects.urls import UrlParts
 from veil.engines.failures import explain_errors, from_driver, reason
 from veil.engines.settings import Settings
 from veil.errors import InputError, VeilError, did_you_mean
@@ -184,7 +184,7 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
     )
 
 
-def _take_apart(url: str) -> Parts:
+def _take_apart(url: str) -> UrlParts:
     """Split a URL into what may be shown, the table, and the secrets."""
     scheme, colon, _ = url.partition(":")
     scheme = scheme.lower()

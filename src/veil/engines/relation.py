@@ -20,11 +20,12 @@ from veil.engines.database import Database, connect, database_of, open_table
 from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
 from veil.engines.kinds import restored, shown_kind
-from veil.engines.scan.files import Files, Scan, is_pattern, normalize_column, scan_of, settle_format
+from veil.engines.scan.files import Files, is_pattern, normalize_column, scan_of, settle_format
+from veil.engines.scan.scan import Scan, Stored
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.outcome.outcome import Outcome
-from veil.tables.cells import POINT, Marks
+from veil.tables.cells import Marks
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
 from veil.tables.frames import check_names
 
@@ -59,7 +60,7 @@ class Relation:
     name: str
     frame: Literal["ibis", "frame", "file", "url"]
     location: Location
-    scan: Scan | None = field(default=None, repr=False)
+    scan: Scan | Stored = field(default=Stored(), repr=False)
     settings: Settings = field(default=Settings(), repr=False)
     origin: Relation | None = field(default=None, repr=False)
     """The relation that this is a copy of, if the rows were brought over."""
@@ -85,23 +86,17 @@ class Relation:
     @property
     def marks(self) -> Marks:
         """The marks of numbers in texts of files."""
-        format = None if self.scan is None else self.scan.format
-        return Marks(format.decimal, format.thousands) if isinstance(format, Csv) else POINT
+        return self.scan.marks
 
     def cell_by_cell(self) -> Relation:
         """Return the table with texts of files unchanged: a type that follows from all reveals some."""
-        if self.scan is not None:
-            kinds = {name: kind for name, kind in self.scan.kinds.items() if name not in self.scan.texts}
-            scan = replace(self.scan, kinds=kinds)
-            return replace(self, scan=scan, table=scan.open(self.backend))
-        return replace(self, table=self.dialect.cell_by_cell(self.table))
+        scan, table = self.scan.cell_by_cell(self.table, self.dialect)
+        return replace(self, scan=scan, table=table)
 
     def with_labels(self, outcome: Outcome) -> Relation:
         """Return the table for writing an outcome: columns with labels or markers are text, as in memory."""
-        if self.scan is None:
-            return self
         labels = {*outcome.quasi_identifiers, *outcome.roles.identifying}
-        return replace(self, scan=replace(self.scan, categories=self.scan.categories - labels))
+        return replace(self, scan=self.scan.without_categories(labels))
 
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
@@ -119,7 +114,7 @@ class Relation:
         chunked = normalize_column(
             values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         )
-        kinds = {} if self.scan is None else self.scan.kinds
+        kinds = self.scan.kinds
         if pa.types.is_string(chunked.type):
             self._check_text(column, chunked)
         elif column in kinds:
@@ -132,8 +127,7 @@ class Relation:
         return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
     def _check_text(self, column: str, texts: pa.ChunkedArray) -> None:
-        in_file = self.scan is not None and column in self.scan.texts
-        if in_file and pc.any(pc.match_substring(texts, "\0")).as_py():
+        if column in self.scan.texts and pc.any(pc.match_substring(texts, "\0")).as_py():
             raise InputError(
                 f"{self.name}: column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16"
             )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from veil.base.progress import Progress
@@ -22,7 +21,6 @@ from veil.engines.copy import bring_over, needs_copy
 from veil.engines.database import Database
 from veil.engines.dialects import collect
 from veil.engines.engine_source import EngineSource
-from veil.engines.pieces import fingerprint
 from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.shuffle import shuffled
@@ -39,7 +37,7 @@ from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.cells import POINT, Marks
-from veil.tables.formats import Format, Parquet
+from veil.tables.formats import Format
 from veil.tables.rows import Rows
 from veil.tables.source import RowsOrTypes, file_digest
 
@@ -75,11 +73,7 @@ class CondensedSource(EngineSource):
     @property
     def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
         """The files that the engine reads."""
-        scan = self.relation.original.scan
-        if scan is None:
-            return []
-        kinds = {name: scan.kinds.get(name, pa.string()) for name in scan.options.get("columns", ())}
-        return [(Path(file), scan.format, kinds) for file in scan.files]
+        return list(self.relation.original.scan.inputs)
 
     def dictionary(self, name: str) -> pa.Array:
         """Return the different values of a column as Veil reads them, in the order of the table's codes."""
@@ -119,8 +113,8 @@ class CondensedSource(EngineSource):
     def fingerprint(self) -> str | None:
         """Return the SHA-256 of one file, of those of several, or of the location of a table."""
         relation = self.relation.original
-        if relation.scan is not None:
-            digests = [file_digest(Path(file)) for file in relation.scan.files]
+        digests = [file_digest(Path(file)) for file in relation.scan.files]
+        if digests:
             return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
         if isinstance(relation.location, Database):
             return hashlib.sha256(str(relation.location).encode()).hexdigest()
@@ -133,7 +127,7 @@ class CondensedSource(EngineSource):
         return verify_output(outcome, self, rows)
 
     def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
-        if self.state is not None and fingerprint(self.relation) != self.state:
+        if self.relation.scan.state != self.state:
             raise InputError(
                 f"{self.relation.name}: was changed after its combinations were counted. Nothing was "
                 "written. Run it again when nobody is changing it"
@@ -203,11 +197,9 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
 
 def _check_models(relation: Relation, plan: Plan) -> None:
     """Let models check the types that Parquet files had before DuckDB read them."""
-    if relation.scan is None or not isinstance(relation.scan.format, Parquet):
-        return
-    table = pq.read_schema(relation.scan.files[0]).empty_table()
-    for model in plan.models:
-        model.check_table(table)
+    for table in relation.scan.declared:
+        for model in plan.models:
+            model.check_table(table)
 
 
 def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -> tuple[Relation, list[str]]:
@@ -284,7 +276,7 @@ def _source(relation: Relation, condensed: Condensed) -> CondensedSource:
         columns=tuple(relation.original.table.columns),
         relation=relation,
         condensed=condensed,
-        state=None if relation.scan is None else fingerprint(relation),
+        state=relation.scan.state,
         marks=relation.marks,
     )
 

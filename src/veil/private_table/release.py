@@ -1,4 +1,4 @@
-"""Release of a table that is differentially private as a whole: declarations, price and result."""
+"""Release of a table that is differentially private as a whole: declarations, privacy loss and result."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from veil.private_table.mechanisms.table_mechanism import Neighbourhood, TableMe
 
 @dataclass(frozen=True)
 class PrivateTable:
-    """A private table with its price and proof."""
+    """A private table with its privacy loss and proof."""
 
     table: Any = field(repr=False)
     """The same kind of frame as the input; a pyarrow table for a file."""
     method: str
-    spent: PrivacyLoss
-    """Its price, for `neighbours`."""
+    loss: PrivacyLoss
+    """Its privacy loss, for `neighbours`."""
     neighbours: Neighbours
     unit: Unit
     """The owners of the rows: a person is hidden with all rows."""
@@ -50,7 +50,7 @@ class PrivateTable:
     """The remaining budget."""
 
     def __str__(self) -> str:
-        promise = f"{self.spent}, neighbours: {self.neighbours}"
+        promise = f"{self.loss}, neighbours: {self.neighbours}"
         head = (
             f"{self.method}: {promise}"
             if self.is_private
@@ -72,7 +72,7 @@ class PrivateTable:
         return len(self.table)
 
     def report(self, path: str | Path) -> Path:
-        """Write method, price and promise as HTML, PDF or JSON, by the ending of the name.
+        """Write method, privacy loss and promise as HTML, PDF or JSON, by the ending of the name.
 
         A report reveals nothing beyond the table and its declarations.
         """
@@ -110,13 +110,13 @@ def private_table(
         IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
         Corners(k), for whole records of numbers and large k.
     epsilon, delta, rho
-        The price.
+        The privacy loss.
     neighbours
         The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
         The owners of rows, declared without looking at the data: None if every row is a different person; or
         the column that identifies people, which is left out of the table, and the largest number of rows of
-        one person. Of more rows, so many are drawn at random. The price is that of a person with all rows.
+        one person. Of more rows, so many are drawn at random. The loss is that of a person with all rows.
     bounds, domains
         The range of each column of numbers, and the values of each other column: a list or a hierarchy. Both
         must be public knowledge: a bound of "half more than the largest value" is data. Numbers outside are
@@ -127,7 +127,7 @@ def private_table(
     columns
         The columns of the private table; by default all.
     accountant
-        The account that the price is charged to.
+        The account that the loss is charged to.
     for_testing_seed
         Makes the draw repeatable, so that the result is not private.
 
@@ -136,7 +136,7 @@ def private_table(
     >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
     >>> hidden = {"neighbours": "one changed", "person": None}
     >>> private = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
-    >>> private.table.num_rows, str(private.spent), private.is_private
+    >>> private.table.num_rows, str(private.loss), private.is_private
     (6, 'epsilon = 1', True)
     """
     if not isinstance(method, TableMechanism):
@@ -163,7 +163,7 @@ def private_table(
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
-                f"{method.name} has no price: its promise does not hold, so no budget can account for it"
+                f"{method.name} has no privacy loss: its promise does not hold, so no budget can account for it"
             )
         if origin is not None:
             accountant.check_data(origin)

@@ -45,7 +45,7 @@ def private_facts(table: PrivateTable) -> dict[str, Any]:
         "versions": versions(),
         "is_private": table.is_private,
         "method": table.method,
-        "spent": str(table.spent),
+        "loss": str(table.loss),
         "neighbours": table.neighbours,
         "person": table.unit.person and spell_person(table.unit.person),
         "rows_per_person": table.unit.rows,
@@ -65,7 +65,7 @@ def _sections(facts: dict[str, Any]) -> list[Section]:
     }[facts["neighbours"]]
     if facts["is_private"]:
         verdict: Block = Paragraph(
-            f"The table is differentially private as a whole: {facts['spent']}. It hides {hidden}.", "lead"
+            f"The table is differentially private as a whole: {facts['loss']}. It hides {hidden}.", "lead"
         )
     else:
         verdict = Paragraph(
@@ -74,7 +74,7 @@ def _sections(facts: dict[str, Any]) -> list[Section]:
     rows = (
         ("differentially private", Cell("yes", "good") if facts["is_private"] else Cell(NOT_PRIVATE, "bad")),
         ("method", facts["method"]),
-        ("price", facts["spent"]),
+        ("privacy loss", facts["loss"]),
         ("neighbours", facts["neighbours"]),
         ("whose rows", facts["whose"]),
         ("left of the budget", facts["left"] or "no budget was given"),

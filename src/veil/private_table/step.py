@@ -36,7 +36,7 @@ from veil.private_table.release import PrivateTable, private_table
 from veil.recipe import Recipe
 from veil.recipe.parts import HierarchySpec, Number, with_kind
 from veil.recipe.steps import Annex
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.writing import write
 
 
@@ -83,9 +83,11 @@ class PrivateTableStep(Annex):
             description="what a cell counts as that is missing, no number, or no value of the domain",
         ),
     ] = Field(default_factory=dict)
-    epsilon: Annotated[Number | None, Field(description="the price")] = None
+    epsilon: Annotated[Number | None, Field(description="the privacy loss")] = None
     delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
+    rho: Annotated[
+        Number | None, Field(description="the privacy loss in zCDP, instead of epsilon and delta")
+    ] = None
     kind: Literal["PrivateTable"] = Field(default="PrivateTable", repr=False, kw_only=True)
 
     command: ClassVar[str] = "private-table"
@@ -126,7 +128,7 @@ class PrivateTableStep(Annex):
             rho=step.rho,
             accountant=accountant,
         )
-        with Together(overwrite=run.overwrite) as files:
+        with AtomicWrite(overwrite=run.overwrite) as files:
             with files.making(Path(str(run.output))) as path:
                 write(result.table, path)
             if run.report is not None:

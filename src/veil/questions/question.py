@@ -37,12 +37,12 @@ Method = tuple[str, Response, Callable[[float], str]]
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its price, the columns it reads, and the method of answering it."""
+    """A question with its privacy loss, the columns it reads, and the method of answering it."""
 
     label: str
     loss: PrivacyLoss
     promise: Neighbours
-    """The relation of neighbours that the price is for."""
+    """The relation of neighbours that the loss is for."""
     mechanism: str
     columns: tuple[str, ...]
     respond: Response
@@ -122,7 +122,9 @@ def with_noise(truth: Truth, noise: VectorNoise, step: Fraction) -> Method:
 def by_refinement(truth: Truth, prior: Prior, loss: PrivacyLoss, about: About) -> Method:
     """Return a method that draws from a prior reweighted towards the truth."""
     if loss.rho:
-        raise ParameterError("`rho` is the price of gaussian noise; an answer from a prior has an `epsilon`")
+        raise ParameterError(
+            "`rho` is the privacy loss of gaussian noise; an answer from a prior has an `epsilon`"
+        )
     refinement = Refinement(prior, loss.epsilon, delta=loss.delta, about=about)
 
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:

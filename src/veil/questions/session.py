@@ -168,7 +168,7 @@ class Session(Asking[Answer]):
     >>> print(session.preview.count(where="age >= 65", epsilon=0.1))
     count where age >= 65: geometric, epsilon = 0.1; with 95 % the answer is within ± 30
     >>> answer = session.count(where="age >= 65", epsilon=0.1)
-    >>> type(answer.value), str(answer.spent), str(session.accountant.remaining)
+    >>> type(answer.value), str(answer.loss), str(session.accountant.remaining)
     (<class 'int'>, 'epsilon = 0.1', 'epsilon = 0.9')
     """
 
@@ -210,7 +210,7 @@ class Session(Asking[Answer]):
 
     @property
     def preview(self) -> Asking[CostEstimate]:
-        """The same questions without spending: mechanism, price and accuracy of each answer."""
+        """The same questions without spending: mechanism, privacy loss and accuracy of each answer."""
         return _CostEstimates(self._declared, self.accountant)
 
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
@@ -239,10 +239,10 @@ class Session(Asking[Answer]):
     def _answer(self, question: Question, joint_loss: PrivacyLoss | None = None) -> Answer:
         with pad_time(STEP if self._constant_time else 0):
             self._check(question)
-            spent = joint_loss or self._pay(question.label, question.loss, question.promise)
+            loss = joint_loss or self._pay(question.label, question.loss, question.promise)
             selected = self._people.select(question.reads)
             value, interval = question.respond(selected, question.choose(selected), self._randomness)
-        return Answer(question.label, value, spent, question.mechanism, interval)
+        return Answer(question.label, value, loss, question.mechanism, interval)
 
     def _pay(self, label: str, loss: PrivacyLoss, promise: Neighbours) -> PrivacyLoss:
         """Charge the account, before the table is read."""

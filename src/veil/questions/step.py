@@ -124,9 +124,11 @@ class QuestionSpec(BaseModel):
     where: Annotated[str | None, Field(description="which records, such as age >= 65")] = None
     shares: Annotated[list[float], Field(description="which quantiles")] = []
     who: Annotated[int | str | None, Field(description="whose record")] = None
-    epsilon: Annotated[Number | None, Field(description="the price")] = None
+    epsilon: Annotated[Number | None, Field(description="the privacy loss")] = None
     delta: Annotated[Number, Field(description="the delta, if the noise is gaussian")] = 0
-    rho: Annotated[Number | None, Field(description="the price in zCDP, instead of epsilon and delta")] = None
+    rho: Annotated[
+        Number | None, Field(description="the privacy loss in zCDP, instead of epsilon and delta")
+    ] = None
     noise: Annotated[
         Literal["laplace", "geometric", "gaussian", "staircase", "step"] | PriorSpec | None,
         Field(description="the noise, or a prior; by default geometric for counts and laplace for sums"),
@@ -134,26 +136,26 @@ class QuestionSpec(BaseModel):
 
     def put(self, asking: Asking[Any]) -> Any:
         """Ask the question."""
-        price: dict[str, Any] = {"epsilon": self.epsilon}
+        loss: dict[str, Any] = {"epsilon": self.epsilon}
         if self.ask == "quantiles":
-            return asking.quantiles(self._column(), self.shares, where=self.where, **price)
-        price["delta"] = self.delta
+            return asking.quantiles(self._column(), self.shares, where=self.where, **loss)
+        loss["delta"] = self.delta
         if self.ask == "record":
             if isinstance(self.noise, str):
                 raise ParameterError(
                     f"a question about one person needs a prior as `noise`, not {self.noise!r}"
                 )
             prior = None if self.noise is None else self.noise.prior()
-            return asking.record(self.who, self._column(), noise=prior, **price)
-        price |= {"rho": self.rho, "where": self.where}
+            return asking.record(self.who, self._column(), noise=prior, **loss)
+        loss |= {"rho": self.rho, "where": self.where}
         if self.noise is not None:
-            price["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
+            loss["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
         if self.ask == "count":
-            return asking.count(**price)
+            return asking.count(**loss)
         if self.ask == "histogram":
             self._column(several=True)
-            return asking.histogram(self.of if len(self.of) > 1 else self.of[0], **price)
-        return (asking.sum if self.ask == "sum" else asking.mean)(self._column(), **price)
+            return asking.histogram(self.of if len(self.of) > 1 else self.of[0], **loss)
+        return (asking.sum if self.ask == "sum" else asking.mean)(self._column(), **loss)
 
     def _column(self, *, several: bool = False) -> str:
         if not self.of or (len(self.of) > 1 and not several):

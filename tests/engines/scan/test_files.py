@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from support.refusals import refused
 from veil.engines import Relation, relation_of
 from veil.engines.dialects import collect
+from veil.engines.scan.scan import Scan
 from veil.errors import InputError
 from veil.tables import Csv, Excel, read
 
@@ -250,7 +251,6 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
     for source in (tmp_path, str(tmp_path / "*.parquet"), str(tmp_path / "**" / "part-?.parquet")):
         relation = relation_of(source)
         assert relation is not None
-        assert relation.scan is not None
         assert len(relation.scan.files) == 3
         found = collect(relation.backend, relation.table)["age"].to_pylist()
         assert sorted(each for each in found if each is not None) == [0, 1, 2]
@@ -303,7 +303,7 @@ def test_row_numbers_are_those_of_the_files(tmp_path: Path) -> None:
         )
     relation = relation_of(tmp_path)
     assert relation is not None
-    assert relation.scan is not None
+    assert isinstance(relation.scan, Scan)
     second = relation.scan.open(relation.backend, files=relation.scan.files[1:], row_numbers=True)
     picked = collect(relation.backend, second.filter(second.file_row_number >= 3).order_by("file_row_number"))
     assert picked["x"].to_pylist() == ["b3", "b4"]

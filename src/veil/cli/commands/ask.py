@@ -10,7 +10,7 @@ import typer
 from veil.cli import startup
 from veil.cli.base import RELEASE, Engine, Figures, Json, Overwrite, Reading, command
 
-QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "What it may cost"
+QUESTIONS, DECLARED, COST = "What to ask", "What is known without the data", "What it may cost"
 
 Columns = list[str] | None
 
@@ -20,12 +20,12 @@ Bounds = Annotated[
     typer.Option(metavar="COLUMN=LOW:HIGH", help="The range of a column's values.", rich_help_panel=DECLARED),
 ]
 Delta = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="The delta of gaussian noise.", rich_help_panel=PRICE)
+    str | None, typer.Option(metavar="NUMBER", help="The delta of gaussian noise.", rich_help_panel=COST)
 ]
 Rho = Annotated[
     str | None,
     typer.Option(
-        metavar="NUMBER", help="The price in zCDP, instead of epsilon and delta.", rich_help_panel=PRICE
+        metavar="NUMBER", help="The privacy loss in zCDP, instead of epsilon and delta.", rich_help_panel=COST
     ),
 ]
 Person = Annotated[
@@ -109,28 +109,32 @@ def ask_table(
         typer.Option(
             metavar="one more or less|one changed",
             help="What answers hide. Default: what the budget is for.",
-            rich_help_panel=PRICE,
+            rich_help_panel=COST,
         ),
     ] = None,
     budget: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The budget. Default: the one next to the table.", rich_help_panel=PRICE
+            metavar="FILE", help="The budget. Default: the one next to the table.", rich_help_panel=COST
         ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The price of each question.", rich_help_panel=PRICE)
+        str | None,
+        typer.Option(metavar="NUMBER", help="The privacy loss of each question.", rich_help_panel=COST),
     ] = None,
     delta: Delta = None,
     rho: Rho = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            metavar="laplace|geometric|gaussian|staircase|step", help="The noise.", rich_help_panel=PRICE
+            metavar="laplace|geometric|gaussian|staircase|step", help="The noise.", rich_help_panel=COST
         ),
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Spend nothing: show prices and how accurate answers would be.")
+        bool,
+        typer.Option(
+            "--preview", help="Spend nothing: show privacy losses and how accurate answers would be."
+        ),
     ] = False,
     json: Json = False,
     output: Figures = None,

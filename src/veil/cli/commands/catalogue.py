@@ -49,7 +49,7 @@ def list_kind(
     reference.listing(getattr(importlib.import_module(room), family), name, option)
 
 
-class Document(StrEnum):
+class SchemaName(StrEnum):
     """The documents that have a JSON schema."""
 
     recipe = "recipe"
@@ -59,8 +59,8 @@ class Document(StrEnum):
 @command(LISTS)
 def schema(
     document: Annotated[
-        Document, typer.Argument(metavar="[DOCUMENT]", help=f"Of which: {', '.join(Document)}.")
-    ] = Document.recipe,
+        SchemaName, typer.Argument(metavar="[DOCUMENT]", help=f"Of which: {', '.join(SchemaName)}.")
+    ] = SchemaName.recipe,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of the terminal.")
     ] = None,
@@ -75,7 +75,7 @@ def schema(
     from veil.recipe import schema
     from veil.tables import atomic
 
-    content = schema(paths=document is Document.recipe)
+    content = schema(paths=document is SchemaName.recipe)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if output is None:
         typer.echo(text, nl=False)

@@ -9,7 +9,7 @@ import typer
 
 from veil.cli import startup
 from veil.cli.base import RELEASE, Engine, Output, Overwrite, Quiet, Reading, Report, command
-from veil.cli.commands.ask import DECLARED, PRICE, Bounds, Columns, Delta, Person, Rho, RowsPerPerson
+from veil.cli.commands.ask import COST, DECLARED, Bounds, Columns, Delta, Person, Rho, RowsPerPerson
 
 
 @command(RELEASE, "private-table")
@@ -60,7 +60,7 @@ def make_private_table(
         typer.Option(
             metavar="one more or less|one changed",
             help="What the table hides. Default: what the budget is for.",
-            rich_help_panel=PRICE,
+            rich_help_panel=COST,
         ),
     ] = None,
     budget: Annotated[
@@ -68,11 +68,11 @@ def make_private_table(
         typer.Option(
             metavar="FILE",
             help="The budget to charge: [cyan]veil budget[/cyan]. Without one, nothing is accounted for.",
-            rich_help_panel=PRICE,
+            rich_help_panel=COST,
         ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The price.", rich_help_panel=PRICE)
+        str | None, typer.Option(metavar="NUMBER", help="The privacy loss.", rich_help_panel=COST)
     ] = None,
     delta: Delta = None,
     rho: Rho = None,

@@ -31,7 +31,7 @@ from veil.errors import InputError, ParameterError, VerificationError
 from veil.masking.partition.partitioning import SAME_LABELS
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, Suppression
+from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_masks, roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
@@ -188,7 +188,7 @@ def outcome_in_blocks(
         step,
         Rows.of(classes, weights),
         Origins(classes.num_rows),
-        Suppression.counted(numbered.sketch.num_rows, figures.get("suppressed", 0)),
+        SuppressedRows.counted(numbered.sketch.num_rows, figures.get("suppressed", 0)),
         # Masking in an engine keeps all columns, also those that Veil does not read.
         roles_of_plan(step, list(step.quasi_identifiers))
         if isinstance(step, Plan)

@@ -44,7 +44,7 @@ from veil.outcome.apply import blank_cells
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
-from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, Suppression
+from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
@@ -161,7 +161,7 @@ def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
         plan,
         before.showing(stack_tables(tables)),
         Origins(mask.size),
-        Suppression(mask, before.weights.sum_of(mask)),
+        SuppressedRows(mask, before.weights.sum_of(mask)),
         roles_of_plan(plan, list(plan.quasi_identifiers)),
         (),
         (Apart(KEY, pa.concat_tables(key), True),) if key else (),

@@ -70,7 +70,7 @@ def file_target(
 
 
 def _refuse_source(text: str, place: Path, relation: Relation) -> None:
-    files = [Path(os.path.realpath(file)) for file in relation.scan.files] if relation.scan else []
+    files = [Path(os.path.realpath(file)) for file in relation.scan.files]
     if any(place == file or place in file.parents for file in files):
         raise OutputError(f"{text}: is or contains the input. Choose another path")
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
@@ -170,8 +170,6 @@ class FolderTarget(Target):
         import pyarrow.parquet as pq
 
         scan = self.relation.scan
-        if scan is None:
-            return
         schema = pq.read_schema(file).remove_metadata()
         kinds = {each.name: restored(each.type, scan.kinds.get(each.name, each.type)) for each in schema}
         kinds |= {name: pa.dictionary(pa.int32(), kinds[name]) for name in scan.categories & kinds.keys()}

@@ -20,7 +20,7 @@ from veil.engines.write.rows import decode, rows_as_texts
 from veil.engines.write.staging_tables import lock_table, staging_prefix, staging_tables
 from veil.engines.write.tables import TableTarget, backend_of, is_new_file
 from veil.errors import OutputError, Say
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.journal import Witness, recover
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def write_tables(
     relations: Sequence[Relation] = (),
     *,
     overwrite: bool = False,
-    beside: Together | None = None,
+    beside: AtomicWrite | None = None,
 ) -> None:
     """Write tables to a database, each under its name, and read them back before they are visible.
 
@@ -156,7 +156,7 @@ def _all_or_none(dialect: Dialect, schema: str | None, staging: Mapping[str, str
 
 @contextlib.contextmanager
 def _pending_marker(
-    dialect: Dialect, schema: str | None, staging: Mapping[str, str], beside: Together | None
+    dialect: Dialect, schema: str | None, staging: Mapping[str, str], beside: AtomicWrite | None
 ) -> Iterator[str | None]:
     """Create a table that is dropped when the others appear, to witness that for the files beside them."""
     if beside is None or not beside.has_files or not dialect.undoes_definitions:

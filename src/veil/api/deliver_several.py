@@ -13,7 +13,7 @@ from veil.api.targets import check_targets, is_database
 from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
 from veil.base.signals import uninterrupted
-from veil.engines.database import Database, is_url
+from veil.engines.database import Database, database_of
 from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation
 from veil.engines.write.locks import put_back, take_place
@@ -86,10 +86,8 @@ def _files_read(outcome: Outcome) -> list[Path]:
 
 def place_of_tables(target: Any) -> Path | Database:
     """Return the place of several tables: the path of a folder, or a database."""
-    if isinstance(target, Database):
-        return target
-    if isinstance(target, str) and is_url(target):
-        return Database(target)
+    if (database := database_of(target)) is not None:
+        return database
     if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # may contain a password
         raise OutputError("several tables are written to a folder or a database. Give its path or URL")
     return Path(target)

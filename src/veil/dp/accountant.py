@@ -4,8 +4,8 @@ Losses are composed by `veil.dp.composition`; sums and comparisons are exact, or
 for one relation of neighbours (`veil.dp.neighbours`).
 
 A budget in a file is spent before it is used: `spend` returns once the entry is on the disk. If the program
-stops after that, the budget is gone, whether or not a result was seen. Processes take turns, so that two of
-them cannot spend the same part. A budget in memory belongs to the process that created it: fork, pickle or
+stops after that, the budget is gone, whether or not a result was seen. A lock keeps two
+processes from spending the same part. A budget in memory belongs to the process that created it: fork, pickle or
 copy would grant it again, and are refused.
 """
 
@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from veil.base.locks import take_turn
+from veil.base.locks import wait_for_lock
 from veil.base.paths import usable
 from veil.base.untrusted import check_json
 from veil.dp.composition import Amount, Composition, Entry, amount
@@ -116,7 +116,7 @@ class Accountant:
         accountant = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
         accountant._file = Path(os.path.realpath(usable(file, OutputError)))
         accountant._fingerprint = _check_fingerprint(fingerprint)
-        with take_turn(accountant._file, LOST):
+        with wait_for_lock(accountant._file, LOST):
             if accountant._file.exists():
                 raise OutputError(
                     f"{file}: a budget already exists, and a new one would forget what was spent. Use "
@@ -255,7 +255,7 @@ class Accountant:
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
             return entry
-        with take_turn(self._file, LOST):
+        with wait_for_lock(self._file, LOST):
             self._write(self._extend(self._reread(), entry))
         return entry
 

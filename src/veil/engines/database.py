@@ -136,9 +136,11 @@ def is_url(text: str) -> bool:
     return dialect is not None and dialect.takes_short_urls
 
 
-def database_of(text: str) -> Database | None:
-    """Return the database that a text names, or ``None`` if it names a file."""
-    return Database(text) if is_url(text) else None
+def database_of(place: object) -> Database | None:
+    """Return a database, or the one that a text names; None for anything else."""
+    if isinstance(place, str) and is_url(place):
+        return Database(place)
+    return place if isinstance(place, Database) else None
 
 
 def connect(database: Database, settings: Settings | None = None) -> BaseBackend:

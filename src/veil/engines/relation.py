@@ -25,6 +25,7 @@ from veil.engines.scan.scan import Scan, Stored
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.outcome.outcome import Outcome
+from veil.tables.arrow import normalize
 from veil.tables.cells import Marks
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
 from veil.tables.frames import check_names
@@ -106,6 +107,12 @@ class Relation:
         """Return the rows of an expression on this engine as a stream of Arrow batches."""
         return self.dialect.batches(expression, rows)
 
+    def fetch(self, expression: Table) -> pa.Table:
+        """Return all rows of an expression on this engine, in the types that they have in memory."""
+        with self.explain_errors(), self.batches(expression) as batches:
+            rows = batches.read_all()
+        return normalize(pa.table({name: self.arrow_view(name, rows[name]) for name in rows.column_names}))
+
     def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
         """Return values of the engine in the type that they have in memory.
 
@@ -135,9 +142,9 @@ class Relation:
     @contextlib.contextmanager
     def explain_errors(self) -> Iterator[None]:
         """Turn errors of the engine into an `InputError` that names the table, and no password."""
-        hidden = self.location.secrets() if isinstance(self.location, Database) else {}
+        secrets = self.location.secrets() if isinstance(self.location, Database) else {}
         try:
-            with explain_errors(self.name, secrets=hidden):
+            with explain_errors(self.name, secrets=secrets):
                 yield
         except RuntimeError as error:
             if not is_interrupt(error):
@@ -161,9 +168,7 @@ def relation_of(
     ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory. A table without rows is refused,
     unless it `may_be_empty`.
     """
-    if isinstance(source, Database):
-        return _of_database(source, settings, may_be_empty)
-    if isinstance(source, str) and (database := database_of(source)) is not None:
+    if (database := database_of(source)) is not None:
         return _of_database(database, settings, may_be_empty)
     if isinstance(source, Files):
         return _of_path(source.path, source.format, engine, settings or Settings(), may_be_empty)
@@ -187,14 +192,8 @@ def check_columns(relation: Relation, names: Iterable[str]) -> None:
                 f"{relation.name}: there is no column {name!r}.{did_you_mean(name, schema.names)}"
             )
         kind = schema[name]
-        fits = (
-            kind.is_numeric()
-            or kind.is_string()
-            or kind.is_boolean()
-            or kind.is_date()
-            or kind.is_timestamp()
-        )
-        if not fits or kind.is_nested():
+        tests = (kind.is_numeric, kind.is_string, kind.is_boolean, kind.is_date, kind.is_timestamp)
+        if not any(test() for test in tests) or kind.is_nested():
             raise InputError(
                 f"{relation.name}: column {name!r} has type {kind}, which cannot have a hierarchy and has no "
                 "text form. Turn it into text, a number or a date first, for example with a view or "

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from veil.engines.dialects import collect
 from veil.engines.relation import Relation
-from veil.tables.arrow import normalize
 
 SOME = 100_000
 """Number of rows that show the contents of a column."""
@@ -35,13 +34,8 @@ def sample_rows(relation: Relation, rows: int = SOME) -> RowSample:
     """
     table = relation.table
     with relation.explain_errors():
-        counted = collect(relation.backend, table.aggregate(rows=lambda all_: all_.count()))
-        total = int(counted["rows"][0].as_py())
-        picked = table
-        if total > rows:
-            # A little more than needed, as a random sample may be smaller; the rest is cut off.
-            picked = table.sample(min(1.0, 1.2 * rows / total)).limit(rows)
-        with relation.batches(picked) as batches:
-            sample = batches.read_all()
-    cells = {name: relation.arrow_view(name, sample[name]) for name in sample.column_names}
-    return RowSample(normalize(pa.table(cells)), total)
+        counts = collect(relation.backend, table.aggregate(rows=lambda all_: all_.count()))
+        total = int(counts["rows"][0].as_py())
+    # A little more than needed, as a random sample may be smaller; the rest is cut off.
+    some = table.sample(min(1.0, 1.2 * rows / total)).limit(rows) if total > rows else table
+    return RowSample(relation.fetch(some), total)

@@ -38,7 +38,6 @@ from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.cells import POINT, Marks
 from veil.tables.formats import Format
-from veil.tables.rows import Rows
 from veil.tables.source import RowsOrTypes, file_digest
 
 if TYPE_CHECKING:
@@ -74,10 +73,6 @@ class CondensedSource(EngineSource):
     def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
         """The files that the engine reads."""
         return list(self.relation.original.scan.inputs)
-
-    def dictionary(self, name: str) -> pa.Array:
-        """Return the different values of a column as Veil reads them, in the order of the table's codes."""
-        return self.condensed.table[name].chunk(0).dictionary
 
     def flag_of(self, outcome: Outcome) -> str | None:
         """Return the flag as in memory: it is needed if rows that are not suppressed are blank."""
@@ -121,7 +116,7 @@ class CondensedSource(EngineSource):
         return None
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
-        return Published(Rows.of(self.table, self.weights), names, suppressed="none").sizes
+        return Published(self.rows, names, suppressed="none").sizes
 
     def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
         return verify_output(outcome, self, rows)
@@ -142,7 +137,7 @@ class CondensedSource(EngineSource):
         with self.relation.explain_errors():
             some = draw_rows(self.relation, probability, randomness)
             condensed = condense(some, self.condensed.table.column_names)
-        return replace(_source(some, condensed), is_sample=True, marks=self.marks)
+        return replace(source_of(some, condensed), is_sample=True, marks=self.marks)
 
     def _rows(self, outcome: Outcome) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
         """Return rows of the engine, and the function that makes rows of the release out of them.
@@ -155,21 +150,10 @@ class CondensedSource(EngineSource):
             return self.relation, transform
         return store_rows(self.relation, transform(self.relation.table)), lambda table: table
 
-    def token(self, outcome: Outcome) -> str:
-        digest = hashlib.sha256(repr((outcome.plan, str(self.relation.location))).encode())
-        for hierarchy in outcome.hierarchies.values():
-            digest.update(repr(hierarchy.labels).encode())
-            for each in hierarchy.maps:
-                digest.update(each.tobytes())
-        for values in self.condensed.engine_values.values():
-            digest.update(repr(values.to_pylist()).encode())
-        for part in outcome.parts:
-            digest.update(repr(part.levels).encode())
-            digest.update(part.rows.tobytes())
-        digest.update(self.condensed.weights.tobytes())
-        for key in outcome.apart.values():  # pseudonyms of another run are others
-            digest.update(repr(key.to_pydict()).encode())
-        return digest.hexdigest()[:24]
+    @property
+    def identity(self) -> tuple[object, ...]:
+        spellings = [values.to_pylist() for values in self.condensed.engine_values.values()]
+        return (str(self.relation.location), spellings)
 
 
 def _is_shuffled(outcome: Outcome) -> bool:
@@ -213,8 +197,8 @@ def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -
     columns = [name for name in relation.table.columns if name in names]
     if needs_copy(relation):
         masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in needed)
-        hidden = {name: ibis.null("string") for name in masked}
-        relation = replace(relation, table=relation.table.mutate(**hidden))
+        empty = {name: ibis.null("string") for name in masked}
+        relation = replace(relation, table=relation.table.mutate(**empty))
     return relation, columns
 
 
@@ -265,10 +249,11 @@ def condensed_source(
         condensed = condense(relation, names)
     if not condensed.weights.size and not may_be_empty:
         raise no_rows(relation)
-    return _source(relation, condensed)
+    return source_of(relation, condensed)
 
 
-def _source(relation: Relation, condensed: Condensed) -> CondensedSource:
+def source_of(relation: Relation, condensed: Condensed) -> CondensedSource:
+    """Return a condensed table as the source of a release."""
     return CondensedSource(
         condensed.table,
         "engine",

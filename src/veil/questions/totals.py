@@ -24,7 +24,7 @@ from veil.dp.priors import Prior
 from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.questions.answers import HalfWidths, chance_in_words
-from veil.questions.question import Method, Noise, Question, RowMask, by_refinement, weights_of, with_noise
+from veil.questions.question import Method, Noise, Question, RowMask, by_refinement, with_noise
 
 
 def sum_of(
@@ -89,7 +89,7 @@ def _total(bounded: Bounded, selected: Selected, mask: RowMask) -> tuple[int, in
     """Return the exact sum in steps, and the number of records."""
     steps, counted_mask = bounded.read(selected.cells[bounded.name])
     mask = mask & counted_mask
-    weights = weights_of(selected, mask)
+    weights = selected.weights.take(mask).array
     return int(np.dot(steps[mask], weights)), int(weights.sum())
 
 

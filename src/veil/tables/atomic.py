@@ -11,7 +11,7 @@ from typing import NamedTuple
 from veil.base.signals import uninterrupted
 from veil.errors import OutputError, Say
 from veil.tables.disk import identity, not_written, replaceable, sync, sync_folder
-from veil.tables.journal import Move, Witness, at_path, end_journal, recover, turns, undo, write_journal
+from veil.tables.journal import Move, Witness, at_path, end_journal, lock_all, recover, undo, write_journal
 from veil.tables.staging import Staging, beside, is_staged
 
 
@@ -122,7 +122,7 @@ class AtomicWrite:
                 sync(move.path)
             moves.append(move._replace(identity=identity(move.path)))
         alone = len(moves) == 1 and witness is None  # one rename happens at once
-        with turns(() if alone else [each.target for each in moves]), uninterrupted():
+        with lock_all(() if alone else [each.target for each in moves]), uninterrupted():
             folders = self._write_journal(moves, witness)
             try:
                 for move in moves:

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from support.refusals import refused
 from veil.engines import Relation, relation_of
 from veil.engines.dialects import collect
-from veil.engines.scan.scan import Scan
 from veil.errors import InputError
 from veil.tables import Csv, Excel, read
 
@@ -294,19 +293,6 @@ def test_a_folder_above_the_table_spells_no_column(tmp_path: Path, monkeypatch: 
         relation = opened(source)
         monkeypatch.chdir(tmp_path)
         assert collect(relation.backend, relation.table).to_pydict() == {"age": [1]}
-
-
-def test_row_numbers_are_those_of_the_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        pq.write_table(
-            pa.table({"x": [f"{name}{number}" for number in range(5)]}), tmp_path / f"{name}.parquet"
-        )
-    relation = relation_of(tmp_path)
-    assert relation is not None
-    assert isinstance(relation.scan, Scan)
-    second = relation.scan.open(relation.backend, files=relation.scan.files[1:], row_numbers=True)
-    picked = collect(relation.backend, second.filter(second.file_row_number >= 3).order_by("file_row_number"))
-    assert picked["x"].to_pylist() == ["b3", "b4"]
 
 
 def test_names_with_wildcards_stand_for_themselves(tmp_path: Path) -> None:

@@ -39,9 +39,9 @@ def test_a_list_that_is_not_given_is_empty() -> None:
 
 
 def test_a_declared_command_has_an_option_for_each_field() -> None:
-    from veil.cli.commands.inspect import Risk
+    from veil.cli.commands.inspect import RiskCommand
 
     command = get_command(app)
     assert isinstance(command, typer.core.TyperGroup)
     names = {each.name for each in command.commands["risk"].params}
-    assert names == set(Risk.declarations())
+    assert names == set(RiskCommand.declarations())

@@ -27,6 +27,7 @@ from veil.dp.unit import Unit
 from veil.questions import Session
 from veil.questions.mechanisms.totals import sum_reach
 from veil.tables.cells import Cells
+from veil.tables.rows import Weights
 
 Rows = tuple[tuple[str, int], ...]
 """Person and value."""
@@ -88,11 +89,10 @@ def test_everybody_takes_part_with_so_many_rows_and_their_own(rows: Any, most: i
 def test_combinations_are_drawn_as_the_records_that_they_stand_for(groups: Any, most: int, seed: int) -> None:
     people = Cells.of(pa.chunked_array([pa.array([name for name, _ in groups], pa.string())]))
     weights = np.array([often for _, often in groups], np.int64)
-    rows, drawn = Unit("id", most).draw(people, weights, Randomness.for_testing(seed))
-    assert drawn is not None
-    assert (drawn <= weights[rows]).all()
+    rows, drawn = Unit("id", most).draw(people, Weights(len(groups), weights), Randomness.for_testing(seed))
+    assert (drawn.array <= weights[rows]).all()
     totals: Counter[str] = Counter()
-    for row, often in zip(rows, drawn, strict=True):
+    for row, often in zip(rows, drawn.array, strict=True):
         totals[(groups[row][0] or "").strip().lower().replace("ｂ", "b")] += int(often)
     there: Counter[str] = Counter()
     for name, often in groups:
@@ -184,7 +184,7 @@ def test_noise_of_a_histogram_covers_every_way_to_spread_rows_over_keys(
         for other in (spreads if together == 2 else nothing)
     }
     if noise == "step":
-        assert max(abs(each) for move in moves for each in move) <= rows == adding._noise._steps[0]
+        assert max(abs(each) for move in moves for each in move) <= rows == adding._steps[0]
         return
     assert isinstance(adding, _Each)
     first: Any = adding._noises[0]

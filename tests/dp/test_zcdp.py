@@ -146,7 +146,7 @@ def test_one_changed_is_four_times_rho_and_files_keep_it(tmp_path: Path) -> None
         (lambda: Accountant(1, "1e-6", zcdp_delta="1e-6").spend("x", 1, rho=1), "or as `rho`, not both"),
         (lambda: Accountant(1).spend("x", rho=-1), "`rho` should be a rational number of at least 0, not -1"),
         (lambda: epsilon_of_rho(0, "1e-6"), "`rho` should be a rational number greater than 0, not 0"),
-        (lambda: epsilon_of_rho(1, 1), "`delta` should be below 1, not 1"),
+        (lambda: epsilon_of_rho(1, 1), "`delta` should be a number above 0 and below 1, not 1"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message) -> None:

@@ -42,7 +42,7 @@ def test_a_report_tells_what_was_declared_promised_and_spent(tmp_path: Path) -> 
     assert str(SECRET) not in page
     assert "<script" not in page
     told = json.loads(made.report(tmp_path / "report.json").read_text())
-    assert (told["spent"], told["left"], told["rows"]) == ("epsilon = 1", "epsilon = 2", 6)
+    assert (told["loss"], told["left"], told["rows"]) == ("epsilon = 1", "epsilon = 2", 6)
     assert made.report(tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from support import refusals
 from veil.errors import OutputError
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
 
 
 def put(*targets: Path, text: str = "new") -> None:
-    with Together() as files:
+    with AtomicWrite() as files:
         for target in targets:
             with files.making(target) as path:
                 path.write_text(text)
@@ -30,7 +30,7 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     real.write_text("old")
     real.chmod(0o640)
     link.symlink_to(real)
-    with Together() as files:
+    with AtomicWrite() as files:
         staged = files.staging_path(link)
         assert staged.name == "link.csv"  # whose ending tells how to write it
         staged.write_text("new")
@@ -45,7 +45,7 @@ def test_a_mode_that_is_asked_for_is_never_wider(tmp_path: Path) -> None:
     target = tmp_path / "secret.csv"
     target.write_text("old")
     target.chmod(0o644)
-    with Together() as files, files.making(target, mode=0o600) as path:
+    with AtomicWrite() as files, files.making(target, mode=0o600) as path:
         path.write_text("new")
         assert stat.S_IMODE(path.parent.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -80,7 +80,7 @@ def test_nothing_is_to_be_seen_before_the_end_nor_if_it_ends_badly(tmp_path: Pat
         return [each.name for each in tmp_path.iterdir() if not each.name.startswith(".")]
 
     def stopped() -> None:
-        with Together() as files:
+        with AtomicWrite() as files:
             files.staging_path(tmp_path / "a").write_text("new")
             assert visible() == []
             with files.placing() if when == "after" else contextlib.nullcontext():
@@ -94,10 +94,10 @@ def test_nothing_is_to_be_seen_before_the_end_nor_if_it_ends_badly(tmp_path: Pat
 
 def test_errors_are_told_about_the_target(tmp_path: Path) -> None:
     target = tmp_path / "a.csv"
-    with pytest.raises(OutputError) as refused, Together() as files, files.making(target) as path:
+    with pytest.raises(OutputError) as refused, AtomicWrite() as files, files.making(target) as path:
         raise OutputError(f"{path}: cannot hold this table")
     assert str(refused.value) == f"{target}: cannot hold this table"
-    with refusals.refused(OutputError, "disk is full"), Together() as files, files.making(target):
+    with refusals.refused(OutputError, "disk is full"), AtomicWrite() as files, files.making(target):
         raise OSError(28, "No space left on device")
     with refusals.refused(OutputError, "directory", "not exist"):
         put(tmp_path / "nowhere" / "a.csv")

@@ -62,8 +62,6 @@ def test_dropped_rows_and_changed_columns(constructor: Constructor) -> None:
     table = table.set_column(2, "smoker", pa.array([None, False]))
     released = source.restore(table, rows)
     assert values(released) == {"age": ["30-39", "60-69"], "name": ["Ann", ""], "smoker": [None, False]}
-    mask = np.array([True, False, False, True])
-    assert values(source.restore(table, mask)) == values(released)
 
 
 def test_suppressed_integers_stay_integers(constructor: Constructor) -> None:
@@ -98,9 +96,9 @@ def test_a_new_column_may_be_added(constructor: Constructor) -> None:
 
 def test_restoring_needs_to_know_which_rows_are_left(constructor: Constructor) -> None:
     source = read(constructor({"age": [34, 45]}))
-    with pytest.raises(ValueError, match="`rows`.*source 2"):
+    with pytest.raises(ValueError, match="`rows`.* 1 rows .* 2"):
         source.restore(source.table.slice(0, 1))
-    with pytest.raises(ValueError, match="1 rows"):
+    with pytest.raises(ValueError, match="1 rows .* 2"):
         source.restore(source.table.slice(0, 1), np.array([0, 1]))
 
 

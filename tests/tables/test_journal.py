@@ -10,7 +10,7 @@ import pytest
 
 from support.refusals import refused
 from veil.errors import OutputError
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.journal import Witness, recover
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
@@ -22,7 +22,7 @@ def killed(folder: Path, *, done: bool, witness: Witness | None = None) -> None:
     """A set whose run dies in the middle of putting it in place, or right after."""
     child = os.fork()
     if not child:
-        with Together() as files:
+        with AtomicWrite() as files:
             for name in NAMES:
                 files.staging_path(folder / name).write_text("new")
             with files.placing(
@@ -78,7 +78,7 @@ def test_what_a_database_holds_only_the_database_can_tell(
 
 
 def test_a_set_that_may_replace_nothing_replaces_nothing(tmp_path: Path) -> None:
-    with Together(overwrite=False) as files:
+    with AtomicWrite(overwrite=False) as files:
         for name in reversed(NAMES):
             files.staging_path(tmp_path / name).write_text("new")
         (tmp_path / "report.html").write_text("theirs")
@@ -112,7 +112,7 @@ def test_what_is_about_to_happen_is_on_the_disk_before_anything_is_renamed(
     monkeypatch.setattr(os, "replace", noting_replace)
     for name in NAMES:
         (tmp_path / name).write_text("old")
-    with Together() as files:
+    with AtomicWrite() as files:
         for name in NAMES:
             files.staging_path(tmp_path / name).write_text("new")
     first = next(at for at, (what, _, to) in enumerate(events) if what == "rename" and Path(to).name in NAMES)

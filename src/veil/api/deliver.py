@@ -26,7 +26,7 @@ from veil.plan.linked_tables import Stacked
 from veil.recipe.places import is_folder
 from veil.tables import Csv, Source, output_format, write
 from veil.tables.arrow import only_used_categories
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.csv.writer import write_csv
 from veil.tables.writing import file_name
 from veil.verification.delivered import check_frame
@@ -178,7 +178,7 @@ def save(
         if origins is not None:
             refuse_origins()
         places = [] if apart is None else places_apart(outcome, Path(apart), target, overwrite=overwrite)
-        with Together(overwrite=overwrite) as files:
+        with AtomicWrite(overwrite=overwrite) as files:
             make_apart(outcome, places, files)
             options.setdefault("placing", files.placing)
             return source.write(outcome, target, overwrite=overwrite, progress=progress, **options)
@@ -202,7 +202,7 @@ def save(
     check_targets(
         {"release": path, **{place.name: place for place in places}}, keep=inputs, overwrite=overwrite
     )
-    with Together(overwrite=overwrite) as files:
+    with AtomicWrite(overwrite=overwrite) as files:
         # What is kept apart first: a release without it cannot be reversed.
         for place, table in zip(places, tables.values(), strict=True):
             with files.making(place, 0o600) as staging_path, staging_path.open("wb") as file:
@@ -217,8 +217,8 @@ def files_of(source: Source) -> list[Path]:
     """Return the files that a table was read from, directly or by an engine."""
     if not isinstance(source, Fetched):
         return [] if source.path is None else [source.path]
-    file, scan = source.relation.original.dialect.file(), source.relation.scan
-    return [*map(Path, () if scan is None else scan.files), *([] if file is None else [file])]
+    file = source.relation.original.dialect.file()
+    return [*map(Path, source.relation.scan.files), *([] if file is None else [file])]
 
 
 def _save_fetched(
@@ -239,7 +239,7 @@ def _save_fetched(
     places: list[Path] = []
     if apart is not None:
         places = places_apart(outcome, Path(apart), target, overwrite=overwrite)
-    with following(progress) as tracker, Together(overwrite=overwrite) as files:
+    with following(progress) as tracker, AtomicWrite(overwrite=overwrite) as files:
         make_apart(outcome, places, files)
         options.setdefault("placing", files.placing)
         delivery = write_rows(
@@ -266,7 +266,7 @@ def _check_files_apart(outcome: Outcome, target: Path) -> None:
                 )
 
 
-def make_apart(outcome: Outcome, places: Sequence[Path], files: Together) -> None:
+def make_apart(outcome: Outcome, places: Sequence[Path], files: AtomicWrite) -> None:
     """Write the tables that are kept apart, to files that only their owner may read."""
     for place, table in zip(places, outcome.apart.values() if places else (), strict=True):
         with files.making(place, 0o600) as path, path.open("wb") as file:

@@ -13,7 +13,7 @@ from veil.api.targets import check_targets, is_database
 from veil.base.locks import file_lock
 from veil.base.progress import ProgressLike, following
 from veil.base.signals import uninterrupted
-from veil.engines.database import Database, is_url
+from veil.engines.database import Database, database_of
 from veil.engines.fetch import Fetched
 from veil.engines.relation import Relation
 from veil.engines.write.locks import put_back, take_place
@@ -22,7 +22,7 @@ from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.tables import output_format, write
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.disk import not_written, remove, sync, sync_folder
 from veil.tables.journal import at_path, lock_of, recover
 from veil.tables.staging import Staging
@@ -39,7 +39,7 @@ def save_tables(
     origins: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     progress: ProgressLike = None,
-    beside: Together | None = None,
+    beside: AtomicWrite | None = None,
     **options: Any,
 ) -> Written:
     """Write all tables into a folder or a database: all of them, or none.
@@ -57,7 +57,7 @@ def save_tables(
         check_origins(Path(origins), Path(os.devnull) if isinstance(place, Database) else release_in(place))
         check_targets({"origins": Path(origins)}, keep=_files_read(outcome), overwrite=overwrite)
 
-    together = Together(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
+    together = AtomicWrite(overwrite=overwrite) if beside is None else contextlib.nullcontext(beside)
     with following(progress) as tracker, together as files:
         tracker.phase("writing the tables")
         make_apart(outcome, places_apart, files)
@@ -74,7 +74,7 @@ def save_tables(
     return Written(str(place), apart=tuple(places), verification=outcome.verification)
 
 
-def make_origins(outcome: Outcome, path: Path, files: Together) -> None:
+def make_origins(outcome: Outcome, path: Path, files: AtomicWrite) -> None:
     """Make the file with the origins of all tables: the input row of each row."""
     with files.making(path, 0o600) as staging_path:
         write_origins(outcome, staging_path)
@@ -86,10 +86,8 @@ def _files_read(outcome: Outcome) -> list[Path]:
 
 def place_of_tables(target: Any) -> Path | Database:
     """Return the place of several tables: the path of a folder, or a database."""
-    if isinstance(target, Database):
-        return target
-    if isinstance(target, str) and is_url(target):
-        return Database(target)
+    if (database := database_of(target)) is not None:
+        return database
     if not isinstance(target, str | os.PathLike) or is_database(Path(target)):  # may contain a password
         raise OutputError("several tables are written to a folder or a database. Give its path or URL")
     return Path(target)
@@ -168,7 +166,7 @@ def _places_apart(outcome: Outcome, folder: Path, place: Path | Database, *, ove
     return places_apart(outcome, folder, release, overwrite=overwrite)
 
 
-def _write_folder(outcome: Outcome, folder: Path, files: Together, *, overwrite: bool) -> None:
+def _write_folder(outcome: Outcome, folder: Path, files: AtomicWrite, *, overwrite: bool) -> None:
     """Write all tables next to the folder, in a private place, and move them there in one step.
 
     The files that go with them come first: a release without them cannot be reversed. The remains of a

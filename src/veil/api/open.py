@@ -257,7 +257,7 @@ def count_combinations(
     flags = [
         name
         for name in flags_among(source.table.column_names, columns)
-        if pa.types.is_boolean(source.dictionary(name).type)
+        if pa.types.is_boolean(source.condensed.values(name).type)
     ]
     population = population_or_size if isinstance(population_or_size, pa.Table) else None
     rows = rows_of_people(source.table, person_column, source.weights, knows, published=True)

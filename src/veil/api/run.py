@@ -31,7 +31,7 @@ from veil.recipe.document import file_text
 from veil.recipe.generalize import COMMON, GeneralizeSpec
 from veil.recipe.steps import Annex
 from veil.tables import Format, Source
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.writing import file_name
 
 AnyPlace = str | os.PathLike[str] | Database
@@ -223,7 +223,7 @@ def _write(release: Release, run: Run, relation: Relation | None, progress: Prog
     Files are put in place in this order: the key of pseudonyms is safe before the pseudonyms are published.
     """
     apart = _apart_files(release, run)
-    with Together(overwrite=run.overwrite) as files:
+    with AtomicWrite(overwrite=run.overwrite) as files:
         make_apart(release.outcome, apart, files)
         if run.origins is not None and not isinstance(run.input, Mapping):
             with files.making(run.origins, 0o600) as path:

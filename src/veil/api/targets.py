@@ -7,10 +7,10 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from veil.base.paths import usable
-from veil.engines.database import Database, is_url
+from veil.engines.database import Database, database_of
 from veil.engines.relation import Relation
 from veil.errors import MissingDependencyError, OutputError, Say
 from veil.recipe.places import is_folder
@@ -69,9 +69,8 @@ def goes_along(folder: Path, release: Any) -> bool:
     >>> goes_along(Path("out"), "duckdb://out/release.db#shown"), goes_along(Path("out"), "postgres://host/out#shown")
     (True, False)
     """
-    if isinstance(release, str) and is_url(release):
-        release = Database(release)
-    place = release.file if isinstance(release, Database) else Path(release)
+    database = database_of(release)
+    place = Path(cast("str", release)) if database is None else database.file
     return place is not None and folder.resolve().is_relative_to(place.resolve().parent)
 
 
@@ -147,4 +146,4 @@ def written_format(output: str | Database, relation: Relation) -> Format | None:
     path = Path(output)
     if path.is_dir() or not path.suffix:
         return None
-    return output_format(path, None if relation.scan is None else relation.scan.format)
+    return output_format(path, relation.scan.format)

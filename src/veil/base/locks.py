@@ -1,4 +1,4 @@
-"""Locks on files that several processes change: wait for a turn, or give up."""
+"""Locks on files that several processes change: wait for a lock, or give up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUSY = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 @contextlib.contextmanager
-def take_turn(file: Path, consequence: str) -> Iterator[None]:
+def wait_for_lock(file: Path, consequence: str) -> Iterator[None]:
     """Wait for the lock of a file; `consequence` is the end of the message if it cannot be had.
 
     The lock is on a separate file, as the file itself is replaced as a whole. The system releases it when a

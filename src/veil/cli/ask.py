@@ -65,8 +65,8 @@ def _questions(options: Ask, common: dict[str, Any]) -> list[dict[str, Any]]:
     questions = [{**each, **common} for each in questions]
     for each in options.record:
         who, _, column = each.partition("=")
-        price = {name: value for name, value in common.items() if name != "where"}
-        questions.append({"ask": "record", "who": who, "of": column, **price})
+        loss = {name: value for name, value in common.items() if name != "where"}
+        questions.append({"ask": "record", "who": who, "of": column, **loss})
     return questions
 
 
@@ -78,11 +78,11 @@ def _show(console: Any, answers: Sequence[Any], recipe: Recipe, accountant: Acco
         elif isinstance(each.value, dict):
             for key, value in each.value.items():
                 rows.append((f"{each.question}: {key}", _number(value), _interval(each, key), ""))
-            rows.append(("", "", each.mechanism, str(each.spent)))
+            rows.append(("", "", each.mechanism, str(each.loss)))
         else:
-            rows.append((each.question, _number(each.value), _interval(each), str(each.spent)))
+            rows.append((each.question, _number(each.value), _interval(each), str(each.loss)))
     console.print(
-        show.table("Answers", ("question", "answer", "with 95 % between", "price"), rows, right=(1,))
+        show.table("Answers", ("question", "answer", "with 95 % between", "privacy loss"), rows, right=(1,))
     )
     console.print(
         f"neighbours: {recipe.questions.neighbours}   left: {accountant.remaining} of {accountant.budget}"
@@ -120,7 +120,7 @@ def _plain(answer: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "question": answer.question,
         "mechanism": answer.mechanism,
-        "spent": str(answer.spent),
+        "loss": str(answer.loss),
     }
     fields["value"] = {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
     try:

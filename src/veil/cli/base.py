@@ -235,7 +235,7 @@ def declared(
             getattr(importlib.import_module(f"veil.cli.{module}"), function)(cls(**values))
 
         run.__doc__ = cls.__doc__
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__.removesuffix("Command")).lower()
         _register(run, name, panel, cls.parameters(), options, group)
         return cls
 
@@ -250,7 +250,7 @@ class Reader(StrEnum):
     duckdb = "duckdb"
 
 
-class Table(Options):
+class TableFormat(Options):
     """How a table is read."""
 
     format: str | None = option(

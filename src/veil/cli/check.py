@@ -21,8 +21,7 @@ from veil.tables import Csv, Format, output_format, read
 from veil.tables.formats import format_of
 
 if TYPE_CHECKING:
-    from veil.cli.commands.inspect import Hierarchy as HierarchyOptions
-    from veil.cli.commands.inspect import Verify
+    from veil.cli.commands.inspect import HierarchyCommand, Verify
     from veil.hierarchies import Hierarchy
     from veil.published.finding import Verification
     from veil.recipe import Recipe
@@ -134,7 +133,7 @@ def build_hierarchy(file: Path, column: str, using: str, format: str | None) -> 
     return builder.build(values, counts, column), builder
 
 
-def hierarchy(options: HierarchyOptions) -> None:
+def hierarchy(options: HierarchyCommand) -> None:
     """Build a hierarchy, show its first rows, and save it if `output` is given."""
     from veil.base.spell import spell_value
 

@@ -25,7 +25,7 @@ from veil.errors import InputError, PlanError, VeilError, did_you_mean
 from veil.plan.plan import ASK
 from veil.recipe import Recipe
 from veil.tables import Format, Source, read
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.csv.ambiguities import find_ambiguities
 from veil.tables.csv.lenient import LenientReading, read_leniently
 from veil.tables.formats import Csv, format_of
@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from veil.cli.base import Results
-    from veil.cli.commands.inspect import Advise, Assess, Frontier, Identify, Risk, Utility
+    from veil.cli.commands.inspect import (
+        Advise,
+        Assess,
+        FrontierCommand,
+        Identify,
+        RiskCommand,
+        UtilityCommand,
+    )
 
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -79,7 +86,7 @@ class Destination:
         """Write all files, or none, and print."""
         text = json.dumps(_plain(values), indent=2, allow_nan=False) + "\n"
         with files.track_outputs(self.targets.values()):
-            with Together() as atomic:
+            with AtomicWrite() as atomic:
                 if self.picture is not None and draw is not None:
                     with atomic.making(self.picture) as path:
                         draw().savefig(path, dpi=150)
@@ -126,7 +133,7 @@ def assess(options: Assess) -> None:
     destination.write(assessment.to_dict(), lambda console: show.assessment(console, assessment))
 
 
-def _table_and_columns(options: Risk) -> tuple[Place, list[str], Format | None, str | None]:
+def _table_and_columns(options: RiskCommand) -> tuple[Place, list[str], Format | None, str | None]:
     """Return table, quasi-identifiers, format and person, from the options or else from a recipe."""
     person: str | None = ASK
     table_format = grammar.format(options.format)
@@ -144,7 +151,7 @@ def _table_and_columns(options: Risk) -> tuple[Place, list[str], Format | None, 
     return place, list(dict.fromkeys(names)), table_format, person
 
 
-def risk(options: Risk) -> None:
+def risk(options: RiskCommand) -> None:
     """Show the risks of the people in a table."""
     from veil.risk import analyze
 
@@ -278,7 +285,7 @@ def identify(options: Identify) -> None:
         option = shlex.quote(grammar.spell_format(alternative))
         failures.print_note(f"To read the file that way: --format {option}")
     if recipe is not None:
-        with Together() as together, together.making(recipe) as path:
+        with AtomicWrite() as together, together.making(recipe) as path:
             lines = draft(
                 table,
                 place,
@@ -302,9 +309,9 @@ def _look_at(place: Place, format: Format | None) -> tuple[LenientReading, Any]:
         path = cast("Path", place)  # databases always have an engine
         reading = read_leniently(path) if format is None else LenientReading(read(path, format=format))
         return reading, reading.source.table
-    from veil.engines.sample_rows import glimpse  # here, as it needs Ibis
+    from veil.engines.sample_rows import sample_rows  # here, as it needs Ibis
 
-    sample = glimpse(relation)
+    sample = sample_rows(relation)
     if sample.table.num_rows < sample.total:
         failures.print_note(f"note: columns are judged by {sample.table.num_rows:,} of {sample.total:,} rows")
     return LenientReading(Source(sample.table, "engine")), relation
@@ -319,7 +326,7 @@ def _without_detected(alternative: Csv, option_format: Csv | None) -> Csv:
     return dataclasses.replace(alternative, **fields)  # type: ignore[arg-type]
 
 
-def utility(options: Utility) -> None:
+def utility(options: UtilityCommand) -> None:
     """Show the utility of a released table."""
     from veil.utility import compare
 
@@ -417,7 +424,7 @@ def _rows_of(origins: Path, before: pa.Table, after: pa.Table, release: Path) ->
     return rows
 
 
-def frontier(options: Frontier) -> None:
+def frontier(options: FrontierCommand) -> None:
     """Show risk and utility of releases with other parameters."""
     from veil.api.frontier import frontier
     from veil.dp.publish import safepub_of

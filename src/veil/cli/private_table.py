@@ -19,13 +19,13 @@ from veil.private_table.step import PrivateTableStep
 from veil.recipe import Recipe
 
 if TYPE_CHECKING:
-    from veil.cli.commands.private_table import PrivateTable as Options
+    from veil.cli.commands.private_table import PrivateTableCommand
 
 
-def private_table(options: Options) -> None:
+def private_table(options: PrivateTableCommand) -> None:
     """Make the table, write it, and show its guarantees."""
     fields, person = fields_of(options, PrivateTableStep), person_of(options)
-    what = "the method, its price and the declarations are"
+    what = "the method, its privacy loss and the declarations are"
     place, table_format, recipe = table_and_recipe(options, "private-table", [*fields, *person], what)
     budget = options.budget if recipe is None else options.budget or recipe.path("budget")
     if recipe is None and "method" not in fields:
@@ -64,7 +64,7 @@ def _show(table: PrivateTable, targets: Sequence[Path]) -> None:
     rows: list[tuple[Any, Any]] = [
         ("differentially private", verdict),
         ("method", table.method),
-        ("price", str(table.spent)),
+        ("privacy loss", str(table.loss)),
         ("neighbours", table.neighbours),
         ("whose rows", table.whose),
         ("rows", f"{table.records:,}"),

@@ -7,13 +7,12 @@ from pathlib import Path
 import typer
 
 from veil.cli import show
-from veil.cli.commands.project import Action
-from veil.cli.commands.project import Project as Options
+from veil.cli.commands.project import Action, ProjectCommand
 from veil.recipe import Project, Recipe
 from veil.recipe.project import Attached
 
 
-def project(options: Options) -> None:
+def project(options: ProjectCommand) -> None:
     """Pack a recipe, or unpack or show a project."""
     if options.action is Action.pack:
         _pack(options)
@@ -31,7 +30,7 @@ def project(options: Options) -> None:
         console.print(f"not taken over: {each}", markup=False)
 
 
-def _pack(options: Options) -> None:
+def _pack(options: ProjectCommand) -> None:
     recipe, table = Recipe.read(options.file), None
     if options.with_table:
         place = None if recipe.input is None else recipe.place_of(recipe.input)

@@ -15,7 +15,7 @@ from rich.text import Text
 from veil.base.describe import definition, parameters
 from veil.base.registry import find, kind_of
 from veil.cli import show
-from veil.cli.commands.catalogue import Document, Kind, List, Schema
+from veil.cli.commands.catalogue import Kind, List, Schema, SchemaName
 from veil.cli.grammar import kebab
 from veil.errors import PlanError, did_you_mean
 from veil.models.base import PrivacyModel, monotonicity
@@ -49,7 +49,7 @@ def listing(options: List) -> None:
 
 def schema(options: Schema) -> None:
     """Write the JSON schema of recipes."""
-    content = json_schema(paths=options.document is Document.recipe)
+    content = json_schema(paths=options.document is SchemaName.recipe)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if options.output is None:
         typer.echo(text, nl=False)

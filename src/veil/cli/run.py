@@ -17,7 +17,7 @@ from veil.api.resolve import Run, resolve
 from veil.api.run import Done, carry_out
 from veil.cli import failures, files, show
 from veil.cli.base import Acknowledge, Overwrite, Places, Releasing, app
-from veil.cli.commands import run as commands
+from veil.cli.commands.run import RunCommand
 from veil.cli.json_result import as_json, as_text, summary_of
 from veil.cli.log import Log, logging
 from veil.cli.places import warn_about_passwords
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from veil.utility.step import StepSummary
 
 
-def run(options: commands.Run) -> None:
+def run(options: RunCommand) -> None:
     """Carry out a recipe of any kind and show the result."""
     recipe = Recipe.read(options.recipe)
     if recipe.annex is not None and not recipe.annex.makes_release:

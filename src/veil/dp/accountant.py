@@ -1,11 +1,11 @@
 """The privacy accountant: every release costs a part of a budget, which is never exceeded.
 
-Prices are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
+Losses are composed by `veil.dp.composition`; sums and comparisons are exact, or on the safe side. A ledger is
 for one relation of neighbours (`veil.dp.neighbours`).
 
 A budget in a file is spent before it is used: `spend` returns once the entry is on the disk. If the program
-stops after that, the budget is gone, whether or not a result was seen. Processes take turns, so that two of
-them cannot spend the same part. A budget in memory belongs to the process that created it: fork, pickle or
+stops after that, the budget is gone, whether or not a result was seen. A lock keeps two
+processes from spending the same part. A budget in memory belongs to the process that created it: fork, pickle or
 copy would grant it again, and are refused.
 """
 
@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from veil.base.locks import take_turn
+from veil.base.locks import wait_for_lock
 from veil.base.paths import usable
 from veil.base.untrusted import check_json
 from veil.dp.composition import Amount, Composition, Entry, amount
@@ -116,7 +116,7 @@ class Accountant:
         accountant = cls(epsilon, delta, neighbours=neighbours, zcdp_delta=zcdp_delta)
         accountant._file = Path(os.path.realpath(usable(file, OutputError)))
         accountant._fingerprint = _check_fingerprint(fingerprint)
-        with take_turn(accountant._file, LOST):
+        with wait_for_lock(accountant._file, LOST):
             if accountant._file.exists():
                 raise OutputError(
                     f"{file}: a budget already exists, and a new one would forget what was spent. Use "
@@ -217,9 +217,9 @@ class Accountant:
         label
             The name of the release in the ledger.
         rho
-            In place of epsilon and delta: the price of a release that is counted in zCDP.
+            In place of epsilon and delta: the privacy loss of a release that is counted in zCDP.
         neighbours
-            The relation of the price, if not that of this budget. "one more or less" costs more in a budget
+            The relation of the loss, if not that of this budget. "one more or less" costs more in a budget
             for "one changed": twice epsilon, (1 + e^epsilon) delta, four times rho. The reverse is refused.
         partition, part
             For a mechanism that sees a part of the data only: the name of the division into disjoint parts,
@@ -231,7 +231,7 @@ class Accountant:
         if loss.epsilon.sign() == 0 and loss.delta == 0 and concentrated == 0:
             raise ParameterError("`epsilon` and `delta` are both 0: there is nothing to spend")
         if concentrated and loss != amount(0, 0):
-            raise ParameterError("give a price either as `epsilon` and `delta` or as `rho`, not both")
+            raise ParameterError("give a privacy loss either as `epsilon` and `delta` or as `rho`, not both")
         if concentrated and not self._rules.zcdp_delta:
             raise ParameterError(
                 "`rho` needs a budget that was started with `zcdp_delta`. Spend `epsilon` and `delta` here"
@@ -255,7 +255,7 @@ class Accountant:
             with self._threads:
                 self._entries = self._extend(self._entries, entry)
             return entry
-        with take_turn(self._file, LOST):
+        with wait_for_lock(self._file, LOST):
             self._write(self._extend(self._reread(), entry))
         return entry
 

@@ -50,7 +50,7 @@ def compare_noise(
     sensitivity
         How much a neighbour changes the number; or, for several, each of them.
     epsilon, delta
-        The price of all numbers together. Gaussian noise needs a delta, and is left out without one.
+        The privacy loss of all numbers together. Gaussian noise needs a delta, and is left out without one.
     confidence
         The probability of intervals and of the region.
     whole

@@ -9,14 +9,14 @@ divergence (see `veil.dp.zcdp`). A release of rho-zCDP has a divergence of at mo
 most epsilon and at most a * epsilon^2 / 2; the lesser counts. Their sum, and what converting it with c costs,
 is at most e; deltas are at most d - c together.
 
-Both are filters: each price may depend on all answers so far. For sums that is plain; for one fixed order,
+Both are filters: each loss may depend on all answers so far. For sums that is plain; for one fixed order,
 Feldman and Zrnic (2021) show it: the moment of that order stays bounded. Either may end a run, too. On runs
 that end by the first rule, the loss is at most e up to the deltas, so they add nothing to the chance of c;
 the others are as likely to exceed e as if they had stopped where the second rule was first broken.
 
 A record is in one of several disjoint parts. With one record more or less, the most expensive part counts
 (McSherry 2009). A changed record may leave one part and enter another, so the two most expensive count: the
-price of a part has to hold for a record that leaves or enters it, as for one that is changed within it.
+loss of a part has to hold for a record that leaves or enters it, as for one that is changed within it.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """A release in the ledger: its label, price and time, and the part of the data it is about, if not all.
+    """A release in the ledger: its label, privacy loss and time, and the part of the data it is about, if not all.
 
-    `rho` is the price of a release counted in zCDP; its epsilon is then 0. The promise of a release paid for
+    `rho` is the loss of a release counted in zCDP; its epsilon is then 0. The promise of a release paid for
     `alone` does not compose with others, and closes the account.
     """
 
@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def loss(self) -> str:
-        """The price in words."""
+        """The privacy loss in words."""
         return f"rho = {Symbolic(self.rho)}" if self.rho else str(Amount(self.epsilon, self.delta))
 
 
@@ -145,7 +145,7 @@ class Composition:
         return Symbolic(spent)
 
     def _free(self, entries: Sequence[Entry], partition: str | None, part: str | None, cost: _Cost) -> Amount:
-        """Return the price at which a release about a part does not add to the total of its partition."""
+        """Return the loss at which a release about a part does not add to the total of its partition."""
         if partition is None:
             return NOTHING
         among = [each for each in entries if each.partition == partition]

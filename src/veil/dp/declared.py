@@ -1,7 +1,7 @@
 """Public declarations about columns: bounds, keys, and the treatment of missing values.
 
 Values outside of them are clamped or left out, as declared, and never reported: an error that depends on the
-data would be an answer without a price.
+data would be an answer without a privacy loss.
 """
 
 from __future__ import annotations

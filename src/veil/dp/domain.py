@@ -4,7 +4,7 @@ Types inferred from all records of a table (CSV and Excel files, Python objects 
 one record change the form of all others: with `n/a` among them, 1.50 is a text and no number. So each cell is
 spelled by itself, looked up in the hierarchy, and replaced by the hierarchy's text for it. That is a total
 function of one cell: one that the hierarchy does not list is a missing value, which every hierarchy lists
-here. An error would be an answer without a price.
+here. An error would be an answer without a privacy loss.
 """
 
 from __future__ import annotations

@@ -105,3 +105,11 @@ def positive(value: Readable | None, name: str = "epsilon") -> Symbolic:
     if number.sign() <= 0:
         raise ParameterError(f"`{name}` should be greater than 0, not {number}")
     return number
+
+
+def probability(value: Readable, name: str = "delta") -> Fraction:
+    """Read a probability that is rational, above 0 and below 1."""
+    number = Symbolic.read(value, name)
+    if number.logarithms or not 0 < number.rational < 1:
+        raise ParameterError(f"`{name}` should be a number above 0 and below 1, not {number}")
+    return number.rational

@@ -25,6 +25,7 @@ import numpy as np
 from veil.base.exact import TURN, ball
 from veil.base.randomness import Randomness
 from veil.dp.gaussian import Gaussian
+from veil.dp.grid import positive
 from veil.dp.symbolic import Readable, Symbolic, brief, enclosure
 from veil.errors import MissingDependencyError, ParameterError
 
@@ -75,7 +76,7 @@ class ExponentialChoice(Generic[Candidate]):
     def __init__(
         self, epsilon: Readable, sensitivity: int | Fraction, randomness: Randomness | None = None
     ) -> None:
-        budget = _positive(epsilon, "epsilon")
+        budget = positive(epsilon, "epsilon")
         if not sensitivity > 0:
             raise ParameterError(f"`sensitivity` should be greater than 0, not {sensitivity}")
         self._rate = budget / (2 * Fraction(sensitivity))
@@ -237,7 +238,7 @@ def laplace(
     True
     """
     _operating_system(randomness)
-    return float(_laplace("f64", _positive(sensitivity, "sensitivity"), _positive(epsilon))(_finite(value)))
+    return float(_laplace("f64", positive(sensitivity, "sensitivity"), positive(epsilon))(_finite(value)))
 
 
 def geometric(
@@ -250,7 +251,7 @@ def geometric(
     """
     _operating_system(randomness)
     reach = Symbolic(Fraction(_whole(sensitivity, "sensitivity")))
-    return int(_laplace("i64", _positive(reach, "sensitivity"), _positive(epsilon))(_whole(value, "value")))
+    return int(_laplace("i64", positive(reach, "sensitivity"), positive(epsilon))(_whole(value, "value")))
 
 
 def gaussian(
@@ -267,7 +268,7 @@ def gaussian(
     True
     """
     _operating_system(randomness)
-    return float(Gaussian(_positive(sensitivity, "sensitivity"), epsilon, delta).add(_finite(value)))
+    return float(Gaussian(positive(sensitivity, "sensitivity"), epsilon, delta).add(_finite(value)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -305,13 +306,6 @@ def _operating_system(randomness: Randomness | None) -> None:
             "this noise is drawn from the operating system's randomness and cannot be repeated with a seed: leave out "
             "`randomness`"
         )
-
-
-def _positive(value: Readable, name: str = "epsilon") -> Symbolic:
-    number = Symbolic.read(value, name)
-    if number.sign() <= 0:
-        raise ParameterError(f"`{name}` should be greater than 0, not {number}")
-    return number
 
 
 def _whole(number: object, name: str) -> int:

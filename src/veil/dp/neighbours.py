@@ -1,10 +1,10 @@
-"""The two relations between neighbouring tables, and the price of a promise under the other one.
+"""The two relations between neighbouring tables, and the privacy loss of a promise under the other one.
 
 "one more or less": one table has a record that the other lacks (unbounded; what SafePub promises).
 "one changed": both have the same number of records, which is public, and differ in one of them (bounded).
 
 Changing a record means removing it and adding another, so a promise of the first kind is one of the second at
-twice the price. The converse fails: the exact number of records is private by the second, not by the first.
+twice the loss. The converse fails: the exact number of records is private by the second, not by the first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check_neighbours(value: object) -> Neighbours:
 def convert_loss(
     epsilon: Symbolic, delta: Fraction, rho: Fraction, *, promise: Neighbours, budget: Neighbours
 ) -> tuple[Symbolic, Fraction, Fraction]:
-    """Return the price of a promise under the relation of a budget, rounded up where it is not rational.
+    """Return the privacy loss of a promise under the relation of a budget, rounded up where it is not rational.
 
     Two steps of (epsilon, delta) are one of (2 epsilon, (1 + e^epsilon) delta): P(S) <= e^eps P'(S) + delta,
     and P'(S) <= e^eps P''(S) + delta. Two steps of rho-zCDP are one of 4 rho (Bun and Steinke 2016).

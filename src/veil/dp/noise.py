@@ -106,7 +106,7 @@ class PureNoise(Noise):
     Parameters
     ----------
     epsilon
-        Its price: a number, or a text such as "ln(2)".
+        Its privacy loss: a number, or a text such as "ln(2)".
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Laplace(PureNoise):
 
     @property
     def rate(self) -> Symbolic:
-        """The price of a step in epsilon."""
+        """The privacy loss of a step, as an epsilon."""
         return self.epsilon / self.steps
 
     def tail(self, steps: int) -> arb:

@@ -1,10 +1,9 @@
-"""Noise for all numbers of one answer, on whole numbers, by the name of the noise and a price."""
+"""Noise for all numbers of one answer, on whole numbers, by the name of the noise and a privacy loss."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from veil.base.exact import ball
 from veil.base.randomness import Randomness
@@ -19,17 +18,17 @@ from veil.errors import ParameterError, did_you_mean
 NoiseName = Literal["laplace", "geometric", "gaussian", "staircase", "step"]
 
 
-class VectorNoise(ABC):
+class VectorNoise(Protocol):
     """Noise for the numbers of an answer."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name of the kind of noise."""
 
-    @abstractmethod
     def draw(self, randomness: Randomness | None) -> list[int]:
         """Draw the noise of each number."""
 
-    @abstractmethod
-    def half_width(self, number: int, confidence: float) -> float:
+    def half_width(self, number: int, /, confidence: float) -> float:
         """Return the largest error of one number with a given probability."""
 
 
@@ -38,12 +37,12 @@ def noise_for(
 ) -> VectorNoise:
     """Return noise by its name, for whole numbers of which one record changes at most `together`.
 
-    Independent noise shares the price among the numbers that change together; Gaussian noise grows with the
+    Independent noise shares the loss among the numbers that change together; Gaussian noise grows with the
     root of their number, as their distance does; step noise hides all at once.
 
     A person may have n = `records`. If all numbers change together anyway, each changes by n times as much.
-    If not, the records may change n times as many, or the same ones n times: n prices of one record, one
-    after the other, cover both (also for the staircase, which pays a share of the price for each sensitivity
+    If not, the records may change n times as many, or the same ones n times: n times the loss of one record, one
+    after the other, cover both (also for the staircase, which pays a share of the loss for each sensitivity
     passed). The distance of n records is at most n times that of one, by the triangle inequality, as Gaussian
     noise requires; no number changes by more than n times its sensitivity, as step noise requires.
 
@@ -61,11 +60,11 @@ def noise_for(
             )
         return _Each([_gaussian(each * records, together, loss) for each in sensitivities], "gaussian")
     if loss.rho:
-        raise ParameterError(f"`rho` is the price of gaussian noise; {noise} noise has an `epsilon`")
+        raise ParameterError(f"`rho` is the privacy loss of gaussian noise; {noise} noise has an `epsilon`")
     if loss.delta:
         raise ParameterError(f"{noise} noise does not use `delta`: leave it out")
     if noise == "step":
-        return _Together(StepNoise([each * records for each in sensitivities], loss.epsilon, whole=True))
+        return StepNoise([each * records for each in sensitivities], loss.epsilon, whole=True)
     if together >= len(sensitivities):
         sensitivities, records = [each * records for each in sensitivities], 1
     share = loss.epsilon / (together * records)
@@ -81,7 +80,7 @@ def _gaussian(sensitivity: int, together: int, loss: PrivacyLoss) -> Gaussian:
     return Gaussian(Symbolic(reach), loss.epsilon, loss.delta, whole=True)
 
 
-class _Each(VectorNoise):
+class _Each:
     """Independent noise for each number."""
 
     def __init__(self, noises: Sequence[Noise], name: str) -> None:
@@ -92,18 +91,3 @@ class _Each(VectorNoise):
 
     def half_width(self, number: int, confidence: float) -> float:
         return self._noises[number].half_width(confidence)
-
-
-class _Together(VectorNoise):
-    """Step noise for all numbers at once."""
-
-    name = "step"
-
-    def __init__(self, noise: StepNoise) -> None:
-        self._noise = noise
-
-    def draw(self, randomness: Randomness | None) -> list[int]:
-        return self._noise.draw(randomness)
-
-    def half_width(self, number: int, confidence: float) -> float:
-        return self._noise.half_width(number, confidence)

@@ -55,6 +55,7 @@ from typing import TYPE_CHECKING, Any
 
 from veil.base.exact import Real, ball, float_at_least, is_at_most, largest_fraction
 from veil.base.figures import new_figure
+from veil.dp.grid import positive, probability
 from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import ParameterError
 
@@ -135,8 +136,8 @@ def parameters(epsilon: Readable, delta: Readable, acquired: Readable = 1) -> Pa
     >>> [parameters(1, 1e-6, acquired=rate).k for rate in (0.01, 0.1, 0.3)]
     [4, 9, 22]
     """
-    rate = Fraction(1) if acquired == 1 else _chance(acquired, "acquired")
-    return _calculate(_budget(epsilon), _chance(delta), rate)
+    rate = Fraction(1) if acquired == 1 else probability(acquired, "acquired")
+    return _calculate(positive(epsilon), probability(delta), rate)
 
 
 @functools.lru_cache(maxsize=256)
@@ -160,22 +161,6 @@ def delta_of(k: int, beta: Readable, epsilon: Readable) -> float:
     '8.9948e-07'
     """
     return _rounded_up(_make_operator(k, beta, epsilon).worst(k))
-
-
-def loose_bound(k: int, beta: Readable, epsilon: Readable) -> float:
-    """Return c_n for n = n_m, the paper's upper bound on d(k, beta, epsilon) in one formula, rounded up.
-
-    >>> f"{loose_bound(75, parameters(1, 1e-6).beta, 1):.5}"
-    '0.037042'
-    """
-    operator = _make_operator(k, beta, epsilon)
-    n = operator.largest_class(k)
-
-    def c(bits: int) -> arb:
-        gamma, share = operator.gamma(), ball(operator.beta)
-        return (-n * (gamma * (gamma / share).log() - (gamma - share))).exp()
-
-    return _rounded_up(c)
 
 
 def smoothness(k: int, beta: Readable, epsilons: Iterable[Readable]) -> list[float]:
@@ -307,22 +292,8 @@ def _tail(t: int, n: int, beta: Fraction, bits: int) -> arb:
     return first * total
 
 
-def _budget(epsilon: Readable) -> Symbolic:
-    budget = Symbolic.read(epsilon)
-    if budget.sign() <= 0:
-        raise ParameterError(f"`epsilon` should be greater than 0, not {budget}")
-    return budget
-
-
-def _chance(delta: Readable, name: str = "delta") -> Fraction:
-    chance = Symbolic.read(delta, name)
-    if chance.logarithms or not 0 < chance.rational < 1:
-        raise ParameterError(f"`{name}` should be a number above 0 and below 1, not {chance}")
-    return chance.rational
-
-
 def _make_operator(k: int, beta: Readable, epsilon: Readable) -> _Operator:
-    budget, share = _budget(epsilon), _chance(beta, "beta")
+    budget, share = positive(epsilon), probability(beta, "beta")
     if k < 1:
         raise ParameterError(f"`k` should be 1 or more, not {k}")
     shrink = (-budget).exponential()

@@ -34,7 +34,7 @@ from veil.plan.prepare import Prepared, encode, prepare
 from veil.quality import QualityModel
 from veil.tables import Source
 from veil.tables.cells import Cells
-from veil.tables.rows import Rows
+from veil.tables.rows import Weights
 
 
 class Drawable(Protocol):
@@ -165,7 +165,9 @@ def publish(
         model = replace(model, rows_per_person=model.rows_per_person or 1)
         protects = f" of people by {plan.person_column!r}, each with all rows"
         people = Cells.of(source.table[plan.person_column], source.format)
-        rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(people, None, chance)
+        rows, _ = Unit(plan.person_column, model.rows_per_person or 1).draw(
+            people, Weights(people.codes.size), chance
+        )
         # The frame and the file have all rows: from here on, this is a separate table.
         source = replace(source, table=source.table.take(pa.array(rows)), is_cells=True)
         plan = replace(plan, person=None)
@@ -226,7 +228,7 @@ def _take_rows(whole: Prepared, rows: NDArray[np.int64]) -> Prepared:
 def _prepare_sample(whole: Prepared, source: Source) -> Prepared:
     """Return the condensed rows that an engine has drawn as a separate table."""
     pairs = zip(whole.encoding.names, whole.encoding.hierarchies, strict=True)
-    rows = Rows.of(source.table, source.weights)
+    rows = source.rows
     codes = [encode(rows.table[name], hierarchy, name, rows.weights)[1] for name, hierarchy in pairs]
     squares = whole.plan.quality.needs_squares
     sample = Sample(whole.encoding, codes, weights=rows.weights, squares=squares)

@@ -51,7 +51,7 @@ class Refinement:
     prior
         The expected answers, without knowledge of the data.
     epsilon, delta
-        The price.
+        The privacy loss.
     about
         "individual" if the question is about one person, else "statistical".
     up
@@ -107,7 +107,7 @@ class Refinement:
         self.__dict__["_moved"] = self._most_moved()
 
     def cost(self, neighbours: Neighbours) -> Amount:
-        """Return the price of an answer under a relation of neighbours."""
+        """Return the privacy loss of an answer under a relation of neighbours."""
         if self.about == "statistical" or neighbours == "one more or less":
             return Amount(self.epsilon, self.delta)
         loss = convert_loss(

@@ -35,7 +35,7 @@ class StepNoise:
     sensitivities
         The largest change of each component between neighbours; all of them may change at once.
     epsilon
-        The price of the whole vector.
+        The privacy loss of the whole vector.
     core
         The half-widths z of the first box, at most the sensitivities; by default those of least variance, all
         in the same proportion to the sensitivities.

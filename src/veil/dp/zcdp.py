@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from veil.base.exact import ball
+from veil.dp.grid import probability
 from veil.dp.symbolic import Readable, Symbolic, enclosure
 from veil.errors import ParameterError
 
@@ -33,7 +34,7 @@ def epsilon_of_rho(rho: Readable, delta: Readable) -> Fraction:
     >>> round(float(epsilon_of_rho("1/64", "1e-9")), 4)  # rho + 2 sqrt(rho ln(1 / delta)) would be 1.1537
     1.0225
     """
-    concentrated, chance = _rational(rho, "rho"), _chance(delta)
+    concentrated, chance = _rational(rho, "rho"), probability(delta)
     order = _best_order(lambda a: float(concentrated) * a + _surcharge(a, float(chance)))
     return max(Fraction(0), concentrated * order + surcharge(order, chance))
 
@@ -46,7 +47,7 @@ def rho_of_epsilon(epsilon: Readable, delta: Readable) -> Fraction:
     """
     order = order_of_budget(epsilon, delta)
     budget = Symbolic.read(epsilon, "epsilon")
-    left = enclosure(lambda bits: budget.ball())[0] - surcharge(order, _chance(delta))
+    left = enclosure(lambda bits: budget.ball())[0] - surcharge(order, probability(delta))
     return max(Fraction(0), left / order)
 
 
@@ -56,7 +57,7 @@ def order_of_budget(epsilon: Readable, delta: Readable) -> Fraction:
 
     It depends on the budget alone: a filter may fix it beforehand, and later budgets may depend on answers.
     """
-    budget, chance = float(Symbolic.read(epsilon, "epsilon")), float(_chance(delta))
+    budget, chance = float(Symbolic.read(epsilon, "epsilon")), float(probability(delta))
     return _best_order(lambda a: (_surcharge(a, chance) - budget) / a)
 
 
@@ -102,10 +103,3 @@ def _rational(value: Readable, name: str) -> Fraction:
     if number.logarithms or number.rational <= 0:
         raise ParameterError(f"`{name}` should be a rational number greater than 0, not {number}")
     return number.rational
-
-
-def _chance(delta: Readable) -> Fraction:
-    chance = _rational(delta, "delta")
-    if chance >= 1:
-        raise ParameterError(f"`delta` should be below 1, not {Symbolic(chance)}")
-    return chance

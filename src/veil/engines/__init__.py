@@ -12,24 +12,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from veil.engines.database import Database
-    from veil.engines.relation import Relation, relation_of
-    from veil.engines.sample_rows import glimpse
-    from veil.engines.scan.files import Files
-    from veil.engines.settings import Settings
-    from veil.engines.write.writing import write
-    from veil.outcome.written import Written
-
-__all__ = [
-    "Database",
-    "Files",
-    "Relation",
-    "Settings",
-    "Written",
-    "glimpse",
-    "relation_of",
-    "write",
-]
+    from veil.engines.database import Database as Database
+    from veil.engines.relation import Relation as Relation
+    from veil.engines.relation import relation_of as relation_of
+    from veil.engines.scan.files import Files as Files
+    from veil.engines.settings import Settings as Settings
+    from veil.engines.write.writing import write as write
+    from veil.outcome.written import Written as Written
 
 _HOMES = {
     "Database": "database",
@@ -37,7 +26,6 @@ _HOMES = {
     "Relation": "relation",
     "Settings": "settings",
     "Written": "write.writing",
-    "glimpse": "sample_rows",
     "relation_of": "relation",
     "write": "write.writing",
 }
@@ -50,4 +38,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return list(_HOMES)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from veil.engines.relation import Relation
 
 
-def blanked(value: Any, hidden: Any, marker: str | None) -> Any:
-    """Return a column with hidden rows blank: the marker in text, and a missing value in other types."""
+def blanked(value: Any, suppressed: Any, marker: str | None) -> Any:
+    """Return a column with suppressed rows blank: the marker in text, and a missing value in other types."""
     import ibis
 
     if marker is None or not value.type().is_string():
-        return ibis.cases((~hidden, value))
-    return ibis.ifelse(hidden, ibis.literal(marker, type=value.type()), value)
+        return ibis.cases((~suppressed, value))
+    return ibis.ifelse(suppressed, ibis.literal(marker, type=value.type()), value)
 
 
 def with_rest(

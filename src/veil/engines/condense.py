@@ -6,7 +6,7 @@ rows, and everything that Veil decides, it decides on that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ from veil.errors import InputError
 from veil.tables.arrow import normalize
 
 if TYPE_CHECKING:
+    import ibis
+
     from veil.engines.relation import Relation
 
 _BATCH = 250_000
@@ -45,6 +47,22 @@ class Condensed:
     table: pa.Table
     weights: NDArray[np.int64]
     engine_values: dict[str, pa.Array]
+
+    def values(self, name: str) -> pa.Array:
+        """Return the different values of a column as Veil reads them, in the order of the codes."""
+        return self.table[name].chunk(0).dictionary
+
+    def codes(self, name: str) -> NDArray[np.int32]:
+        """Return the code of each row."""
+        return np.array(self.table[name].chunk(0).indices)
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Return a mask of the values that are missing to Veil."""
+        return np.array(self.values(name).is_null(), np.bool_)
+
+    def lookup(self, tag: str, name: str, payload: dict[str, pa.Array]) -> Lookup:
+        """Return a look-up with labels or numbers for the values of a column."""
+        return Lookup(tag, name, self.engine_values[name], self.missing(name), payload)
 
 
 def condense(relation: Relation, columns: Sequence[str]) -> Condensed:
@@ -125,12 +143,20 @@ def _by_number(relation: Relation, columns: Sequence[str]) -> _Counted:
     packing = Packing(f"{tag}_k", digits)
     table = table.select(**packing.words(table))
     grouped = table.group_by(packing.names).agg(**{f"{tag}_records": table.count()})
-    chunks: list[list[NDArray[np.int64]]] = [[] for _ in range(len(packing.names) + 1)]
-    for batch in relation.batches(grouped, _BATCH):
-        for each, column in zip(chunks, batch.columns, strict=True):
-            each.append(np.array(column.cast(pa.int64())))
-    *words, weights = (np.concatenate(each or [np.empty(0, np.int64)]) for each in chunks)
+    *words, weights = fetch_integers(relation, grouped)
     return values, packing.unpack(words), weights
+
+
+def fetch_integers(
+    relation: Relation, table: ibis.Table, check: Callable[[pa.Array], None] = lambda _: None
+) -> list[NDArray[np.int64]]:
+    """Fetch columns of integers, each batch of which is checked."""
+    chunks: list[list[NDArray[np.int64]]] = [[] for _ in table.columns]
+    for batch in relation.batches(table, _BATCH):
+        for each, column in zip(chunks, batch.columns, strict=True):
+            check(column)
+            each.append(np.array(column.cast(pa.int64())))
+    return [np.concatenate(each or [np.empty(0, np.int64)]) for each in chunks]
 
 
 def _as_veil_sees(relation: Relation, name: str, values: pa.Array) -> pa.Array:

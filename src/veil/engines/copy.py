@@ -35,8 +35,7 @@ _ROWS = 1 << 16
 def needs_copy(relation: Relation) -> bool:
     """Whether rows have to be copied before anything is decided about them."""
     copying = relation.dialect.copying
-    is_requested = relation.settings.bring_over and relation.scan is None
-    return copying == "always" or (copying == "if asked" and is_requested)
+    return copying == "always" or (copying == "if asked" and relation.settings.bring_over)
 
 
 def bring_over(

@@ -21,7 +21,7 @@ from veil.base.declare import declared
 from veil.base.paths import usable
 from veil.engines.dialects import Dialect, dialect_of, dialect_of_scheme, import_ibis, schemes
 from veil.engines.dialects.connections import within
-from veil.engines.dialects.urls import Parts
+from veil.engines.dialects.urls import UrlParts
 from veil.engines.failures import explain_errors, from_driver, reason
 from veil.engines.settings import Settings
 from veil.errors import InputError, VeilError, did_you_mean
@@ -136,9 +136,11 @@ def is_url(text: str) -> bool:
     return dialect is not None and dialect.takes_short_urls
 
 
-def database_of(text: str) -> Database | None:
-    """Return the database that a text names, or ``None`` if it names a file."""
-    return Database(text) if is_url(text) else None
+def database_of(place: object) -> Database | None:
+    """Return a database, or the one that a text names; None for anything else."""
+    if isinstance(place, str) and is_url(place):
+        return Database(place)
+    return place if isinstance(place, Database) else None
 
 
 def connect(database: Database, settings: Settings | None = None) -> BaseBackend:
@@ -184,7 +186,7 @@ def open_table(backend: BaseBackend, database: Database) -> Table:
     )
 
 
-def _take_apart(url: str) -> Parts:
+def _take_apart(url: str) -> UrlParts:
     """Split a URL into what may be shown, the table, and the secrets."""
     scheme, colon, _ = url.partition(":")
     scheme = scheme.lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from veil.base.progress import following
 from veil.outcome.outcome import Outcome
 from veil.outcome.written import Written
 from veil.published.finding import Verification
-from veil.tables.source import Source
+from veil.tables.source import Source, cells_digest
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,22 @@ class EngineSource(Source):
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
         """Count each combination of some columns in the input."""
 
+    @property
     @abstractmethod
+    def identity(self) -> tuple[object, ...]:
+        """The place of the rows, and how they are divided."""
+
     def token(self, outcome: Outcome) -> str:
         """Return a digest of the outcome, so that only a run with the same outcome continues this one."""
+        # Pseudonyms of another run are others.
+        cells = cells_digest(self.table, outcome.table, *outcome.apart.values())
+        digest = hashlib.sha256(repr((outcome.last.step, self.identity, cells)).encode())
+        for part in outcome.parts:
+            digest.update(repr(part.levels).encode())
+            digest.update(part.rows.tobytes())
+        digest.update(outcome.after.weights.array.tobytes())
+        digest.update(outcome.suppressed_mask.tobytes())
+        return digest.hexdigest()[:24]
 
     @abstractmethod
     def verify_rows(self, outcome: Outcome, rows: Any) -> Verification:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from veil.base.progress import Progress
 from veil.engines.relation import Relation
-from veil.tables.arrow import normalize
 from veil.tables.cells import POINT, Marks
 from veil.tables.source import Source
 
@@ -33,7 +30,4 @@ def fetch_rows(relation: Relation, progress: Progress, columns: Sequence[str] | 
     """
     progress.phase(f"reading all rows of {relation.name} into memory")
     table = relation.table if columns is None else relation.table.select(list(columns))
-    with relation.explain_errors(), relation.batches(table) as batches:
-        rows = batches.read_all()
-    cells = {name: relation.arrow_view(name, rows[name]) for name in rows.column_names}
-    return Fetched(normalize(pa.table(cells)), "pyarrow", relation=relation, marks=relation.marks)
+    return Fetched(relation.fetch(table), "pyarrow", relation=relation, marks=relation.marks)

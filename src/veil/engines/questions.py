@@ -44,9 +44,8 @@ class EngineQuestionSource:
         columns = tuple(names) or (self.names[0],)
         if columns not in self._counts:
             source = condensed_source(self._relation.cell_by_cell(), columns, may_be_empty=True)
-            assert source.weights is not None
             cells = {name: Cells.of(source.table[name]) for name in columns}
-            self._counts[columns] = Selected(cells, source.table.num_rows, source.weights)
+            self._counts[columns] = Selected(cells, source.rows.weights)
         return self._counts[columns]
 
 

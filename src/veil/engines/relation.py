@@ -20,11 +20,13 @@ from veil.engines.database import Database, connect, database_of, open_table
 from veil.engines.dialects import Dialect, adopt, collect, dialect_of, new_duckdb
 from veil.engines.failures import explain_errors, is_interrupt, stop_queries
 from veil.engines.kinds import restored, shown_kind
-from veil.engines.scan.files import Files, Scan, is_pattern, normalize_column, scan_of, settle_format
+from veil.engines.scan.files import Files, is_pattern, normalize_column, scan_of, settle_format
+from veil.engines.scan.scan import Scan, Stored
 from veil.engines.settings import Settings, available_memory
 from veil.errors import InputError, did_you_mean
 from veil.outcome.outcome import Outcome
-from veil.tables.cells import POINT, Marks
+from veil.tables.arrow import normalize
+from veil.tables.cells import Marks
 from veil.tables.formats import Csv, Format, Parquet, format_of, is_gzip
 from veil.tables.frames import check_names
 
@@ -59,7 +61,7 @@ class Relation:
     name: str
     frame: Literal["ibis", "frame", "file", "url"]
     location: Location
-    scan: Scan | None = field(default=None, repr=False)
+    scan: Scan | Stored = field(default=Stored(), repr=False)
     settings: Settings = field(default=Settings(), repr=False)
     origin: Relation | None = field(default=None, repr=False)
     """The relation that this is a copy of, if the rows were brought over."""
@@ -85,23 +87,17 @@ class Relation:
     @property
     def marks(self) -> Marks:
         """The marks of numbers in texts of files."""
-        format = None if self.scan is None else self.scan.format
-        return Marks(format.decimal, format.thousands) if isinstance(format, Csv) else POINT
+        return self.scan.marks
 
     def cell_by_cell(self) -> Relation:
         """Return the table with texts of files unchanged: a type that follows from all reveals some."""
-        if self.scan is not None:
-            kinds = {name: kind for name, kind in self.scan.kinds.items() if name not in self.scan.texts}
-            scan = replace(self.scan, kinds=kinds)
-            return replace(self, scan=scan, table=scan.open(self.backend))
-        return replace(self, table=self.dialect.cell_by_cell(self.table))
+        scan, table = self.scan.cell_by_cell(self.table, self.dialect)
+        return replace(self, scan=scan, table=table)
 
     def with_labels(self, outcome: Outcome) -> Relation:
         """Return the table for writing an outcome: columns with labels or markers are text, as in memory."""
-        if self.scan is None:
-            return self
         labels = {*outcome.quasi_identifiers, *outcome.roles.identifying}
-        return replace(self, scan=replace(self.scan, categories=self.scan.categories - labels))
+        return replace(self, scan=self.scan.without_categories(labels))
 
     def restore(self, expression: Table) -> Any:
         """Return a result in the kind of frame that came in: a Spark DataFrame, or else an Ibis table."""
@@ -111,6 +107,12 @@ class Relation:
         """Return the rows of an expression on this engine as a stream of Arrow batches."""
         return self.dialect.batches(expression, rows)
 
+    def fetch(self, expression: Table) -> pa.Table:
+        """Return all rows of an expression on this engine, in the types that they have in memory."""
+        with self.explain_errors(), self.batches(expression) as batches:
+            rows = batches.read_all()
+        return normalize(pa.table({name: self.arrow_view(name, rows[name]) for name in rows.column_names}))
+
     def arrow_view(self, column: str, values: pa.Array) -> pa.Array:
         """Return values of the engine in the type that they have in memory.
 
@@ -119,7 +121,7 @@ class Relation:
         chunked = normalize_column(
             values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
         )
-        kinds = {} if self.scan is None else self.scan.kinds
+        kinds = self.scan.kinds
         if pa.types.is_string(chunked.type):
             self._check_text(column, chunked)
         elif column in kinds:
@@ -132,8 +134,7 @@ class Relation:
         return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
 
     def _check_text(self, column: str, texts: pa.ChunkedArray) -> None:
-        in_file = self.scan is not None and column in self.scan.texts
-        if in_file and pc.any(pc.match_substring(texts, "\0")).as_py():
+        if column in self.scan.texts and pc.any(pc.match_substring(texts, "\0")).as_py():
             raise InputError(
                 f"{self.name}: column {column!r} holds a NUL byte: the file is damaged, not text, or UTF-16"
             )
@@ -141,9 +142,9 @@ class Relation:
     @contextlib.contextmanager
     def explain_errors(self) -> Iterator[None]:
         """Turn errors of the engine into an `InputError` that names the table, and no password."""
-        hidden = self.location.secrets() if isinstance(self.location, Database) else {}
+        secrets = self.location.secrets() if isinstance(self.location, Database) else {}
         try:
-            with explain_errors(self.name, secrets=hidden):
+            with explain_errors(self.name, secrets=secrets):
                 yield
         except RuntimeError as error:
             if not is_interrupt(error):
@@ -167,9 +168,7 @@ def relation_of(
     ``engine="duckdb"``. ``engine="memory"`` leaves every file to memory. A table without rows is refused,
     unless it `may_be_empty`.
     """
-    if isinstance(source, Database):
-        return _of_database(source, settings, may_be_empty)
-    if isinstance(source, str) and (database := database_of(source)) is not None:
+    if (database := database_of(source)) is not None:
         return _of_database(database, settings, may_be_empty)
     if isinstance(source, Files):
         return _of_path(source.path, source.format, engine, settings or Settings(), may_be_empty)
@@ -193,14 +192,8 @@ def check_columns(relation: Relation, names: Iterable[str]) -> None:
                 f"{relation.name}: there is no column {name!r}.{did_you_mean(name, schema.names)}"
             )
         kind = schema[name]
-        fits = (
-            kind.is_numeric()
-            or kind.is_string()
-            or kind.is_boolean()
-            or kind.is_date()
-            or kind.is_timestamp()
-        )
-        if not fits or kind.is_nested():
+        tests = (kind.is_numeric, kind.is_string, kind.is_boolean, kind.is_date, kind.is_timestamp)
+        if not any(test() for test in tests) or kind.is_nested():
             raise InputError(
                 f"{relation.name}: column {name!r} has type {kind}, which cannot have a hierarchy and has no "
                 "text form. Turn it into text, a number or a date first, for example with a view or "

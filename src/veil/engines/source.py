@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from veil.base.progress import Progress
@@ -22,7 +21,6 @@ from veil.engines.copy import bring_over, needs_copy
 from veil.engines.database import Database
 from veil.engines.dialects import collect
 from veil.engines.engine_source import EngineSource
-from veil.engines.pieces import fingerprint
 from veil.engines.random_sample import draw_rows, store_rows
 from veil.engines.relation import Relation, check_columns, no_rows
 from veil.engines.shuffle import shuffled
@@ -39,8 +37,7 @@ from veil.plan.prepare import Prepared, columns_read
 from veil.published.flag import flags_among, free_flag
 from veil.published.table import Published
 from veil.tables.cells import POINT, Marks
-from veil.tables.formats import Format, Parquet
-from veil.tables.rows import Rows
+from veil.tables.formats import Format
 from veil.tables.source import RowsOrTypes, file_digest
 
 if TYPE_CHECKING:
@@ -75,15 +72,7 @@ class CondensedSource(EngineSource):
     @property
     def files(self) -> list[tuple[Path, Format, RowsOrTypes]]:
         """The files that the engine reads."""
-        scan = self.relation.original.scan
-        if scan is None:
-            return []
-        kinds = {name: scan.kinds.get(name, pa.string()) for name in scan.options.get("columns", ())}
-        return [(Path(file), scan.format, kinds) for file in scan.files]
-
-    def dictionary(self, name: str) -> pa.Array:
-        """Return the different values of a column as Veil reads them, in the order of the table's codes."""
-        return self.condensed.table[name].chunk(0).dictionary
+        return list(self.relation.original.scan.inputs)
 
     def flag_of(self, outcome: Outcome) -> str | None:
         """Return the flag as in memory: it is needed if rows that are not suppressed are blank."""
@@ -119,21 +108,21 @@ class CondensedSource(EngineSource):
     def fingerprint(self) -> str | None:
         """Return the SHA-256 of one file, of those of several, or of the location of a table."""
         relation = self.relation.original
-        if relation.scan is not None:
-            digests = [file_digest(Path(file)) for file in relation.scan.files]
+        digests = [file_digest(Path(file)) for file in relation.scan.files]
+        if digests:
             return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
         if isinstance(relation.location, Database):
             return hashlib.sha256(str(relation.location).encode()).hexdigest()
         return None
 
     def class_sizes(self, names: list[str]) -> NDArray[np.int64]:
-        return Published(Rows.of(self.table, self.weights), names, suppressed="none").sizes
+        return Published(self.rows, names, suppressed="none").sizes
 
     def verify_rows(self, outcome: Outcome, rows: ibis.Table) -> Verification:
         return verify_output(outcome, self, rows)
 
     def write_rows(self, outcome: Outcome, target: Any, **options: Any) -> Written:
-        if self.state is not None and fingerprint(self.relation) != self.state:
+        if self.relation.scan.state != self.state:
             raise InputError(
                 f"{self.relation.name}: was changed after its combinations were counted. Nothing was "
                 "written. Run it again when nobody is changing it"
@@ -148,7 +137,7 @@ class CondensedSource(EngineSource):
         with self.relation.explain_errors():
             some = draw_rows(self.relation, probability, randomness)
             condensed = condense(some, self.condensed.table.column_names)
-        return replace(_source(some, condensed), is_sample=True, marks=self.marks)
+        return replace(source_of(some, condensed), is_sample=True, marks=self.marks)
 
     def _rows(self, outcome: Outcome) -> tuple[Relation, Callable[[ibis.Table], ibis.Table]]:
         """Return rows of the engine, and the function that makes rows of the release out of them.
@@ -161,21 +150,10 @@ class CondensedSource(EngineSource):
             return self.relation, transform
         return store_rows(self.relation, transform(self.relation.table)), lambda table: table
 
-    def token(self, outcome: Outcome) -> str:
-        digest = hashlib.sha256(repr((outcome.plan, str(self.relation.location))).encode())
-        for hierarchy in outcome.hierarchies.values():
-            digest.update(repr(hierarchy.labels).encode())
-            for each in hierarchy.maps:
-                digest.update(each.tobytes())
-        for values in self.condensed.engine_values.values():
-            digest.update(repr(values.to_pylist()).encode())
-        for part in outcome.parts:
-            digest.update(repr(part.levels).encode())
-            digest.update(part.rows.tobytes())
-        digest.update(self.condensed.weights.tobytes())
-        for key in outcome.apart.values():  # pseudonyms of another run are others
-            digest.update(repr(key.to_pydict()).encode())
-        return digest.hexdigest()[:24]
+    @property
+    def identity(self) -> tuple[object, ...]:
+        spellings = [values.to_pylist() for values in self.condensed.engine_values.values()]
+        return (str(self.relation.location), spellings)
 
 
 def _is_shuffled(outcome: Outcome) -> bool:
@@ -203,11 +181,9 @@ def for_plan(relation: Relation, plan: Plan, progress: Progress | None = None) -
 
 def _check_models(relation: Relation, plan: Plan) -> None:
     """Let models check the types that Parquet files had before DuckDB read them."""
-    if relation.scan is None or not isinstance(relation.scan.format, Parquet):
-        return
-    table = pq.read_schema(relation.scan.files[0]).empty_table()
-    for model in plan.models:
-        model.check_table(table)
+    for table in relation.scan.declared:
+        for model in plan.models:
+            model.check_table(table)
 
 
 def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -> tuple[Relation, list[str]]:
@@ -221,8 +197,8 @@ def columns_for_release(relation: Relation, plan: Plan, needed: Sequence[str]) -
     columns = [name for name in relation.table.columns if name in names]
     if needs_copy(relation):
         masked = (name for name in columns if plan.role_of(name) == "identifying" and name not in needed)
-        hidden = {name: ibis.null("string") for name in masked}
-        relation = replace(relation, table=relation.table.mutate(**hidden))
+        empty = {name: ibis.null("string") for name in masked}
+        relation = replace(relation, table=relation.table.mutate(**empty))
     return relation, columns
 
 
@@ -273,10 +249,11 @@ def condensed_source(
         condensed = condense(relation, names)
     if not condensed.weights.size and not may_be_empty:
         raise no_rows(relation)
-    return _source(relation, condensed)
+    return source_of(relation, condensed)
 
 
-def _source(relation: Relation, condensed: Condensed) -> CondensedSource:
+def source_of(relation: Relation, condensed: Condensed) -> CondensedSource:
+    """Return a condensed table as the source of a release."""
     return CondensedSource(
         condensed.table,
         "engine",
@@ -284,7 +261,7 @@ def _source(relation: Relation, condensed: Condensed) -> CondensedSource:
         columns=tuple(relation.original.table.columns),
         relation=relation,
         condensed=condensed,
-        state=None if relation.scan is None else fingerprint(relation),
+        state=relation.scan.state,
         marks=relation.marks,
     )
 

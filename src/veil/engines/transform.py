@@ -10,7 +10,7 @@ the plan.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -82,14 +82,12 @@ class Transform:
             for j, name in enumerate(prepared.encoding.names)
         ]
         # If attackers know all rows of an owner, rows are suppressed owner by owner.
-        whose = None
+        self.owners = []
         if needed and prepared.rows.owners.know_all_rows:
-            assert prepared.plan.person_column is not None
-            whose = _Person(f"{tag}_who", prepared.plan.person_column, source)
-        self.whose = whose
+            self.owners = [_Owner(f"{tag}_owner", cast("str", prepared.plan.person_column), source)]
         self.pseudonyms = _pseudonyms(f"{tag}_named", prepared.plan, source, outcome)
         self.parts = [
-            _Membership(f"{tag}_k{number}", self.columns, number, *members[number], whose)
+            _Membership(f"{tag}_k{number}", self.columns, number, *members[number], self.owners)
             if number in needed
             else None
             for number in range(len(members))
@@ -103,8 +101,8 @@ class Transform:
             table = column.lookup.join_to(table)
         if self.pseudonyms is not None:
             table = self.pseudonyms.join_to(table)
-        if self.whose is not None:
-            table = self.whose.digit.lookup.join_to(table)
+        for each in self.owners:
+            table = each.digit.lookup.join_to(table)
         table = self._with_parts(table)
         position = {column.name: column for column in self.columns}
         cells = {}
@@ -116,9 +114,8 @@ class Transform:
                 continue
             if self.plan.identifying.get(name) == "pseudonym":
                 assert self.pseudonyms is not None
-                hidden = None if self.parts == [None] else table[self.part] < 0
                 cell = self.pseudonyms.cell(table, "p")
-                cells[name] = cell if hidden is None else blanked(cell, hidden, self.plan.marker)
+                cells[name] = self._blanked(table, cell, self.plan.marker)
             elif role == "identifying":
                 cells[name] = _literal(self.plan.marker, "string")
             elif name in position:
@@ -150,9 +147,13 @@ class Transform:
     def _kept_cell(self, table: ibis.Table, name: str) -> Any:
         """Return the released value of any other column."""
         value = as_released(table[name])
-        if self.parts == [None] or self.plan.suppressed_rows != "blank":
-            return value
-        return blanked(value, table[self.part] < 0, self.plan.marker)
+        return (
+            self._blanked(table, value, self.plan.marker) if self.plan.suppressed_rows == "blank" else value
+        )
+
+    def _blanked(self, table: ibis.Table, value: Any, marker: str | None) -> Any:
+        """Return a column with suppressed rows blank, if there are any."""
+        return value if self.parts == [None] else blanked(value, table[self.part] < 0, marker)
 
     def _cell(self, table: ibis.Table, column: _Column) -> Any:
         """Return the released value of a quasi-identifier."""
@@ -168,7 +169,7 @@ class Transform:
                     label = column.lookup.cell(table, column.label(number))
                     value = ibis.ifelse(table[self.part] <= number, label, value)
             marker = self.plan.marker
-        return value if self.parts == [None] else blanked(value, table[self.part] < 0, marker)
+        return self._blanked(table, value, marker)
 
 
 class _Column:
@@ -190,7 +191,7 @@ class _Column:
         is_labelled: bool,
     ) -> None:
         self.name, self.hierarchy, self.codes, self.levels = name, hierarchy, codes, levels
-        values = source.dictionary(name)
+        values, condensed = source.condensed.values(name), source.condensed
         self.is_text = is_text(values.type)
         value_codes = hierarchy.encode(values, name)
         # A random sample shows labels of the hierarchy only: the type of a column may reveal its records.
@@ -200,10 +201,9 @@ class _Column:
             for level in sorted(set(levels)):
                 labels = pa.array(hierarchy.labels[level], pa.string())
                 payload[f"l{level}"] = labels.take(pa.array(hierarchy.label_map(level)[value_codes]))
-        missing = np.array(values.is_null(), dtype=np.bool_)
         if self.is_kept:
-            _check_spelling(source, name, value_codes, missing)
-        self.lookup = Lookup(tag, name, source.condensed.engine_values[name], missing, payload)
+            _check_spelling(source, name, value_codes)
+        self.lookup = condensed.lookup(tag, name, payload)
 
     def label(self, part: int) -> str:
         """Return the name of the labels of a part in the look-up."""
@@ -218,14 +218,12 @@ class _Column:
         return self.hierarchy.label_map(self.levels[part])[self.codes]
 
 
-def _check_spelling(
-    source: CondensedSource, name: str, codes: NDArray[np.int32], missing: NDArray[np.bool_]
-) -> None:
+def _check_spelling(source: CondensedSource, name: str, codes: NDArray[np.int32]) -> None:
     """Refuse values that are counted as one and spelled in several ways, which would look like several."""
     values = source.condensed.engine_values[name]
     _, first, place = np.unique(codes, return_index=True, return_inverse=True)
     spelling = first[place]
-    differs = np.flatnonzero((spelling != np.arange(codes.size)) & ~missing)
+    differs = np.flatnonzero((spelling != np.arange(codes.size)) & ~source.condensed.missing(name))
     if differs.size and pa.types.is_string(values.type):
         one, other = values[int(spelling[differs[0]])], values[int(differs[0])]
         raise InputError(
@@ -242,24 +240,21 @@ def _pseudonyms(tag: str, plan: Plan, source: CondensedSource, outcome: Outcome)
     key = outcome.apart[KEY]
     texts = [key_text(text, name) for text in key["value"].to_pylist()]
     pseudonyms = dict(zip(texts, key["pseudonym"].to_pylist(), strict=True))
-    values = source.dictionary(name)
-    missing = np.array(values.is_null(), dtype=np.bool_)
-    column = pa.array([pseudonyms.get(key_text(text, name)) for text in canonical_text(values)], pa.string())
-    return Lookup(tag, name, source.condensed.engine_values[name], missing, {"p": column})
+    values = canonical_text(source.condensed.values(name))
+    column = pa.array([pseudonyms.get(key_text(text, name)) for text in values], pa.string())
+    return source.condensed.lookup(tag, name, {"p": column})
 
 
-class _Person:
+class _Owner:
     """The column `person`, as a number that the engine looks up."""
 
     def __init__(self, tag: str, name: str, source: CondensedSource) -> None:
-        dictionary = source.dictionary(name)
+        condensed, values = source.condensed, source.condensed.values(name)
         # Values that the engine spells in several ways are one owner if Veil takes them for one.
-        codes = encode_people(pa.chunked_array([dictionary]), name)[1]
-        missing = np.array(dictionary.is_null(), dtype=np.bool_)
-        values = source.condensed.engine_values[name]
-        lookup = Lookup(tag, name, values, missing, {"c": pa.array(codes.astype(np.int64))})
-        self.digit = Digit(lookup, "c", max(1, len(dictionary)))
-        self.numbers = codes[np.array(source.condensed.table[name].combine_chunks().indices)]
+        codes = encode_people(pa.chunked_array([values]), name)[1]
+        lookup = condensed.lookup(tag, name, {"c": pa.array(codes.astype(np.int64))})
+        self.digit = Digit(lookup, "c", max(1, len(values)))
+        self.numbers = codes[condensed.codes(name)]
 
 
 class _Membership:
@@ -272,11 +267,10 @@ class _Membership:
         part: int,
         inside: NDArray[np.bool_],
         others: NDArray[np.bool_],
-        whose: _Person | None = None,
+        owners: list[_Owner],
     ) -> None:
-        further = [] if whose is None else [whose]
-        packing = Packing(tag, [*(each.digit(part) for each in columns), *(each.digit for each in further)])
-        numbers = [*(each.numbers(part) for each in columns), *(each.numbers for each in further)]
+        packing = Packing(tag, [*(each.digit(part) for each in columns), *(each.digit for each in owners)])
+        numbers = [*(each.numbers(part) for each in columns), *(each.numbers for each in owners)]
         both = CombinationLookup(packing, numbers, inside), CombinationLookup(packing, numbers, others)
         self.combinations = min(both, key=len)
         self.accepts = self.combinations is both[0]
@@ -290,18 +284,15 @@ class SubsetRows:
     """The rows of a research subset, by the values of the columns that its query reads."""
 
     def __init__(self, source: CondensedSource, columns: list[str], subset: NDArray[np.bool_]) -> None:
-        digits, numbers = [], []
+        digits, numbers, condensed = [], [], source.condensed
         tag = free_prefix(source.relation.table.columns)
         for number, name in enumerate(columns):
-            dictionary = source.dictionary(name)
-            codes = np.arange(len(dictionary), dtype=np.int32)
-            missing = np.array(dictionary.is_null(), dtype=np.bool_)
-            codes[missing] = codes[missing].min(initial=len(dictionary))  # a missing value is one value
-            values = source.condensed.engine_values[name]
-            lookup = Lookup(f"{tag}_s{number}", name, values, missing, {"c": pa.array(codes)})
-            rows = np.array(source.condensed.table[name].combine_chunks().indices)
-            digits.append(Digit(lookup, "c", len(dictionary)))
-            numbers.append(codes[rows])
+            missing = condensed.missing(name)
+            codes = np.arange(missing.size, dtype=np.int32)
+            codes[missing] = codes[missing].min(initial=missing.size)  # a missing value is one value
+            lookup = condensed.lookup(f"{tag}_s{number}", name, {"c": pa.array(codes)})
+            digits.append(Digit(lookup, "c", missing.size))
+            numbers.append(codes[condensed.codes(name)])
         self.combinations = CombinationLookup(Packing(f"{tag}_s", digits), numbers, subset)
 
     def select_from(self, table: ibis.Table) -> ibis.Table:

@@ -29,7 +29,7 @@ from veil.outcome.result import Origins
 from veil.plan.plan import Plan
 from veil.published.blank import is_blank
 from veil.published.finding import Finding, Verification
-from veil.tables.rows import Owners, Rows
+from veil.tables.rows import Owners, Rows, Weights
 from veil.tables.spelling import renamed
 from veil.verification.release import as_published, rows_of, verify_links, verify_models, verify_roles
 
@@ -46,23 +46,24 @@ _MODULUS = 2**31 - 1
 def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -> Verification:
     """Check the written rows against the plan, and against the outcome."""
     plan, flag = outcome.searched.plan, source.flag_of(outcome)
-    planned = [*released_columns(plan, source.relation), *([flag] if flag is not None else [])]
     names = [name for name in outcome.table.column_names if flag is not None or name != outcome.flag]
     renamed = [str(flag) if name == outcome.flag else name for name in names]
-    expected = outcome.table.select(names).rename_columns(renamed)
-    blank_in = outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None
+    due = ExpectedOutput.of_plan(
+        plan,
+        [*released_columns(plan, source.relation), *([flag] if flag is not None else [])],
+        outcome.table.select(names).rename_columns(renamed),
+        outcome.after.weights,
+        outcome.quasi_identifiers if plan.suppressed_rows == "blank" and outcome.suppressed else None,
+    )
 
     def judge(relation: Relation, output: Condensed) -> list[Finding]:
         findings = (
             _verify_models(outcome, Rows.of(output.table, output.weights), flag)
             if plan.person_column is None
-            else _verify_people(outcome, source, expected.column_names, flag, output)
+            else _verify_people(outcome, source, due.cells.column_names, flag, output)
         )
-        return findings + [
-            _verify_mask(relation, name, plan.marker)
-            for name in planned
-            if plan.identifying.get(name) == "mask"
-        ]
+        masked = [name for name in due.columns if plan.identifying.get(name) == "mask"]
+        return findings + [_verify_mask(relation, name, plan.marker) for name in masked]
 
     def before() -> list[ibis.Table]:
         table = source.relation.table
@@ -71,17 +72,7 @@ def verify_output(outcome: Outcome, source: CondensedSource, rows: ibis.Table) -
         )
         return [table if as_it_was else Transform(outcome, source)(table)]
 
-    return verify_written(
-        source.relation,
-        rows,
-        ExpectedOutput(
-            "the table has the columns of the plan and no others", planned, expected, blank_in, plan.marker
-        ),
-        outcome.after.weights.counts,
-        judge,
-        before,
-        [name for name in planned if name not in expected.column_names and name not in plan.identifying],
-    )
+    return verify_written(source.relation, rows, due, judge, before)
 
 
 def released_columns(plan: Plan, relation: Relation) -> list[str]:
@@ -96,28 +87,38 @@ def released_columns(plan: Plan, relation: Relation) -> list[str]:
 class ExpectedOutput(NamedTuple):
     """The output as it should be: a promise about columns, their names, and the cells that models look at.
 
-    Rows that are blank in `blank_in` must be so everywhere, with `marker` in text; None if none has to be.
+    Each row of the cells has a weight; other columns that are `passed` on are unchanged. Rows that are blank in
+    `blank_in` must be so everywhere, with `marker` in text; None if none has to be.
     """
 
     promise: str
     columns: Collection[str]
     cells: pa.Table
+    weights: Weights
+    passed: list[str]
     blank_in: Collection[str] | None = None
     marker: str | None = None
+
+    @staticmethod
+    def of_plan(
+        plan: Plan, names: list[str], cells: pa.Table, weights: Weights, blank_in: Collection[str] | None
+    ) -> ExpectedOutput:
+        """Return the output of a plan with columns of these names."""
+        promise = "the table has the columns of the plan and no others"
+        passed = [name for name in names if name not in cells.column_names and name not in plan.identifying]
+        return ExpectedOutput(promise, names, cells, weights, passed, blank_in, plan.marker)
 
 
 def verify_written(
     source: Relation,
     rows: ibis.Table,
     due: ExpectedOutput,
-    weights: NDArray[np.int64] | None,
     judge: Callable[[Relation, Condensed], list[Finding]],
     before: Callable[[], Iterable[ibis.Table]],
-    passed: list[str],
 ) -> Verification:
     """Check written rows: their columns, the findings of `judge`, the counts of combinations, other columns.
 
-    Each row of the expected cells has `weights` records; `before` returns the original rows, in parts.
+    `before` returns the original rows, in parts.
     """
     fits = sorted(rows.columns) == sorted(due.columns)
     findings = [Finding(due.promise, fits, f"{len(rows.columns)} columns")]
@@ -125,12 +126,12 @@ def verify_written(
         return Verification(tuple(findings))
     backend = rows._find_backend()
     relation = copy_rows(dataclasses.replace(source, table=rows, backend=backend, origin=None, note=None))
-    relation, rest = with_rest(relation, due.blank_in or (), passed, due.marker)
+    relation, rest = with_rest(relation, due.blank_in or (), due.passed, due.marker)
     output = condense(relation, [*due.cells.column_names, *rest])
     findings += judge(relation, output)
-    findings.append(compare_counts(due.cells, weights, output.table, output.weights))
-    if passed:
-        findings += compare_passed(source, before(), relation.table, passed)
+    findings.append(compare_counts(due.cells, due.weights.array, output.table, output.weights))
+    if due.passed:
+        findings += compare_passed(source, before(), relation.table, due.passed)
     return Verification(tuple(findings))
 
 
@@ -157,7 +158,7 @@ def _verify_people(
 def verify_people(
     plan: Plan,
     relation: Relation,
-    whose: str,
+    column: str,
     names: list[str],
     output: Condensed,
     judge: Callable[[Rows], list[Finding]],
@@ -165,23 +166,23 @@ def verify_people(
     """Check models that count owners.
 
     The owners of written rows are unknown. So the engine makes the rows again, with the column `person` as
-    `whose`. The counted rows must be the written ones, combination by combination.
+    `column`. The counted rows must be the written ones, combination by combination.
     """
     person = plan.person_column
     assert person is not None
-    condensed = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, whose])
-    cells = condensed.table.drop_columns([whose])
-    owners = Owners.of(condensed.table, renamed(person, whose), plan.knows)
+    condensed = condense(copy_rows(dataclasses.replace(relation, origin=None, note=None)), [*names, column])
+    cells = condensed.table.drop_columns([column])
+    owners = Owners.of(condensed.table, renamed(person, column), plan.knows)
     findings = judge(Rows.of(cells, condensed.weights, owners))
     if plan.identifying[person] == "pseudonym":
-        hidden = is_blank(cells[person], plan.marker)
+        mask = is_blank(cells[person], plan.marker)
         findings += verify_roles(cells.select([person]), plan)
         findings += verify_links(
-            pa.table({person: condensed.table[whose]}),
+            pa.table({person: condensed.table[column]}),
             cells.select([person]),
             plan,
             Origins(cells.num_rows),
-            hidden,
+            mask,
         )
     same = compare_counts(cells, condensed.weights, output.table, output.weights)
     promise = "the rows whose people were counted are those that were written"
@@ -220,16 +221,14 @@ def compare_blank(blank: int, suppressed: int) -> Finding:
 
 def compare_counts(
     expected: pa.Table,
-    expected_weights: NDArray[np.int64] | None,
+    expected_weights: NDArray[np.int64],
     cells: pa.Table,
     weights: NDArray[np.int64],
 ) -> Finding:
     """Compare the counts of each combination of released cells, as planned and as written."""
     rows = expected.num_rows
     numbers = numbers_with_gaps([expected, cells], expected.column_names)
-    due = _sum_by_number(
-        numbers[:rows], np.ones(rows, np.int64) if expected_weights is None else expected_weights
-    )
+    due = _sum_by_number(numbers[:rows], expected_weights)
     actual = _sum_by_number(numbers[rows:], weights)
     wrong = 0
     if not all(np.array_equal(*each) for each in zip(due, actual, strict=True)):

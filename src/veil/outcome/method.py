@@ -15,7 +15,7 @@ from veil.base.randomness import Randomness
 from veil.errors import NOTHING, PlanError, Say, did_you_mean
 from veil.models.base import PrivacyModel
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Apart, Origins, Privacy, StepResult, Suppression
+from veil.outcome.result import Apart, Origins, Privacy, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_masks
 from veil.tables.rows import Owners, Rows
 from veil.tables.source import Source
@@ -102,7 +102,7 @@ class Method:
             self,
             rows.showing(masked.table, masked.origins),
             Origins.of(masked.origins, masked.table.num_rows),
-            Suppression.none(rows.table.num_rows),
+            SuppressedRows.none(rows.table.num_rows),
             roles_of_masks([self], rows.table.column_names, masked.table.column_names, None, "dropped"),
             (),
             tuple(Apart(name, table, self.apart_is_secret) for name, table in masked.apart.items()),

@@ -32,7 +32,7 @@ from veil.outcome.result import (
     RecodedPart,
     Recoding,
     StepResult,
-    Suppression,
+    SuppressedRows,
 )
 from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
@@ -365,7 +365,7 @@ def outcome_of_plan(
         prepared.plan,
         before.showing(table, origins.rows),
         origins,
-        Suppression(mask, before.weights.sum_of(mask), over_limit=over_limit),
+        SuppressedRows(mask, before.weights.sum_of(mask), over_limit=over_limit),
         roles_of_plan(prepared.plan, prepared.encoding.names, flag),
         tuple(parts),
         tuple(Apart(name, each, True) for name, each in apart.items()),

@@ -106,7 +106,7 @@ class Recoding:
 
 
 @dataclass(frozen=True, eq=False)
-class Suppression:
+class SuppressedRows:
     """The suppressed rows of the input.
 
     Attributes
@@ -127,14 +127,14 @@ class Suppression:
     over_limit: bool = False
 
     @staticmethod
-    def none(rows: int) -> Suppression:
+    def none(rows: int) -> SuppressedRows:
         """Return the suppression of no row."""
-        return Suppression(np.zeros(rows, np.bool_), 0)
+        return SuppressedRows(np.zeros(rows, np.bool_), 0)
 
     @staticmethod
-    def counted(rows: int, records: int) -> Suppression:
+    def counted(rows: int, records: int) -> SuppressedRows:
         """Return a suppression of which only the number of records is known."""
-        return Suppression(np.zeros(rows, np.bool_), records, by_row=False)
+        return SuppressedRows(np.zeros(rows, np.bool_), records, by_row=False)
 
 
 class UsedRows(NamedTuple):
@@ -174,7 +174,7 @@ class StepResult:
         The output. If the input is in an engine: each combination of cells once.
     origins : Origins
         The input row of each row of the output.
-    suppression : Suppression
+    suppression : SuppressedRows
         The suppressed rows of the input.
     roles : Roles
         What each column is, after this step and those before it.
@@ -194,7 +194,7 @@ class StepResult:
     step: Plan | Method
     rows: Rows
     origins: Origins
-    suppression: Suppression
+    suppression: SuppressedRows
     roles: Roles
     parts: tuple[RecodedPart, ...]
     apart: tuple[Apart, ...]

@@ -45,7 +45,7 @@ def private_facts(table: PrivateTable) -> dict[str, Any]:
         "versions": versions(),
         "is_private": table.is_private,
         "method": table.method,
-        "spent": str(table.spent),
+        "loss": str(table.loss),
         "neighbours": table.neighbours,
         "person": table.unit.person and spell_person(table.unit.person),
         "rows_per_person": table.unit.rows,
@@ -68,7 +68,7 @@ def _sections(table: PrivateTable) -> list[Section]:
     if table.is_private:
         hidden = _HIDDEN[table.neighbours]
         verdict: Block = Paragraph(
-            f"The table is differentially private as a whole: {table.spent}. It hides {hidden}.", "lead"
+            f"The table is differentially private as a whole: {table.loss}. It hides {hidden}.", "lead"
         )
     else:
         verdict = Paragraph(
@@ -77,7 +77,7 @@ def _sections(table: PrivateTable) -> list[Section]:
     rows = (
         ("differentially private", Cell("yes", "good") if table.is_private else Cell(NOT_PRIVATE, "bad")),
         ("method", table.method),
-        ("price", str(table.spent)),
+        ("privacy loss", str(table.loss)),
         ("neighbours", table.neighbours),
         ("whose rows", table.whose),
         ("left of the budget", table.budget or "no budget was given"),

@@ -38,7 +38,7 @@ from veil.recipe import Recipe
 from veil.recipe.neighbouring import DECLARED, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import HierarchySpec, with_kind
 from veil.recipe.steps import Annex
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.writing import write
 
 
@@ -131,7 +131,7 @@ class PrivateTableStep(Annex):
             accountant=accountant,
             **{name: getattr(step, name) for name in _AS_THEY_ARE},
         )
-        with Together(overwrite=run.overwrite) as files:
+        with AtomicWrite(overwrite=run.overwrite) as files:
             with files.making(Path(str(run.output))) as path:
                 write(result.table, path)
             if run.report is not None:

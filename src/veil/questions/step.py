@@ -34,7 +34,7 @@ from veil.plan.plan import Option
 from veil.questions.mechanisms.answers import Answer, CostEstimate
 from veil.questions.session.session import Asking, Session
 from veil.recipe import Recipe
-from veil.recipe.neighbouring import DECLARED, PRICE, Delta, Epsilon, Hidden, Rho, RowsPerPerson
+from veil.recipe.neighbouring import COST, DECLARED, Delta, Epsilon, Hidden, Rho, RowsPerPerson
 from veil.recipe.parts import Names, Number
 from veil.recipe.steps import Annex
 from veil.tables import Format
@@ -132,31 +132,31 @@ class QuestionSpec(BaseModel):
     noise: Annotated[
         Literal["laplace", "geometric", "gaussian", "staircase", "step"] | PriorSpec | None,
         Field(description="the noise, or a prior; by default geometric for counts and laplace for sums"),
-        Option(about="the noise; by default geometric for counts and laplace for sums", panel=PRICE),
+        Option(about="the noise; by default geometric for counts and laplace for sums", panel=COST),
     ] = None
 
     def put(self, asking: Asking[Any]) -> Any:
         """Ask the question."""
-        price: dict[str, Any] = {"epsilon": self.epsilon}
+        loss: dict[str, Any] = {"epsilon": self.epsilon}
         if self.ask == "quantiles":
-            return asking.quantiles(self._column(), self.shares, where=self.where, **price)
-        price["delta"] = self.delta
+            return asking.quantiles(self._column(), self.shares, where=self.where, **loss)
+        loss["delta"] = self.delta
         if self.ask == "record":
             if isinstance(self.noise, str):
                 raise ParameterError(
                     f"a question about one person needs a prior as `noise`, not {self.noise!r}"
                 )
             prior = None if self.noise is None else self.noise.prior()
-            return asking.record(self.who, self._column(), noise=prior, **price)
-        price |= {"rho": self.rho, "where": self.where}
+            return asking.record(self.who, self._column(), noise=prior, **loss)
+        loss |= {"rho": self.rho, "where": self.where}
         if self.noise is not None:
-            price["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
+            loss["noise"] = self.noise.prior() if isinstance(self.noise, PriorSpec) else self.noise
         if self.ask == "count":
-            return asking.count(**price)
+            return asking.count(**loss)
         if self.ask == "histogram":
             self._column(several=True)
-            return asking.histogram(self.of if len(self.of) > 1 else self.of[0], **price)
-        return (asking.sum if self.ask == "sum" else asking.mean)(self._column(), **price)
+            return asking.histogram(self.of if len(self.of) > 1 else self.of[0], **loss)
+        return (asking.sum if self.ask == "sum" else asking.mean)(self._column(), **loss)
 
     def _column(self, *, several: bool = False) -> str:
         if not self.of or (len(self.of) > 1 and not several):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from veil.base.signals import uninterrupted
 from veil.errors import OutputError, Say
 from veil.tables.disk import identity, not_written, replaceable, sync, sync_folder
-from veil.tables.journal import Move, Witness, at_path, end_journal, recover, turns, undo, write_journal
+from veil.tables.journal import Move, Witness, at_path, end_journal, lock_all, recover, undo, write_journal
 from veil.tables.staging import Staging, beside, is_staged
 
 
@@ -23,7 +23,7 @@ class _StagedFile(NamedTuple):
     mode: int | None
 
 
-class Together:
+class AtomicWrite:
     """Files that are written to staging folders beside their targets, then renamed onto these, all or none.
 
     If a rename fails, those before it are undone, and replaced files are restored; Ctrl-C waits until all is
@@ -31,7 +31,7 @@ class Together:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Together() as files:
+    ...     with AtomicWrite() as files:
     ...         for name in ("release.csv", "report.html"):
     ...             _ = files.staging_path(Path(folder, name)).write_text("done")
     ...     sorted(each.name for each in Path(folder).iterdir())
@@ -43,7 +43,7 @@ class Together:
         self._staged: list[_StagedFile] = []
         self._is_done = False
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> AtomicWrite:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -122,7 +122,7 @@ class Together:
                 sync(move.path)
             moves.append(move._replace(identity=identity(move.path)))
         alone = len(moves) == 1 and witness is None  # one rename happens at once
-        with turns(() if alone else [each.target for each in moves]), uninterrupted():
+        with lock_all(() if alone else [each.target for each in moves]), uninterrupted():
             folders = self._write_journal(moves, witness)
             try:
                 for move in moves:

@@ -23,6 +23,12 @@ MOST_SKIPPED = 1_000_000_000
 _NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape"))
 """Codecs of Python for domain names and source code."""
 
+Formulas = Annotated[
+    Literal["warn", "refuse", "keep"],
+    Field(
+        description="what to do about texts that a spreadsheet would take for formulas, when they are written"
+    ),
+]
 TypeName = Literal["string", "integer", "decimal", "float", "date", "timestamp", "boolean"]
 
 
@@ -68,12 +74,7 @@ class Csv:
     skip: Annotated[
         int, Field(ge=0, le=MOST_SKIPPED, description="lines above the table, such as a title")
     ] = 0
-    formulas: Annotated[
-        Literal["warn", "refuse", "keep"],
-        Field(
-            description="what to do about texts that a spreadsheet would take for formulas, when they are written"
-        ),
-    ] = "warn"
+    formulas: Formulas = "warn"
     kind: Literal["csv"] = Field(default="csv", repr=False, kw_only=True)
 
     @model_validator(mode="after")
@@ -125,12 +126,7 @@ class Excel:
     skip: Annotated[
         int, Field(ge=0, le=MOST_SKIPPED, description="rows above the table, such as a title")
     ] = 0
-    formulas: Annotated[
-        Literal["warn", "refuse", "keep"],
-        Field(
-            description="what to do about texts that a spreadsheet would take for formulas, when they are written"
-        ),
-    ] = "warn"
+    formulas: Formulas = "warn"
     kind: Literal["excel"] = Field(default="excel", repr=False, kw_only=True)
 
 

@@ -8,7 +8,6 @@ CSV. Values are never changed when they are written, as the verified table has t
 from __future__ import annotations
 
 import warnings
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +15,7 @@ import pyarrow.compute as pc
 from veil.base.wording import plural
 from veil.errors import OutputError, Say
 from veil.tables.columns import is_text
-
-Formulas = Literal["warn", "refuse", "keep"]
+from veil.tables.formats import Formulas
 
 _BEGINNING = "^[=+@\t\r-]"
 _NUMBER = r"^[+-]?([0-9][0-9.,' ]*)?([eE][+-]?[0-9]+)?$"

@@ -42,6 +42,7 @@ class Frame(Protocol):
 
     def check_index(self) -> None:
         """Refuse a frame with an index, which would be lost or would disclose who is who."""
+        return  # only pandas has any
 
 
 def frame_of(source: Any) -> tuple[str, Frame] | None:
@@ -70,7 +71,7 @@ def check_names(names: list[str]) -> None:
 
 
 @dataclass(frozen=True)
-class ArrowFrame:
+class ArrowFrame(Frame):
     """A pyarrow table, or any object with Arrow's stream interface."""
 
     frame: pa.Table
@@ -86,12 +87,9 @@ class ArrowFrame:
         ]
         return only_used_categories(pa.table(columns, names=table.column_names))
 
-    def check_index(self) -> None:
-        pass
-
 
 @dataclass(frozen=True)
-class PolarsFrame:
+class PolarsFrame(Frame):
     """A polars frame. A lazy one is collected once, and its release is lazy again."""
 
     frame: Any
@@ -128,9 +126,6 @@ class PolarsFrame:
             out = out.with_columns(out[name].cast(kind))
         return out.lazy() if self.lazy else out
 
-    def check_index(self) -> None:
-        pass
-
 
 def _ordered(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return categories as ordered, which polars 1 does not export."""
@@ -145,7 +140,7 @@ def _ordered(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 @dataclass(frozen=True)
-class PandasFrame:
+class PandasFrame(Frame):
     """A pandas frame. Its index is not a column, and a release gets a new one."""
 
     frame: Any
@@ -167,7 +162,9 @@ class PandasFrame:
             try:
                 columns.append(array_of(self.frame.iloc[:, number], name))
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                raise self._unusable(name, error) from None
+                raise InputError(
+                    f"column {name!r} cannot be used: {error}. Turn it into text or numbers, or drop it"
+                ) from None
         return pa.table(columns, names=names)
 
     def from_arrow(self, table: pa.Table, unchanged: Set[str] | None) -> Any:
@@ -212,11 +209,6 @@ class PandasFrame:
                 'df.columns = ["_".join(map(str, name)) for name in df.columns]'
             )
         return [str(label) for label in self.frame.columns]
-
-    def _unusable(self, name: str, error: Exception) -> InputError:
-        return InputError(
-            f"column {name!r} cannot be used: {error}. Turn it into text or numbers, or drop it"
-        )
 
 
 def _arrow_array(column: Any, name: str) -> pa.Array:

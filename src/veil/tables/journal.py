@@ -119,10 +119,10 @@ def _is_recovered(folder: Path, decide: Decide, undone: list[Witness]) -> bool:
             return True  # a run with that database decides
         targets = [each.target for each in journal["moves"]]
         if committed:
-            with contextlib.suppress(OutputError), turns(targets, patience=0):
+            with contextlib.suppress(OutputError), lock_all(targets, patience=0):
                 pass  # leaving it removes the lock files
         else:
-            with turns(targets):
+            with lock_all(targets):
                 undo(journal["moves"])
             for place in {each.target.parent for each in journal["moves"]}:
                 sync_folder(place)
@@ -141,7 +141,7 @@ def _is_committed(witness: Witness, decide: Decide) -> bool | None:
 
 
 @contextlib.contextmanager
-def turns(targets: Iterable[Path], patience: float = PATIENCE) -> Iterator[None]:
+def lock_all(targets: Iterable[Path], patience: float = PATIENCE) -> Iterator[None]:
     """Lock several targets during renames, so that the files of two runs do not mix."""
     with contextlib.ExitStack() as locks:
         for target in sorted(set(targets)):

@@ -24,6 +24,7 @@ from veil.tables.csv.lines import read_lines
 from veil.tables.csv.reader import read_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, format_of
 from veil.tables.frames import Frame, PandasFrame, check_names, frame_of
+from veil.tables.rows import Integers, Rows
 
 Kind = Literal["pandas", "polars", "pyarrow", "file", "engine"]
 RowsOrTypes: TypeAlias = pa.Table | Mapping[str, pa.DataType]
@@ -64,9 +65,14 @@ class Source:
         return [] if self.path is None or self.format is None else [(self.path, self.format, self.table)]
 
     @property
+    def rows(self) -> Rows:
+        """The rows with their weights, each about another person."""
+        return Rows.of(self.table, self.weights)
+
+    @property
     def records(self) -> int:
         """Number of records."""
-        return int(self.table.num_rows if self.weights is None else self.weights.sum())
+        return self.rows.weights.total
 
     def fingerprint(self) -> str | None:
         """Return the SHA-256 of the file, or of names and cells of a frame; None for tables of engines."""
@@ -74,16 +80,7 @@ class Source:
             return file_digest(self.path)
         # Python objects count by their texts, as for questions.
         table = normalize(self.frame.cells()) if isinstance(self.frame, PandasFrame) else self.table
-        digest = hashlib.sha256()
-        for name in table.column_names:
-            column = table[name]
-            if is_list(column.type):  # Arrow cannot encode lists
-                digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
-                continue
-            values, codes = dictionary_encoded(column)
-            digest.update(json.dumps([name, len(codes), values.to_pylist()], default=str).encode())
-            digest.update(codes.astype("<i4").tobytes())
-        return digest.hexdigest()
+        return cells_digest(table)
 
     @property
     def marks(self) -> Marks:
@@ -127,43 +124,26 @@ class Source:
         return replace(self, table=table, format=self.declared, is_cells=True)
 
     def restore(
-        self,
-        table: pa.Table,
-        rows: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_] | None = None,
-        *,
-        random_columns: Collection[str] = (),
+        self, table: pa.Table, rows: Integers | None = None, *, random_columns: Collection[str] = ()
     ) -> Any:
         """Return `table` as the kind of frame that was read; a pyarrow table if that was a file.
 
-        `rows` are the rows of the source from which those of `table` come (positions, or a mask), if some
-        were dropped. Columns that equal their original keep its dtype, except `random_columns`, whose dtype
+        `rows` are the numbers of the rows of the source from which those of `table` come; None if all are there
+        in their order. Columns that equal their original keep its dtype, except `random_columns`, whose dtype
         must not disclose whether they do; nothing else of the frame is passed on.
         """
-        picked = self._pick_rows(table, rows)
+        origins = self.table.num_rows if rows is None else len(rows)
+        if table.num_rows != origins:
+            raise ValueError(
+                f"`rows` should be those of {table.num_rows} rows of the table, not of {origins}"
+            )
         if self.frame is None:
             return only_used_categories(table)
         names = [name for name in table.column_names if name not in random_columns]
-        unchanged = {name for name in names if self._is_unchanged(name, table, picked)}
+        unchanged = {name for name in names if self._is_unchanged(name, table, rows)}
         return self.frame.from_arrow(table, unchanged)
 
-    def _pick_rows(self, table: pa.Table, rows: Any) -> npt.NDArray[np.int64] | None:
-        if rows is None:
-            if table.num_rows != self.table.num_rows:
-                raise ValueError(
-                    f"`rows` is needed: the table has {table.num_rows} rows, its source {self.table.num_rows}"
-                )
-            return None
-        rows = np.asarray(rows)
-        picked: npt.NDArray[np.int64] = (np.flatnonzero(rows) if rows.dtype == bool else rows).astype(
-            np.int64
-        )
-        if len(picked) != table.num_rows:
-            raise ValueError(
-                f"`rows` should select {table.num_rows} rows, as the table has, not {len(picked)}"
-            )
-        return picked
-
-    def _is_unchanged(self, name: str, table: pa.Table, rows: npt.NDArray[np.int64] | None) -> bool:
+    def _is_unchanged(self, name: str, table: pa.Table, rows: Integers | None) -> bool:
         if name not in self.table.column_names:
             return False
         before, after = self.table.column(name), table.column(name)
@@ -176,6 +156,19 @@ class Source:
             after[:some].equals(before.take(pa.array(rows[:some])))
             for some in (min(1000, len(rows)), len(rows))
         )
+
+
+def cells_digest(*tables: pa.Table) -> str:
+    """Return the SHA-256 of names and cells, in hexadecimal."""
+    digest = hashlib.sha256()
+    for name, column in ((name, table[name]) for table in tables for name in table.column_names):
+        if is_list(column.type):  # Arrow cannot encode lists
+            digest.update(json.dumps([name, column.to_pylist()], default=str).encode())
+            continue
+        values, codes = dictionary_encoded(column)
+        digest.update(json.dumps([name, len(codes), values.to_pylist()], default=str).encode())
+        digest.update(codes.astype("<i4").tobytes())
+    return digest.hexdigest()
 
 
 def file_digest(path: Path) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from veil.errors import OutputError
 from veil.tables import columnar, excel
 from veil.tables.arrow import only_used_categories
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.csv.writer import write_csv
 from veil.tables.formats import Csv, Excel, Format, Parquet, is_gzip, output_format
 
@@ -62,7 +62,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [each.name for each in Path(folder).iterdir()]
     ['report.html']
     """
-    with Together() as files, files.making(Path(path)) as temporary:
+    with AtomicWrite() as files, files.making(Path(path)) as temporary:
         yield temporary
 
 

@@ -471,9 +471,9 @@ class BrowserSession:
 
     def open_relation(self, relation: Relation, again: Again) -> OpenTable:
         """Open a table of an engine with a sample of its rows; the rows stay in the engine."""
-        from veil.engines.sample_rows import glimpse  # here, as it needs Ibis
+        from veil.engines.sample_rows import sample_rows  # here, as it needs Ibis
 
-        sample = glimpse(relation)
+        sample = sample_rows(relation)
         return OpenTable(relation.name, Source(sample.table, "pyarrow"), relation, sample.total, again=again)
 
     def require_room(self) -> None:

@@ -112,7 +112,7 @@ def test_gaussian_noise_is_paid_in_rho() -> None:
         "--json",
     )
     assert asked.code == 0, asked.err
-    assert json.loads(asked.out)["answers"][0]["spent"] == "rho = 0.01"
+    assert json.loads(asked.out)["answers"][0]["loss"] == "rho = 0.01"
     shown = veil("budget", "people.csv", "--file", "other.json").out
     assert "rho = 0.01" in shown
     assert "neighbours: one changed" in shown

@@ -106,7 +106,7 @@ def test_from_options_on_files_and_databases(source: str) -> None:
     assert 200 < table.num_rows < 400
     assert set(table["sport"].to_pylist()) <= {"sailing", "soccer", "swimming"}
     told = json.loads(Path("report.json").read_text())
-    assert (told["spent"], told["is_private"], told["columns"]["sport"]) == (
+    assert (told["loss"], told["is_private"], told["columns"]["sport"]) == (
         "rho = 0.5",
         True,
         "3 values; what is none of them counts as soccer",

@@ -24,6 +24,7 @@ from veil.engines import Database, relation_of
 from veil.engines.copy import needs_copy
 from veil.engines.database import connect
 from veil.engines.dialects import mssql as sqlserver
+from veil.engines.dialects.values import fetch_batches
 from veil.engines.write.tables import TableTarget
 from veil.errors import InputError, MissingDependencyError, OutputError
 
@@ -87,15 +88,32 @@ def test_how_rows_are_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_how_answers_are_read(fetched: list[Any], kind: pa.DataType, expected: list[Any]) -> None:
-    found = sqlserver.array_of(fetched, pa.field("x", kind))
+    found = _read(fetched, pa.field("x", kind))
     assert found.type == kind
     assert found.to_pylist() == expected
+
+
+class _Cursor:
+    """A cursor with the values of one column."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.records = [(value,) for value in values]
+
+    def fetchmany(self, rows: int) -> list[tuple[Any]]:
+        batch, self.records = self.records[:rows], self.records[rows:]
+        return batch
+
+
+def _read(values: list[Any], field: pa.Field) -> pa.Array:
+    schema = pa.schema([field])
+    (batch,) = fetch_batches(_Cursor(values), schema, 100, sqlserver.array_of, sqlserver.misfit)
+    return batch.column(0)
 
 
 def test_a_seventh_digit_is_not_cut_off() -> None:
     field = pa.field("left", pa.timestamp("us"))
     with refused(InputError, "'left'", "DATETIME2(6)"):
-        sqlserver.array_of(["2024-01-31 23:59:59.1234567"], field)
+        _read(["2024-01-31 23:59:59.1234567"], field)
 
 
 def test_columns_of_a_new_table() -> None:

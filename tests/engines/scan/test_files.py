@@ -250,7 +250,6 @@ def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
     for source in (tmp_path, str(tmp_path / "*.parquet"), str(tmp_path / "**" / "part-?.parquet")):
         relation = relation_of(source)
         assert relation is not None
-        assert relation.scan is not None
         assert len(relation.scan.files) == 3
         found = collect(relation.backend, relation.table)["age"].to_pylist()
         assert sorted(each for each in found if each is not None) == [0, 1, 2]
@@ -294,19 +293,6 @@ def test_a_folder_above_the_table_spells_no_column(tmp_path: Path, monkeypatch: 
         relation = opened(source)
         monkeypatch.chdir(tmp_path)
         assert collect(relation.backend, relation.table).to_pydict() == {"age": [1]}
-
-
-def test_row_numbers_are_those_of_the_files(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        pq.write_table(
-            pa.table({"x": [f"{name}{number}" for number in range(5)]}), tmp_path / f"{name}.parquet"
-        )
-    relation = relation_of(tmp_path)
-    assert relation is not None
-    assert relation.scan is not None
-    second = relation.scan.open(relation.backend, files=relation.scan.files[1:], row_numbers=True)
-    picked = collect(relation.backend, second.filter(second.file_row_number >= 3).order_by("file_row_number"))
-    assert picked["x"].to_pylist() == ["b3", "b4"]
 
 
 def test_names_with_wildcards_stand_for_themselves(tmp_path: Path) -> None:

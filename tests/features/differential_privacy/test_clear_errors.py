@@ -146,7 +146,7 @@ def test_violated_bounds_are_clamped_or_left_out_as_asked_and_never_reported() -
     """An age of 190 and one of 120 lead to the same words, prices and kinds of answers."""
     for outside in ("clamp", "leave out"):
         answer = session(outside=outside).sum("age", epsilon=1)
-        assert (str(answer.spent), answer.question) == ("epsilon = 1", "sum of age")
+        assert (str(answer.loss), answer.question) == ("epsilon = 1", "sum of age")
     assert max(private(epsilon=10**9).table["age"].to_pylist()) <= 120
 
 

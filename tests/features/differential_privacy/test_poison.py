@@ -106,7 +106,7 @@ def look(source: Any) -> Seen:
             value, kinds = answer.value, None
             if isinstance(value, dict):
                 kinds = {key: type(each) for key, each in value.items()}
-            told = (answer.question, answer.mechanism, str(answer.spent), str(asked.accountant.remaining))
+            told = (answer.question, answer.mechanism, str(answer.loss), str(asked.accountant.remaining))
             seen[name, neighbours] = (type(value), kinds, told)
             truths.setdefault(name, value)
     bounded = many._declared.bounded("age")

@@ -25,7 +25,7 @@ from veil.base.randomness import Randomness
 from veil.dp import Gaussian, StepNoise
 from veil.dp.mechanisms import Candidate, ExponentialChoice
 from veil.dp.noise import Noise
-from veil.dp.noisy_vector import VectorNoise, _Each, _Together, noise_for
+from veil.dp.noisy_vector import VectorNoise, _Each, noise_for
 from veil.dp.symbolic import Symbolic
 from veil.questions.mechanisms import counting, quantiles, totals
 from veil.questions.mechanisms.question import Question
@@ -55,7 +55,7 @@ def largest_log_ratio(chances: Callable[[Table], Chances], pairs: Iterable[tuple
 # --- noise that is replayed -----------------------------------------------------------------------
 
 
-class Replayed(VectorNoise):
+class Replayed:
     """Noise that is what it is told to be."""
 
     def __init__(self, noise: VectorNoise) -> None:
@@ -77,10 +77,10 @@ def chance_of_both(noise: VectorNoise, limit: int, number: int) -> arb:
     if isinstance(noise, _Each):
         first, second = noise._noises
         return chance_up_to(first, limit) * (chance_up_to(second, number) - chance_up_to(second, number - 1))
-    assert isinstance(noise, _Together)
-    steps, total = noise._noise, arb(0)
-    for box, chance in enumerate(chances_of_boxes(steps)):
-        first_end, second_end = (z + box * s - 1 for z, s in zip(steps._core, steps._steps, strict=True))
+    assert isinstance(noise, StepNoise)
+    total = arb(0)
+    for box, chance in enumerate(chances_of_boxes(noise)):
+        first_end, second_end = (z + box * s - 1 for z, s in zip(noise._core, noise._steps, strict=True))
         if abs(number) <= second_end:
             below = max(0, min(limit, first_end) + first_end + 1)
             points = (2 * first_end + 1) * (2 * second_end + 1)

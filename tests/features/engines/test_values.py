@@ -21,6 +21,7 @@ from support.engines.answers import Holder, shown
 from support.engines.values import masks, plans, tables, typed_rows
 from veil import hierarchies as h
 from veil import tables as files
+from veil.engines.dialects.base import ENGINES
 from veil.errors import VeilError
 from veil.masking import Mondrian
 from veil.plan.plan import Plan
@@ -254,3 +255,14 @@ def test_tables_in_sqlite(data: st.DataObject) -> None:
         connection.commit()
         connection.close()
         assert released(f"sqlite://{folder}/people.sqlite#people", work) == released(table, work)
+
+
+def test_every_engine_is_compared() -> None:
+    """Those that decide something about rows; from others, rows are copied to DuckDB first."""
+    compared = {
+        name.removeprefix("test_tables_in_") for name in globals() if name.startswith("test_tables_in_")
+    }
+    deciding = [each for each in ENGINES.values() if each.copying != "always" and "veil." in each.__module__]
+    assert deciding
+    for each in deciding:
+        assert compared & {each.name, *each.schemes}, f"no random tables in {each.name}"

@@ -18,7 +18,7 @@ from veil import AlphaKAnonymity, DistinctLDiversity, EntropyLDiversity, KAnonym
 from veil import hierarchies as h
 from veil.errors import VerificationError
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Origins, Suppression
+from veil.outcome.result import Origins, SuppressedRows
 from veil.tables.rows import Owners, Rows
 from veil.verification.outcome import verified, verify_outcome
 from veil.verification.release import verify_lost_rows
@@ -77,7 +77,7 @@ def test_somebody_who_is_suppressed_in_part_is_found() -> None:
         )
         for name in table.column_names
     }
-    found = broken(outcome.changed(table=pa.table(columns), suppression=Suppression(hidden, 1)))
+    found = broken(outcome.changed(table=pa.table(columns), suppression=SuppressedRows(hidden, 1)))
     assert "people who lose a row lose all their rows: 1 lose only some" in found
     assert "2-anonymity, counting people with the same rows: k = 1" in found
 
@@ -94,7 +94,7 @@ def test_people_who_lose_a_row_are_counted() -> None:
                 step=plan,
                 rows=outcome.after.take(rows),
                 origins=Origins(rows.size, rows),
-                suppression=Suppression(gone, 3),
+                suppression=SuppressedRows(gone, 3),
             ),
             prepared,
         )

@@ -16,7 +16,7 @@ from veil.api.release import Release
 from veil.base.randomness import Randomness
 from veil.dp import SafePub
 from veil.outcome.generalize import Choice
-from veil.outcome.result import Suppression
+from veil.outcome.result import SuppressedRows
 from veil.plan.plan import Plan
 from veil.report import certificate_of, check_certificate, collect_facts, content_digest
 from veil.report.pages.html import html
@@ -66,7 +66,7 @@ def test_the_facts_are_a_function_of_the_table_and_the_plan(release: Release) ->
     outcome, source = release.outcome, read(people(10))
     choice = dataclasses.replace(outcome.trace(Choice), score=-1.0)
     changed = outcome.changed(
-        traces=(outcome.prepared, choice), suppression=Suppression(~release.suppressed_rows, 7)
+        traces=(outcome.prepared, choice), suppression=SuppressedRows(~release.suppressed_rows, 7)
     )
     other = collect_facts(dataclasses.replace(changed, source=source, before=Rows.of(source.table)))
     for each in (found, other):

@@ -166,7 +166,7 @@ def test_as_published_is_labelled_and_has_no_price() -> None:
     assert not made.is_private
     assert "as published" in made.method
     assert made.proof.startswith("NOT DIFFERENTIALLY PRIVATE")
-    with pytest.raises(PlanError, match="no price"):
+    with pytest.raises(PlanError, match="no privacy loss"):
         make(Corners(10, as_published=True), accountant=Accountant(5, neighbours="one changed"))
 
 

@@ -143,7 +143,7 @@ def test_it_is_paid_in_rho_or_in_epsilon_and_delta() -> None:
     budget = Accountant(2, "1e-6", zcdp_delta="1e-6")
     make(rho="1/64", accountant=budget)
     assert 0 < float(budget.remaining.epsilon) < 2
-    assert str(make(rho=None, epsilon=1, delta="1e-6").spent) == "epsilon = 1, delta = 1e-06"
+    assert str(make(rho=None, epsilon=1, delta="1e-6").loss) == "epsilon = 1, delta = 1e-06"
     assert float(epsilon_of_rho("1/64", "1e-9")) == pytest.approx(1.0225, abs=1e-4)
 
 

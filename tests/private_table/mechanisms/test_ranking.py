@@ -65,7 +65,7 @@ def test_the_frame_is_of_the_kind_that_came_in_and_holds_nothing_of_the_original
     assert set(out["sport"].to_pylist()) <= set(ConceptTaxonomy(SPORTS).labels)
     assert made.is_private
     assert "not records" in str(made)
-    assert str(made.spent) == "epsilon = 1"
+    assert str(made.loss) == "epsilon = 1"
 
 
 def test_with_a_large_budget_each_block_has_its_mean_and_its_number_of_records() -> None:
@@ -183,7 +183,7 @@ def test_as_published_is_labelled_in_name_result_and_ledger() -> None:
     assert made.proof.startswith("NOT DIFFERENTIALLY PRIVATE")
     assert "NOT PRIVATE" in str(made)
     assert "NOT differentially private" in str(IndividualRanking.__doc__)
-    with pytest.raises(PlanError, match="no price"):
+    with pytest.raises(PlanError, match="no privacy loss"):
         make(
             method=IndividualRanking(3, as_published=True), accountant=Accountant(5, neighbours="one changed")
         )

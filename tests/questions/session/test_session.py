@@ -180,7 +180,7 @@ def test_previews_cost_nothing_and_answers_what_they_say() -> None:
     assert all(fact in str(preview) for fact in ("the mean", "± 4426"))
     assert session.accountant.ledger == ()
     answer = session.mean("age", epsilon=0.1)
-    assert str(answer.spent) == "epsilon = 0.1"
+    assert str(answer.loss) == "epsilon = 0.1"
     assert [entry.label for entry in session.accountant.ledger] == ["mean of age"]
 
 
@@ -198,7 +198,7 @@ def test_once_refused_always_refused() -> None:
 def test_one_more_or_less_is_dearer_in_a_budget_for_one_changed() -> None:
     session = open_session(budget=Accountant(1, neighbours="one changed"))
     assert str(session.preview.count(epsilon="1/4").cost) == "epsilon = 0.5"
-    assert str(session.count(epsilon="1/4").spent) == "epsilon = 0.5"
+    assert str(session.count(epsilon="1/4").loss) == "epsilon = 0.5"
     with refused(PlanError, 'neighbours="one more or less"', '"one changed"'):
         open_session(budget=Accountant(1), neighbours="one changed")
 
@@ -208,17 +208,17 @@ def test_the_budget_of_another_table_is_refused(tmp_path) -> None:
     with refused(PlanError, "SHA-256 abababababab"):
         open_session(budget=account)
     own = Accountant.create(tmp_path / "own.json", 1, fingerprint=fingerprint(PATIENTS))
-    assert str(open_session(budget=own).count(epsilon=1).spent) == "epsilon = 1"
+    assert str(open_session(budget=own).count(epsilon=1).loss) == "epsilon = 1"
 
 
 def test_gaussian_noise_is_paid_in_rho_or_in_delta() -> None:
     rho = rho_of_epsilon(1, "1e-6")
     session = open_session(budget=Accountant(1, "1e-6", zcdp_delta="1e-6"))
     answer = session.histogram("sex", rho=rho / 2, noise="gaussian")
-    assert answer.spent.rho == rho / 2
+    assert answer.loss.rho == rho / 2
     assert answer.interval()["f"][1] - answer.value["f"] == pytest.approx(1.96 / math.sqrt(float(rho)), abs=1)
     plain = open_session(budget=Accountant(1, "1e-5"))
-    assert str(plain.count(epsilon=1, delta="1e-6", noise="gaussian").spent) == "epsilon = 1, delta = 1e-06"
+    assert str(plain.count(epsilon=1, delta="1e-6", noise="gaussian").loss) == "epsilon = 1, delta = 1e-06"
     with refused(ParameterError, "gaussian", "`delta`", "above 0"):
         plain.count(epsilon=1, noise="gaussian")
 
@@ -289,7 +289,7 @@ def test_nothing_is_said_about_values_outside_of_bounds() -> None:
             held, bounds={"age": (0, 120)}, keys={}, missing={"age": 0}, randomness=NoNoise()
         )
         answer = session.sum("age", epsilon=1)
-        told.add((type(answer.value), str(answer.spent), answer.question, answer.mechanism))
+        told.add((type(answer.value), str(answer.loss), answer.question, answer.mechanism))
         assert 0 <= answer.value <= 120
     assert len(told) == 1
 

@@ -13,7 +13,7 @@ from veil.cli.base import (
     Engines,
     Options,
     Releasing,
-    Table,
+    TableFormat,
     argument,
     declared,
     option,
@@ -28,7 +28,7 @@ def _plan_options() -> list[inspect.Parameter]:
 
 
 @declared(RELEASE, "anonymize.anonymize", options=_plan_options)
-class Anonymize(Releasing, Documents, Table, Engines):
+class Anonymize(Releasing, Documents, TableFormat, Engines):
     """Anonymize a table, following a recipe or options.
 
     The output is verified before it is written; on any error nothing is written. If an engine was stopped while writing,

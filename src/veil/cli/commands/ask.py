@@ -6,12 +6,12 @@ import inspect
 from pathlib import Path
 
 from veil.cli import startup
-from veil.cli.base import RELEASE, Engines, Options, Reader, Results, Table, argument, declared, option
+from veil.cli.base import RELEASE, Engines, Options, Reader, Results, TableFormat, argument, declared, option
 
-QUESTIONS, DECLARED, PRICE = "What to ask", "What is known without the data", "What it may cost"
+QUESTIONS, DECLARED, COST = "What to ask", "What is known without the data", "What it may cost"
 
 
-class Budgeted(Table, Options):
+class Budgeted(TableFormat, Options):
     """What the commands share that spend a budget, beside the fields of their steps."""
 
     source: str = argument(
@@ -55,6 +55,8 @@ class Ask(Budgeted, Results):
     record: list[str] = option("What one person has: A17=age.", "WHO=COLUMN", rich_help_panel=QUESTIONS)
     person: str | None = Budgeted.person
     budget: Path | None = option(
-        "The budget. Default: the one next to the table.", "FILE", rich_help_panel=PRICE
+        "The budget. Default: the one next to the table.", "FILE", rich_help_panel=COST
     )
-    preview: bool = option("Spend nothing: show prices and how accurate answers would be.", default=False)
+    preview: bool = option(
+        "Spend nothing: show privacy losses and how accurate answers would be.", default=False
+    )

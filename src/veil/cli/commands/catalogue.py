@@ -29,7 +29,7 @@ class List(Options):
     name: str | None = argument("Show only this one, in full.", "[NAME]", None)
 
 
-class Document(StrEnum):
+class SchemaName(StrEnum):
     """The documents that have a JSON schema."""
 
     recipe = "recipe"
@@ -44,7 +44,7 @@ class Schema(Options):
     to the workbench.
     """
 
-    document: Document = argument(f"Of which: {', '.join(Document)}.", "[DOCUMENT]", Document.recipe)
+    document: SchemaName = argument(f"Of which: {', '.join(SchemaName)}.", "[DOCUMENT]", SchemaName.recipe)
     output: Path | None = option("A file instead of the terminal.", "FILE", None, "--output", "-o")
 
 

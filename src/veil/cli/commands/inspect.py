@@ -13,7 +13,7 @@ from veil.cli.base import (
     People,
     Quiet,
     Results,
-    Table,
+    TableFormat,
     Target,
     Trial,
     argument,
@@ -23,7 +23,7 @@ from veil.cli.base import (
 
 
 @declared(LOOK, "measure.identify")
-class Identify(Results, Table):
+class Identify(Results, TableFormat):
     """Find columns that identify people, and propose a role for each column.
 
     Shows what the name and the values of each column look like, and the command to continue with. A CSV file is read
@@ -41,7 +41,7 @@ class Identify(Results, Table):
 
 
 @declared(LOOK, "measure.risk")
-class Risk(People, Results, Table, Engines):
+class RiskCommand(People, Results, TableFormat, Engines):
     """Show what a table reveals about the people in it, to attackers who know some columns.
 
     [cyan]veil risk patients.csv --qi age,sex,zip --untouched --population Germany[/cyan]
@@ -69,7 +69,7 @@ class Risk(People, Results, Table, Engines):
 
 
 @declared(LOOK, "measure.assess")
-class Assess(People, Results, Table, Engines):
+class Assess(People, Results, TableFormat, Engines):
     """Show which privacy guarantees a table already meets, and the risks of the people in it.
 
     Every number shown can be promised. With --json, numbers have all their digits.
@@ -90,7 +90,7 @@ class Assess(People, Results, Table, Engines):
 
 
 @declared(LOOK, "measure.utility")
-class Utility(Results, Table, Parallel):
+class UtilityCommand(Results, TableFormat, Parallel):
     """Show what a released table is still good for, compared with the original.
 
     Releases are written in random order: their origins, which [cyan]veil anonymize --origins[/cyan] writes, say which belong
@@ -125,7 +125,7 @@ class Utility(Results, Table, Parallel):
 
 
 @declared(LOOK, "measure.frontier")
-class Frontier(Trial, Results, Table):
+class FrontierCommand(Trial, Results, TableFormat):
     """Try a recipe with other parameters, and show which of them are worth it.
 
     Runs every combination of the values without writing a release, and shows risk and utility of each.
@@ -153,7 +153,7 @@ class Frontier(Trial, Results, Table):
 
 
 @declared(LOOK, "check.verify")
-class Verify(Json, Quiet, Table, Engines):
+class Verify(Json, Quiet, TableFormat, Engines):
     """Check on a published table that it keeps the promises of a recipe or of a certificate.
 
     First lists what was not checked. Exit code 1 if a promise is broken, 3 if none is but not every one could be checked.
@@ -171,7 +171,7 @@ class Verify(Json, Quiet, Table, Engines):
 
 
 @declared(LOOK, "check.hierarchy")
-class Hierarchy(Target, Overwrite, Table):
+class HierarchyCommand(Target, Overwrite, TableFormat):
     """Build a hierarchy for a column, show it, and save it as a file to edit and use."""
 
     file: Path = argument("The table with the column.", "TABLE")
@@ -180,7 +180,7 @@ class Hierarchy(Target, Overwrite, Table):
 
 
 @declared(LOOK, "measure.advise")
-class Advise(Trial, Results, Table, Parallel):
+class Advise(Trial, Results, TableFormat, Parallel):
     """Find out which column or parameter costs most, and what would keep more.
 
     Runs the recipe without writing the release, then tries the next best transformations, other levels of poor

@@ -10,7 +10,7 @@ from veil.cli.base import (
     Documents,
     Overwrite,
     Quiet,
-    Table,
+    TableFormat,
     Target,
     Trial,
     argument,
@@ -20,7 +20,7 @@ from veil.cli.base import (
 
 
 @declared(RELEASE, "mask.mask")
-class Mask(Trial, Target, Documents, Acknowledge, Overwrite, Table, Quiet):
+class Mask(Trial, Target, Documents, Acknowledge, Overwrite, TableFormat, Quiet):
     """Mask a table with one or more methods, following a recipe or options.
 
     Shows for each step what was lost and what risk is left. On any error nothing is written.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from veil.cli import startup
 from veil.cli.base import RELEASE, Documents, Overwrite, Quiet, Target, declared, option
-from veil.cli.commands.ask import PRICE, Budgeted
+from veil.cli.commands.ask import COST, Budgeted
 
 
 def _step_options() -> list[inspect.Parameter]:
@@ -19,7 +19,7 @@ def _step_options() -> list[inspect.Parameter]:
 
 
 @declared(RELEASE, "private_table.private_table", options=_step_options)
-class PrivateTable(Target, Overwrite, Budgeted, Quiet):
+class PrivateTableCommand(Target, Overwrite, Budgeted, Quiet):
     """Make a table that is differentially private as a whole; its records are not true ones.
 
     You give bounds and domains of all columns, based on public knowledge, not on the data.
@@ -34,5 +34,5 @@ class PrivateTable(Target, Overwrite, Budgeted, Quiet):
     budget: Path | None = option(
         "The budget to charge: [cyan]veil budget[/cyan]. Without one, nothing is accounted for.",
         "FILE",
-        rich_help_panel=PRICE,
+        rich_help_panel=COST,
     )

@@ -17,7 +17,7 @@ class Action(StrEnum):
 
 
 @declared(START, "project.project", tables=False)
-class Project(Overwrite):
+class ProjectCommand(Overwrite):
     """Pack a recipe with its hierarchies into one file, or unpack a project of Veil or ARX.
 
     The workbench opens and saves the same files. Anything in an ARX project that Veil cannot import is listed.

@@ -8,7 +8,7 @@ from veil.cli.base import RELEASE, Releasing, argument, declared
 
 
 @declared(RELEASE, "run.run")
-class Run(Releasing):
+class RunCommand(Releasing):
     """Carry out a recipe of any kind: masks, a search, policies, a private table or questions.
 
     [cyan]veil run recipe.yaml[/cyan]

@@ -14,27 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from veil.engines.dialects.base import ENGINES, Adopted, Dialect, register
-from veil.engines.dialects.connections import import_ibis
+from veil.engines.dialects.base import ENGINES
+from veil.engines.dialects.base import Adopted as Adopted
+from veil.engines.dialects.base import Dialect as Dialect
+from veil.engines.dialects.base import register as register
+from veil.engines.dialects.connections import import_ibis as import_ibis
 from veil.errors import VeilError
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table
-
-__all__ = [
-    "Adopted",
-    "Dialect",
-    "adopt",
-    "collect",
-    "dialect_named",
-    "dialect_of",
-    "dialect_of_scheme",
-    "import_ibis",
-    "is_of_driver",
-    "new_duckdb",
-    "register",
-    "schemes",
-]
 
 GROUP = "veil.engines"
 

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from veil.engines.dialects.connections import close_at_the_end, import_ibis, within
 from veil.engines.dialects.quoting import quote_name
 from veil.engines.dialects.spans import Chunk
-from veil.engines.dialects.urls import Parts, server_arguments, server_parts
+from veil.engines.dialects.urls import UrlParts, server_arguments, server_parts
 from veil.engines.dialects.values import plain
 from veil.engines.settings import Settings
 from veil.errors import MissingDependencyError, PlanError
@@ -87,7 +87,7 @@ class Dialect:
             ) from None
 
     @classmethod
-    def split(cls, scheme: str, url: str) -> Parts:
+    def split(cls, scheme: str, url: str) -> UrlParts:
         """Split a URL; raise a `ValueError` that explains the fault and repeats no password."""
         return server_parts(scheme, url, has_schemas=cls.has_schemas)
 

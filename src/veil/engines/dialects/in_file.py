@@ -9,7 +9,7 @@ from veil.base.paths import usable
 from veil.engines.dialects.base import Dialect
 from veil.engines.dialects.connections import close_at_the_end, stored_name
 from veil.engines.dialects.spans import Chunk, Span, between, ranges
-from veil.engines.dialects.urls import Parts, file_of, file_parts
+from veil.engines.dialects.urls import UrlParts, file_of, file_parts
 from veil.engines.settings import Settings
 from veil.errors import InputError
 
@@ -33,7 +33,7 @@ class InFile(Dialect):
     """Operator of integer division."""
 
     @classmethod
-    def split(cls, scheme: str, url: str) -> Parts:
+    def split(cls, scheme: str, url: str) -> UrlParts:
         return file_parts(scheme, url, has_schemas=cls.has_schemas)
 
     @classmethod

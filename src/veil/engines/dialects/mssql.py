@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from veil.engines.dialects.base import ROWS, Dialect, register
 from veil.engines.dialects.quoting import quote_name, quote_text
-from veil.engines.dialects.values import fetch_batches, parse_times, truths
+from veil.engines.dialects.values import fetch_batches, parse_times
 from veil.errors import InputError, MissingDependencyError, OutputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class SQLServer(Dialect):
         cursor = self.backend.con.cursor()
         try:
             cursor.execute(self.backend.compile(sendable(expression)))
-            yield from fetch_batches(cursor, schema, rows, array_of)
+            yield from fetch_batches(cursor, schema, rows, array_of, misfit)
         finally:
             cursor.close()
 
@@ -157,21 +157,20 @@ def _arrow_type(name: str, kind: Any) -> pa.DataType:
         ) from None
 
 
-def array_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
+def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Return the fetched values of a column as Arrow."""
-    kind = field.type
-    try:
-        if pa.types.is_boolean(kind):
-            return truths(values, kind)
-        if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
-            return _parse_times(pa.array(values, pa.string()), kind)
-        return pa.array(values, kind)
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
-        raise InputError(
-            f"column {field.name!r} should hold values of type {kind}, and one cannot be read as such ({error}). Make a view "
-            f"that casts it, for example: CAST({quote_name('tsql', field.name)} AS "
-            f"{'DATETIME2(6)' if pa.types.is_timestamp(kind) else 'NVARCHAR(MAX)'})"
-        ) from None
+    if pa.types.is_temporal(kind) and any(isinstance(value, str) for value in values):
+        return _parse_times(pa.array(values, pa.string()), kind)
+    return pa.array(values, kind)
+
+
+def misfit(field: pa.Field, error: Exception) -> str:
+    """Explain that a value of a column is none of its type."""
+    return (
+        f"column {field.name!r} should hold values of type {field.type}, and one cannot be read as such ({error}). Make a view "
+        f"that casts it, for example: CAST({quote_name('tsql', field.name)} AS "
+        f"{'DATETIME2(6)' if pa.types.is_timestamp(field.type) else 'NVARCHAR(MAX)'})"
+    )
 
 
 def _parse_times(texts: pa.Array, kind: pa.DataType) -> pa.Array:

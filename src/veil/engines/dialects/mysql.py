@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from veil.engines.dialects.base import ROWS, Dialect, register
 from veil.engines.dialects.connections import typed_table
 from veil.engines.dialects.quoting import quote_text
-from veil.engines.dialects.values import fetch_batches, parse_texts, truths
+from veil.engines.dialects.values import fetch_batches, parse_texts
 from veil.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class MySQL(Dialect):
         cursor = backend.con.cursor(_streaming())
         try:
             cursor.execute(backend.compile(query))
-            yield from fetch_batches(cursor, schema, rows, _array)
+            yield from fetch_batches(cursor, schema, rows, _array, _misfit)
         except BaseException:
             with contextlib.suppress(Exception):  # between query and answer, the driver cannot close it
                 cursor.close()
@@ -245,23 +245,21 @@ def _sendable_column(column: Any) -> Any:
     return column.cast("string") if kind.is_temporal() else column
 
 
-def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    kind = field.type
-    try:
-        if pa.types.is_boolean(kind):
-            return truths(values, kind)
-        if pa.types.is_integer(kind):
-            return pa.array([None if value is None else int(value) for value in values], kind)
-        if pa.types.is_decimal(kind):
-            return pa.array([None if value is None else Decimal(value) for value in values], kind)
-        if pa.types.is_temporal(kind):
-            return parse_texts(pa.array(values, pa.string()), kind)
-        return pa.array(values, kind)
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
-        raise InputError(
-            f"column {field.name!r} should hold values of type {kind}, and holds something else. Correct it, or make a "
-            f"view that casts it: CAST(`{field.name}` AS CHAR) or CAST(`{field.name}` AS SIGNED)"
-        ) from None
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(kind):
+        return pa.array([None if value is None else int(value) for value in values], kind)
+    if pa.types.is_decimal(kind):
+        return pa.array([None if value is None else Decimal(value) for value in values], kind)
+    if pa.types.is_temporal(kind):
+        return parse_texts(pa.array(values, pa.string()), kind)
+    return pa.array(values, kind)
+
+
+def _misfit(field: pa.Field, error: Exception) -> str:
+    return (
+        f"column {field.name!r} should hold values of type {field.type}, and holds something else. Correct it, or make a "
+        f"view that casts it: CAST(`{field.name}` AS CHAR) or CAST(`{field.name}` AS SIGNED)"
+    )
 
 
 # Functions of MySQL; Ibis takes their types from these signatures.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from veil.engines.dialects.base import ROWS, Adopted, Dialect, register
-from veil.engines.dialects.urls import Parts, table_and_schema
+from veil.engines.dialects.urls import UrlParts, table_and_schema
 from veil.engines.settings import Settings
 from veil.errors import InputError, OutputError
 from veil.tables.frames import check_names
@@ -48,13 +48,13 @@ class Spark(Dialect):
     transaction = None
 
     @classmethod
-    def split(cls, scheme: str, url: str) -> Parts:
+    def split(cls, scheme: str, url: str) -> UrlParts:
         location, _, fragment = url.partition(":")[2].partition("#")
         if location.strip("/"):
             raise ValueError(
                 "`url` of Database for Spark should be spark:#table, a table of the running session"
             )
-        return Parts("spark:", *table_and_schema(fragment), {})
+        return UrlParts("spark:", *table_and_schema(fragment), {})
 
     @classmethod
     def place(cls, url: str) -> str:

@@ -16,9 +16,8 @@ from veil.engines.dialects.base import ROWS, register
 from veil.engines.dialects.connections import typed_table
 from veil.engines.dialects.in_file import InFile
 from veil.engines.dialects.spans import Chunk
-from veil.engines.dialects.values import fetch_batches, truths
+from veil.engines.dialects.values import fetch_batches
 from veil.engines.settings import Settings
-from veil.errors import InputError
 
 if TYPE_CHECKING:
     import ibis
@@ -54,9 +53,8 @@ class SQLite(InFile):
 
     def _fetch(self, expression: ibis.Table, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
         self.backend._run_pre_execute_hooks(expression)
-        yield from fetch_batches(
-            self.backend.con.execute(self.backend.compile(expression)), schema, rows, _array
-        )
+        cursor = self.backend.con.execute(self.backend.compile(expression))
+        yield from fetch_batches(cursor, schema, rows, _array, _misfit)
 
     def cell_by_cell(self, table: ibis.Table) -> ibis.Table:
         """Return all columns as texts, as they may hold values of any type; Booleans as true and false.
@@ -118,21 +116,19 @@ class SQLite(InFile):
         return not kind.is_decimal() and super().has(kind)  # Ibis would make it a float
 
 
-def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    kind = field.type
-    try:
-        if pa.types.is_boolean(kind):
-            return truths(values, kind)
-        if pa.types.is_temporal(kind):
-            return pa.array(values, pa.string()).cast(kind)
-        if pa.types.is_decimal(kind):
-            return pa.array([None if value is None else Decimal(str(value)) for value in values], kind)
-        return pa.array(values, kind)
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
-        raise InputError(
-            f"column {field.name!r} is declared as {kind} and holds something else. Correct it, or make a view "
-            f'that casts it: CAST("{field.name}" AS TEXT)'
-        ) from None
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_temporal(kind):
+        return pa.array(values, pa.string()).cast(kind)
+    if pa.types.is_decimal(kind):
+        return pa.array([None if value is None else Decimal(str(value)) for value in values], kind)
+    return pa.array(values, kind)
+
+
+def _misfit(field: pa.Field, error: Exception) -> str:
+    return (
+        f"column {field.name!r} is declared as {field.type} and holds something else. Correct it, or make a view "
+        f'that casts it: CAST("{field.name}" AS TEXT)'
+    )
 
 
 def _sha256(text: str) -> str:

@@ -12,7 +12,7 @@ from veil.errors import InputError
 _SECRET = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
 
 
-class Parts(NamedTuple):
+class UrlParts(NamedTuple):
     """A URL without its secrets and its table."""
 
     url: str
@@ -30,7 +30,7 @@ def table_and_schema(fragment: str, *, has_schemas: bool = True) -> tuple[str | 
     return (table, schema) if dot and has_schemas else (name, None)
 
 
-def server_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
+def server_parts(scheme: str, url: str, *, has_schemas: bool = True) -> UrlParts:
     """Split the URL of a server."""
     encode = (
         f"`url` of Database ({scheme}://...) cannot be read. It should be {scheme}://user@host:port/database#table; "
@@ -57,10 +57,10 @@ def server_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
     place = f"{user}{host}{f':{port}' if port else ''}"
     query = f"?{urlencode(options, quote_via=quote)}" if options else ""
     table = table_and_schema(split.fragment, has_schemas=has_schemas)
-    return Parts(f"{scheme}://{place}{split.path}{query}", *table, secrets)
+    return UrlParts(f"{scheme}://{place}{split.path}{query}", *table, secrets)
 
 
-def file_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
+def file_parts(scheme: str, url: str, *, has_schemas: bool = True) -> UrlParts:
     """Split the URL of a file."""
     location, _, fragment = url.partition(":")[2].partition("#")
     if not location.strip("/") or location.strip("/") == ":memory:":
@@ -70,7 +70,7 @@ def file_parts(scheme: str, url: str, *, has_schemas: bool = True) -> Parts:
             f"`url` of Database ({scheme}:) should name a file and a table, and no options after a question mark. "
             "Open the connection yourself with Ibis, and give its table"
         )
-    return Parts(f"{scheme}:{location}", *table_and_schema(fragment, has_schemas=has_schemas), {})
+    return UrlParts(f"{scheme}:{location}", *table_and_schema(fragment, has_schemas=has_schemas), {})
 
 
 def file_of(url: str) -> Path:

@@ -8,16 +8,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.errors import InputError
 from veil.tables.text import canonical_text
 
 
 def fetch_batches(
-    cursor: Any, schema: pa.Schema, rows: int, array_of: Callable[[Sequence[Any], pa.Field], pa.Array]
+    cursor: Any,
+    schema: pa.Schema,
+    rows: int,
+    array_of: Callable[[Sequence[Any], pa.DataType], pa.Array],
+    misfit: Callable[[pa.Field, Exception], str],
 ) -> Iterator[pa.RecordBatch]:
-    """Return the rows of a cursor in batches; `array_of` makes an Arrow column of a driver's values."""
+    """Return the rows of a cursor in batches; `array_of` makes an Arrow column of a driver's values.
+
+    `misfit` explains that a column holds other values than those of its type.
+    """
     while records := cursor.fetchmany(rows):
-        columns = zip(*records, strict=True)
-        arrays = [array_of(values, field) for values, field in zip(columns, schema, strict=True)]
+        arrays = []
+        for values, field in zip(zip(*records, strict=True), schema, strict=True):
+            is_truth = pa.types.is_boolean(field.type)
+            try:
+                arrays.append((truths if is_truth else array_of)(values, field.type))
+            except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
+                raise InputError(misfit(field, error)) from None
         yield pa.record_batch(arrays, schema=schema)
 
 

@@ -7,7 +7,6 @@ part; everything else is the same for all subclasses.
 from __future__ import annotations
 
 import functools
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,12 +30,12 @@ from veil.errors import InputError, ParameterError, VerificationError
 from veil.masking.partition.partitioning import SAME_LABELS
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, Suppression
-from veil.outcome.roles import roles_of_masks, roles_of_plan
+from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
+from veil.outcome.roles import Roles
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
 from veil.published.finding import Finding, Verification
-from veil.published.table import Published
+from veil.published.table import Published, Suppressed
 from veil.quality.figures import quality
 from veil.tables.arrow import dictionary_encoded
 from veil.tables.rows import Rows
@@ -61,8 +60,14 @@ def most_that_fit(limit: int | None, parameter: str = "most_combinations") -> in
 class Blocks(ABC):
     """The parts of a table, and the way to make classes of each with `most` combinations in memory."""
 
+    step: Plan | Method
+
     dropped: frozenset[str] = frozenset()
     """Columns that are not released."""
+
+    suppresses: bool = False
+    """Whether records may be suppressed, which then show `marker`."""
+    marker: str | None = "*"
 
     passes: tuple[Pass, ...] = ()
     """The transformation of each part, if each has its own."""
@@ -74,19 +79,24 @@ class Blocks(ABC):
     def label_part(self, part: Block) -> Labelled:
         """Make the classes of a part."""
 
+    @abstractmethod
+    def roles(self, columns: Sequence[str], names: Sequence[str]) -> Roles:
+        """Return the roles of some columns, of which a release has those with these names."""
+
     @functools.cached_property
     def only(self) -> Labelled | None:
         """The classes of the whole table, if it fits into memory."""
         return None if len(self.parts) > 1 else self.label_part(self.parts[0])
 
     def published(
-        self, rows: pa.Table, weights: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
+        self, rows: pa.Table, weights: NDArray[np.int64], suppressed: Suppressed = "by cells"
     ) -> Published:
-        """Return released cells as published, compared with all records; `hidden` rows are suppressed."""
+        """Return released cells as published, compared with all records."""
         return Published(
             Rows.of(rows, weights),
             self.numbered.names,
-            suppressed="none",
+            marker=self.marker,
+            suppressed=suppressed if self.suppresses else "none",
             baseline=Rows.of(self.numbered.sketch, self.numbered.weights),
         )
 
@@ -138,40 +148,29 @@ class BlockSource(EngineSource):
             Piece(f"part {number}", part.records, functools.partial(blocks.expression, part, relation.table))
             for number, part in enumerate(blocks.parts, 1)
         ]
-        return write_pieces(relation, lambda: pieces, pieces[0].make, target, **options)
+        return write_pieces(relation, lambda: pieces, target, **options)
 
-    def token(self, outcome: Outcome) -> str:
-        identity = (outcome.last.step, str(self.blocks.numbered.relation.location))
-        digest = hashlib.sha256(repr(identity).encode())
-        digest.update(repr([part.box for part in self.blocks.parts]).encode())
-        digest.update(outcome.after.weights.array.tobytes())
-        for column in outcome.table.columns:
-            (cells,) = column.chunks
-            digest.update(repr(cells.dictionary.to_pylist()).encode())
-            digest.update(np.array(cells.indices).tobytes())
-        return digest.hexdigest()[:24]
+    @property
+    def identity(self) -> tuple[object, ...]:
+        location = str(self.blocks.numbered.relation.location)
+        return (location, [part.box for part in self.blocks.parts])
 
 
-def outcome_in_blocks(
-    blocks: Blocks,
-    step: Plan | Method,
-    order: Literal["random", "input"],
-    progress: Progress,
-) -> Outcome:
+def outcome_in_blocks(blocks: Blocks, order: Literal["random", "input"], progress: Progress) -> Outcome:
     """Make the classes of all parts, one after the other, and check every model on their cells."""
     numbered, parts = blocks.numbered, blocks.parts
-    labels, records, hidden, covered, findings = [], [], [], np.zeros(len(numbered.names)), []
+    labels, records, suppressed, covered, findings = [], [], [], np.zeros(len(numbered.names)), []
     for number, part in enumerate(parts):
         progress.phase(f"part {number + 1} of {len(parts)}")
         labelled = blocks.only or blocks.label_part(part)
         labels.append(labelled.classes())
         records.append(labelled.partition.records)
-        hidden.append(labelled.hidden)
+        suppressed.append(labelled.suppressed)
         covered += [each.shares @ labelled.partition.records for each in labelled.partition.labels]
         rows, weights = labelled.rows()
         findings.append(_verify(blocks, rows, weights, labelled.partition.records.size))
     classes, weights = stack_tables(labels), np.concatenate(records)
-    published = blocks.published(classes, weights, np.concatenate(hidden))
+    published = blocks.published(classes, weights, np.concatenate(suppressed))
     _check_merged(blocks, published, np.repeat(np.arange(len(parts)), [each.size for each in records]))
     relation = numbered.relation
     source = BlockSource(
@@ -183,16 +182,12 @@ def outcome_in_blocks(
         order=order,
     )
     figures = blocks.facts(published, (covered / numbered.work.records).tolist())
-    names = numbered.sketch.column_names, classes.column_names
     result = StepResult(
-        step,
+        blocks.step,
         Rows.of(classes, weights),
         Origins(classes.num_rows),
-        Suppression.counted(numbered.sketch.num_rows, figures.get("suppressed", 0)),
-        # Masking in an engine keeps all columns, also those that Veil does not read.
-        roles_of_plan(step, list(step.quasi_identifiers))
-        if isinstance(step, Plan)
-        else roles_of_masks([step], *names, None, "insensitive"),
+        SuppressedRows.counted(numbered.sketch.num_rows, figures.get("suppressed", 0)),
+        blocks.roles(numbered.sketch.column_names, classes.column_names),
         (),
         (),
         figures,
@@ -200,7 +195,7 @@ def outcome_in_blocks(
         (Recoding(None, blocks.passes),),
     )
     checked = Verification(tuple(merge_findings(each) for each in zip(*findings, strict=True)))
-    return Outcome.of(source, Rows.of(source.table, source.weights), result, verification=checked)
+    return Outcome.of(source, source.rows, result, verification=checked)
 
 
 def _verify(blocks: Blocks, rows: pa.Table, weights: NDArray[np.int64], class_count: int) -> list[Finding]:

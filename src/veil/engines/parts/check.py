@@ -23,6 +23,7 @@ from veil.engines.verify import ExpectedOutput, compare_blank, verify_written
 from veil.outcome.outcome import Outcome
 from veil.published.finding import Finding, Verification
 from veil.tables.columns import count_codes, encode_values
+from veil.tables.rows import Weights
 from veil.verification.release import verify_models
 
 if TYPE_CHECKING:
@@ -38,9 +39,15 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
     numbered = blocks.numbered
     source, names = numbered.relation, numbered.names
     expected, weights = blocks.only.rows() if blocks.only else (outcome.table, outcome.after.weights.array)
-    blank_in = names if outcome.plan is not None and outcome.suppressed else None  # masks suppress nothing
+    blank_in = names if outcome.suppressed else None
     due = ExpectedOutput(
-        _COLUMNS, set(source.table.columns) - blocks.dropped, expected, blank_in, outcome.marker
+        _COLUMNS,
+        set(source.table.columns) - blocks.dropped,
+        expected,
+        Weights(weights.size, weights),
+        [name for name in rows.columns if name not in names],
+        blank_in,
+        outcome.marker,
     )
 
     def judge(relation: Relation, output: Condensed) -> list[Finding]:
@@ -54,16 +61,14 @@ def check_staged(blocks: Blocks, outcome: Outcome, rows: ibis.Table) -> Verifica
         findings = [merge_findings(each) for each in zip(*turns, strict=True)]
         return findings if blank_in is None else [*findings, compare_blank(blank, outcome.suppressed)]
 
-    passed = [name for name in rows.columns if name not in names]
-
     def before() -> Iterator[ibis.Table]:
         """Return the original rows, part by part with suppressed ones blank if there are any."""
-        if not outcome.plan or not outcome.suppressed:
+        if not outcome.suppressed:
             yield source.table
         else:
             yield from (blocks.expression(part, source.table) for part in blocks.parts)
 
-    return verify_written(source, rows, due, weights, judge, before, passed)
+    return verify_written(source, rows, due, judge, before)
 
 
 def merge_findings(findings: Sequence[Finding]) -> Finding:
@@ -112,7 +117,7 @@ def _with_types_of_whole(blocks: Blocks, condensed: Condensed) -> pa.Table:
         if table[name].type == whole.table[name].type:
             continue
         raw = condensed.engine_values[name].cast(whole.engine_values[name].type)
-        values = whole.table[name].chunk(0).dictionary.take(pc.index_in(raw, whole.engine_values[name]))
-        column = pa.DictionaryArray.from_arrays(table[name].chunk(0).indices, values)
+        values = whole.values(name).take(pc.index_in(raw, whole.engine_values[name]))
+        column = pa.DictionaryArray.from_arrays(pa.array(condensed.codes(name)), values)
         table = table.set_column(table.column_names.index(name), name, column)
     return table

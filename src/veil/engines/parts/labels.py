@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from veil.engines.parts.ranked import Combinations, Marginals, RankedRelation, R
 from veil.masking.partition.columns import Classes
 from veil.masking.partition.mondrian import LabelledPartition, partition
 from veil.outcome.apply import blank_cells
-from veil.plan.plan import Plan
 
 if TYPE_CHECKING:
     import ibis
@@ -26,7 +26,7 @@ class Labelled:
     """The classes of a part with their labels. Called with rows of the table, it labels those in the part.
 
     A row finds its class by its ranks and its labels by its class. A row that was added after the table was
-    counted finds nothing; the check of the output withholds it. Rows of `hidden` classes are blank.
+    counted finds nothing; the check of the output withholds it. Rows of `suppressed` classes are blank.
     """
 
     def __init__(
@@ -35,19 +35,21 @@ class Labelled:
         box: RankRange,
         combinations: Combinations | None,
         partition: LabelledPartition,
-        plan: Plan | None = None,
-        hidden: NDArray[np.bool_] | None = None,
+        suppressed: NDArray[np.bool_],
+        *,
+        marker: str | None = None,
+        dropped: Collection[str] = (),
     ) -> None:
-        self.numbered, self.box, self.plan = numbered, box, plan
-        self.combinations, self.partition = combinations, partition
-        self.hidden = np.zeros(partition.records.size, np.bool_) if hidden is None else hidden
+        self.numbered, self.box, self.combinations, self.partition = numbered, box, combinations, partition
+        self.suppressed, self.marker, self.dropped = suppressed, marker, dropped
 
     @classmethod
     def by_mondrian(cls, numbered: RankedRelation, part: Block) -> Labelled:
         """Make the classes by Mondrian; a part that it would not cut needs the values of each column only."""
         combinations = None if part.final else numbered.fetch(part.box)
         classes = partition(combinations.work) if combinations else _one_class(part.final)
-        return cls(numbered, part.box, combinations, LabelledPartition.of(numbered.work.columns, classes))
+        labels = LabelledPartition.of(numbered.work.columns, classes)
+        return cls(numbered, part.box, combinations, labels, np.zeros(labels.records.size, np.bool_))
 
     # --- in memory ----------------------------------------------------------------------------------
 
@@ -65,8 +67,8 @@ class Labelled:
         table = self._labels_of_classes(class_of_row[selection])
         for name, codes in zip(numbered.attributes, self.combinations.codes, strict=True):
             cells = numbered.cells(name, codes[selection])
-            if self.plan is not None and self.hidden.any():
-                cells = blank_cells(cells, self.hidden[class_of_row[selection]], self.plan.marker)
+            if self.suppressed.any():
+                cells = blank_cells(cells, self.suppressed[class_of_row[selection]], self.marker)
             table = table.append_column(name, cells)
         return table, self.combinations.weights[selection]
 
@@ -92,18 +94,18 @@ class Labelled:
         import ibis
 
         numbered, tag = self.numbered, self.numbered.tag
-        names = [name for name in table.columns if self._is_released(name)]
+        names = [name for name in table.columns if name not in self.dropped]
         table = numbered.join_numbers(table, numbered.names)
         if self.box != numbered.whole:
             table = table.filter(numbered.inside(table, self.box))
         cells: dict[str, Any] = {}
         several = self._labels_that_differ
-        is_hidden: Any = ibis.literal(bool(self.hidden.all()))
+        is_suppressed: Any = ibis.literal(bool(self.suppressed.all()))
         if several:
             table = table.mutate(**numbered.keys.words(table))
             table = table.left_join(self._classes, [(key, f"{key}_of") for key in numbered.keys.names])
-            if self.hidden.any():
-                is_hidden = table[f"{tag}_hidden"] == 1
+            if self.suppressed.any():
+                is_suppressed = table[f"{tag}_suppressed"] == 1
         for j, texts in several.items():
             table = table.left_join(texts, [(f"{tag}_c{j}", f"{tag}_c{j}_of")])
         for j, name in enumerate(numbered.names):
@@ -119,12 +121,9 @@ class Labelled:
         for name in names:
             if name not in cells:
                 cells[name] = as_released(table[name])
-                if self.plan is not None and self.hidden.any():
-                    cells[name] = blanked(cells[name], is_hidden, self.plan.marker)
+                if self.suppressed.any():
+                    cells[name] = blanked(cells[name], is_suppressed, self.marker)
         return table.select(**{name: cells[name] for name in names})
-
-    def _is_released(self, name: str) -> bool:
-        return self.plan is None or self.plan.role_of(name) not in ("dropped", "identifying")
 
     @functools.cached_property
     def _classes(self) -> ibis.Table:
@@ -135,8 +134,8 @@ class Labelled:
         class_of_item = self.partition.class_of_item
         for j in self._labels_that_differ:
             columns[f"{tag}_c{j}"] = self.partition.labels[j].of_class[class_of_item].astype(np.int32)
-        if self.hidden.any():
-            columns[f"{tag}_hidden"] = self.hidden[class_of_item].astype(np.int32)
+        if self.suppressed.any():
+            columns[f"{tag}_suppressed"] = self.suppressed[class_of_item].astype(np.int32)
         keys = [f"{key}_of" for key in keys]
         return hand_over(self.numbered.relation.backend, pa.table(columns), keys)
 

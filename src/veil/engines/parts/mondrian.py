@@ -22,6 +22,7 @@ from veil.errors import PlanError
 from veil.masking.partition.mondrian import Mondrian
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
+from veil.outcome.roles import Roles, roles_of_masks
 from veil.published.table import Published
 
 
@@ -39,13 +40,19 @@ def mask_on_engine(
     progress.phase("counting the values of each column")
     numbered = RankedRelation(relation, method)
     progress.phase("cutting on the engine")
-    return outcome_in_blocks(
-        MondrianBlocks(numbered, divide_table(numbered, most), most), method, order, progress
-    )
+    return outcome_in_blocks(MondrianBlocks(numbered, divide_table(numbered, most), most), order, progress)
 
 
 class MondrianBlocks(Blocks):
     """Parts whose classes are made by Mondrian: the same as those of the table in one part."""
+
+    @property
+    def step(self) -> Mondrian:  # type: ignore[override]
+        return self.numbered.method
+
+    def roles(self, columns: Sequence[str], names: Sequence[str]) -> Roles:
+        # All columns are kept, also those that Veil does not read.
+        return roles_of_masks([self.step], columns, names, None, "insensitive")
 
     def label_part(self, part: Block) -> Labelled:
         return Labelled.by_mondrian(self.numbered, part)

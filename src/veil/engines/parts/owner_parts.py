@@ -24,7 +24,7 @@ from veil.engines.condense import Condensed, condense
 from veil.engines.dialects import collect
 from veil.engines.lookups import Lookup, free_prefix, keys
 from veil.engines.relation import Relation, no_rows
-from veil.engines.source import CondensedSource
+from veil.engines.source import CondensedSource, source_of
 from veil.engines.transform import Transform
 from veil.errors import ImpossibleError, InputError, NoSolutionError
 from veil.lattice.evaluator import Evaluator
@@ -102,13 +102,10 @@ class OwnerParts:
     def _part_lookup(self) -> Lookup:
         """The part of each owner, for the engine to look up. All spellings of an owner are in one part."""
         counts, tag = self.counts[self.person], free_prefix(self.relation.table.columns)
-        values = values_of(counts, self.person)
-        texts = canonical_text(values, column=self.person)
+        texts = canonical_text(counts.values(self.person), column=self.person)
         _, first = np.unique(self.people, return_index=True)
         part_of_owner = np.array([_hash(str(texts[i])) % len(self.parts) for i in first], np.int64)
-        missing = np.array(values.is_null(), dtype=np.bool_)
-        numbers = pa.array(part_of_owner[self.people])
-        return Lookup(f"{tag}_part", self.person, counts.engine_values[self.person], missing, {"n": numbers})
+        return counts.lookup(f"{tag}_part", self.person, {"n": pa.array(part_of_owner[self.people])})
 
     def rows(self, part: OwnersPart) -> ibis.Table:
         """Return the rows of a part."""
@@ -152,25 +149,17 @@ class OwnerParts:
             raw = condense(relation, self.columns)
         columns, values = {}, {}
         for name in self.columns:
-            whole, cells = self.counts[name], raw.table[name].chunk(0)
+            whole = self.counts[name]
             places = pc.index_in(raw.engine_values[name], whole.engine_values[name])
             if places.null_count:
                 raise InputError(
                     f"{self.relation.name}: was changed while it was being read. Run it again when nobody "
                     "is changing the table"
                 )
-            typed = values_of(whole, name).take(places)
-            columns[name] = pa.DictionaryArray.from_arrays(cells.indices, typed)
+            typed = whole.values(name).take(places)
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(raw.codes(name)), typed)
             values[name] = raw.engine_values[name]
-        condensed = Condensed(pa.table(columns), raw.weights, values)
-        return CondensedSource(
-            condensed.table,
-            "engine",
-            weights=condensed.weights,
-            columns=tuple(self.relation.original.table.columns),
-            relation=relation,
-            condensed=condensed,
-        )
+        return source_of(relation, Condensed(pa.table(columns), raw.weights, values))
 
     # --- all parts ------------------------------------------------------------------------------------
 
@@ -190,11 +179,6 @@ class OwnerParts:
         """Return the released rows of all parts, and the name of the column `keep` in them."""
         (first, kept_as), *others = [self.transform(part, keep=keep) for part in self.parts]
         return first.union(*(rows for rows, _ in others)) if others else first, kept_as
-
-
-def values_of(condensed: Condensed, name: str) -> pa.Array:
-    """Return the values of a column that was counted alone: one for each row, in order."""
-    return condensed.table[name].chunk(0).dictionary
 
 
 def _hash(text: str) -> int:

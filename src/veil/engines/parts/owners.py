@@ -17,7 +17,6 @@ whole table, and are generalized more. Parts are for tables that are too large o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ from veil.outcome.apply import blank_cells
 from veil.outcome.generalize import Choice
 from veil.outcome.outcome import Outcome
 from veil.outcome.pseudonyms import KEY
-from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, Suppression
+from veil.outcome.result import Apart, Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_plan
 from veil.outcome.written import Written
 from veil.plan.plan import Plan
@@ -66,12 +65,7 @@ if TYPE_CHECKING:
 
 
 def anonymize_people_in_parts(
-    relation: Relation,
-    plan: Plan,
-    *,
-    most_combinations: int | None = None,
-    threads: int | None = None,
-    progress: Progress,
+    relation: Relation, plan: Plan, most_combinations: int | None, threads: int | None, progress: Progress
 ) -> Outcome:
     """Anonymize a table on an engine, some owners at a time; as `anonymize_in_parts`, if rows have owners."""
     _check_models(plan)
@@ -110,7 +104,7 @@ class _PartResult:
     before: pa.Table
     after: pa.Table
     weights: NDArray[np.int64]
-    hidden: NDArray[np.bool_]
+    suppressed_mask: NDArray[np.bool_]
     covered: NDArray[np.float64]
     """Share of its domain that each column covers, summed over the records."""
     recoding: Pass
@@ -119,9 +113,9 @@ class _PartResult:
     def of(outcome: Outcome) -> _PartResult:
         prepared, choice = outcome.searched, outcome.trace(Choice)
         assert choice is not None
-        hidden, weights, levels = outcome.suppressed_mask, outcome.before.weights.array, choice.levels
+        mask, weights, levels = outcome.suppressed_mask, outcome.before.weights.array, choice.levels
         covered = [
-            np.where(hidden, 1.0, hierarchy.shares[level][hierarchy.label_map(level)[codes]]) @ weights
+            np.where(mask, 1.0, hierarchy.shares[level][hierarchy.label_map(level)[codes]]) @ weights
             for hierarchy, level, codes in zip(
                 outcome.hierarchies.values(), levels, prepared.codes, strict=True
             )
@@ -131,7 +125,7 @@ class _PartResult:
             outcome.original,
             outcome.table if outcome.flag is None else outcome.table.drop_columns([outcome.flag]),
             weights,
-            hidden,
+            mask,
             np.array(covered),
             Pass(
                 outcome.levels,
@@ -155,13 +149,13 @@ def _combine(owners: OwnerParts, results: list[_PartResult]) -> Outcome:
         columns=tuple(owners.relation.original.table.columns),
         owners=owners,
     )
-    plan, mask = owners.plan, np.concatenate([each.hidden for each in results])
+    plan, mask = owners.plan, np.concatenate([each.suppressed_mask for each in results])
     before = Rows.of(source.table, weights, Owners.of(source.table, plan.person_column, plan.knows))
     result = StepResult(
         plan,
         before.showing(stack_tables(tables)),
         Origins(mask.size),
-        Suppression(mask, before.weights.sum_of(mask)),
+        SuppressedRows(mask, before.weights.sum_of(mask)),
         roles_of_plan(plan, list(plan.quasi_identifiers)),
         (),
         (Apart(KEY, pa.concat_tables(key), True),) if key else (),
@@ -186,7 +180,7 @@ def _with_labels(owners: OwnerParts, part: OwnersPart, result: _PartResult) -> p
         texts = pa.DictionaryArray.from_arrays(
             pa.array(codes, pa.int32()), pa.array(hierarchy.labels[0], pa.string())
         )
-        column = blank_cells(texts, result.hidden, owners.plan.marker)
+        column = blank_cells(texts, result.suppressed_mask, owners.plan.marker)
         table = table.set_column(table.column_names.index(name), name, column)
     return table
 
@@ -212,11 +206,11 @@ def _facts(owners: OwnerParts, outcome: Outcome, covered: list[float]) -> dict[s
 
 def _verify(owners: OwnerParts, outcome: Outcome) -> Verification:
     """Check every promise on all parts together; each part by itself has been checked already."""
-    plan, before, hidden = owners.plan, outcome.before, outcome.suppressed_mask
-    published = _published(owners, outcome, before.showing(outcome.table), hidden)
+    plan, before, mask = owners.plan, outcome.before, outcome.suppressed_mask
+    published = _published(owners, outcome, before.showing(outcome.table), mask)
     findings = verify_models(published, plan.models) + verify_roles(outcome.table, plan)
-    findings += verify_lost_rows(before, hidden, largest_count(plan.suppression_limit, before.people))
-    findings += verify_links(outcome.original, outcome.table, plan, Origins(outcome.table.num_rows), hidden)
+    findings += verify_lost_rows(before, mask, largest_count(plan.suppression_limit, before.people))
+    findings += verify_links(outcome.original, outcome.table, plan, Origins(outcome.table.num_rows), mask)
     promise = "each part keeps every promise by itself"
     return Verification((*findings, Finding(promise, True, plural(len(owners.parts), "part"))))
 
@@ -244,11 +238,14 @@ def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Veri
     """Check the written rows: the models on owners, and the frequency of every combination."""
     plan, suppressed = owners.plan, outcome.suppressed
     relation, names = owners.relation, outcome.table.column_names
-    planned = released_columns(plan, relation)
+    blank_in = outcome.quasi_identifiers if suppressed else None
+    due = ExpectedOutput.of_plan(
+        plan, released_columns(plan, relation), outcome.table, outcome.after.weights, blank_in
+    )
 
     def judge(_: Relation, output: Condensed) -> list[Finding]:
-        with_people, whose = owners.union(keep=owners.person)
-        return verify_people(plan, replace(relation, table=with_people), whose, names, output, judge_models)
+        with_people, column = owners.union(keep=owners.person)
+        return verify_people(plan, replace(relation, table=with_people), column, names, output, judge_models)
 
     def judge_models(released: Rows) -> list[Finding]:
         published = _published(owners, outcome, released, "by cells" if suppressed else "none")
@@ -262,17 +259,7 @@ def check_staged(owners: OwnerParts, outcome: Outcome, rows: ibis.Table) -> Veri
             return [owners.relation.table]
         return [owners.transform(part)[0] for part in owners.parts]
 
-    promise = "the table has the columns of the plan and no others"
-    blank_in = outcome.quasi_identifiers if suppressed else None
-    return verify_written(
-        relation,
-        rows,
-        ExpectedOutput(promise, planned, outcome.table, blank_in, plan.marker),
-        outcome.after.weights.array,
-        judge,
-        before,
-        [name for name in planned if name not in names and name not in plan.identifying],
-    )
+    return verify_written(relation, rows, due, judge, before)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,15 +288,8 @@ class OwnersSource(EngineSource):
 
         pieces = [Piece(f"part {part.number + 1}", None, rows_of(part)) for part in owners.parts]
         options["shuffle"] = owners.plan.order == "random"
-        return write_pieces(owners.relation, lambda: pieces, pieces[0].make, target, **options)
+        return write_pieces(owners.relation, lambda: pieces, target, **options)
 
-    def token(self, outcome: Outcome) -> str:
-        levels = [part.levels for part in self.owners.parts]
-        digest = hashlib.sha256(repr((outcome.plan, str(self.owners.relation.location), levels)).encode())
-        # Pseudonyms of another run are others.
-        for table in (self.table, outcome.table, *outcome.apart.values()):
-            for column in table.columns:
-                digest.update(repr(column.unique().to_pylist()).encode())
-        for numbers in (outcome.after.weights.array, outcome.suppressed_mask):
-            digest.update(numbers.tobytes())
-        return digest.hexdigest()[:24]
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return (str(self.owners.relation.location), [part.levels for part in self.owners.parts])

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from veil.engines.condense import Condensed, condense
+from veil.engines.condense import Condensed, condense, fetch_integers
 from veil.engines.lookups import Digit, Lookup, Packing, free_prefix
 from veil.engines.relation import Relation, check_columns
 from veil.errors import InputError
@@ -27,9 +27,6 @@ from veil.tables.rows import Rows
 
 if TYPE_CHECKING:
     import ibis
-
-_BATCH = 250_000
-"""Rows that are fetched at a time."""
 
 
 class RankRange(NamedTuple):
@@ -119,7 +116,7 @@ class RankedRelation:
         numbers = {name: ranks[:, j] for j, name in enumerate(self.names)}
         numbers |= {each.name: each.codes for each in self.work.attributes}
         self.lookups = {
-            name: self._lookup(number, name, counts[name], place, numbers[name])
+            name: self._lookup(f"{self.tag}_{number}", name, place, numbers[name])
             for number, (name, place) in enumerate(zip(names, places, strict=True))
         }
         self.keys = Packing(f"{self.tag}_k", self._digits(self.names, self.sizes))
@@ -134,28 +131,18 @@ class RankedRelation:
 
     def _require_finite(self, counts: dict[str, Condensed]) -> None:
         for name, hierarchy in self.method.quasi_identifiers.items():
-            values = counts[name].table[name].chunk(0).dictionary
+            values = counts[name].values(name)
             if hierarchy is None and pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
                 raise InputError(
                     f"{self.relation.name}: column {name!r} holds an infinite number, and no interval that "
                     "contains it has a width: replace it with a number or a missing value"
                 )
 
-    def _lookup(
-        self,
-        number: int,
-        name: str,
-        condensed: Condensed,
-        place: NDArray[np.int64],
-        numbers: NDArray[np.int32],
-    ) -> Lookup:
-        cells = condensed.table[name].chunk(0)
-        of_value = np.empty(len(cells.dictionary), np.int64)
-        of_value[np.array(cells.indices)[place]] = numbers
-        missing = np.array(cells.dictionary.is_null(), dtype=np.bool_)
-        return Lookup(
-            f"{self.tag}_{number}", name, condensed.engine_values[name], missing, {"n": pa.array(of_value)}
-        )
+    def _lookup(self, tag: str, name: str, place: NDArray[np.int64], numbers: NDArray[np.int32]) -> Lookup:
+        condensed = self.counts[name]
+        of_value = np.empty(len(condensed.values(name)), np.int64)
+        of_value[condensed.codes(name)[place]] = numbers
+        return condensed.lookup(tag, name, {"n": pa.array(of_value)})
 
     def _digits(self, names: Sequence[str], sizes: Sequence[int]) -> list[Digit]:
         return [Digit(self.lookups[name], "n", size) for name, size in zip(names, sizes, strict=True)]
@@ -217,17 +204,13 @@ class RankedRelation:
         table = table.mutate(**{f"{self.tag}_part": part})
         return table.filter(table[f"{self.tag}_part"] >= 0), f"{self.tag}_part"
 
-    def _fetch(self, grouped: ibis.Table) -> list[NDArray[np.int64]]:
-        chunks: list[list[NDArray[np.int64]]] = [[] for _ in grouped.columns]
-        with self.relation.explain_errors():
-            for batch in self.relation.batches(grouped, _BATCH):
-                for each, column in zip(chunks, batch.columns, strict=True):
-                    self._require_unchanged(not column.null_count)  # every value had a number
-                    each.append(np.array(column.cast(pa.int64())))
-        return [np.concatenate(each or [np.empty(0, np.int64)]) for each in chunks]
-
     def _count_rows(self, table: ibis.Table, by: Sequence[str]) -> list[NDArray[np.int64]]:
-        return self._fetch(table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()}))
+        grouped = table.group_by(list(by)).agg(**{f"{self.tag}_records": table.count()})
+        with self.relation.explain_errors():
+            # Every value had a number.
+            return fetch_integers(
+                self.relation, grouped, lambda column: self._require_unchanged(not column.null_count)
+            )
 
     # --- what the engine counts ---------------------------------------------------------------------
 

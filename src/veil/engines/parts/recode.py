@@ -14,6 +14,7 @@ part, so some may be generalized more. Only a comparison shows which effect prev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,11 +39,12 @@ from veil.masking.partition.columns import Labels, TreeColumn
 from veil.masking.partition.mondrian import LabelledPartition, Mondrian
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Pass
+from veil.outcome.roles import Roles, roles_of_plan
 from veil.plan.plan import Plan
 from veil.plan.prepare import level_range
 from veil.published.table import Published
 from veil.tables.columns import count_codes
-from veil.tables.rows import Rows, Weights
+from veil.tables.rows import Weights
 
 
 def anonymize_in_parts(
@@ -67,9 +69,7 @@ def anonymize_in_parts(
     """
     _check(plan, relation)
     if plan.person_column is not None:
-        return anonymize_people_in_parts(
-            relation, plan, most_combinations=most_combinations, threads=threads, progress=progress
-        )
+        return anonymize_people_in_parts(relation, plan, most_combinations, threads, progress)
     _check_models(plan)
     names = [name for name in relation.table.columns if plan.role_of(name) not in ("dropped", "identifying")]
     relation = bring_over(relation, names, progress)
@@ -78,7 +78,7 @@ def anonymize_in_parts(
     progress.phase("cutting on the engine")
     most = most_that_fit(most_combinations, "parts")
     blocks = RecodedBlocks(plan, numbered, divide_table(numbered, most), most, threads)
-    return outcome_in_blocks(blocks, plan, plan.order, progress)
+    return outcome_in_blocks(blocks, plan.order, progress)
 
 
 def _check(plan: Plan, relation: Relation) -> None:
@@ -119,12 +119,14 @@ def _check_models(plan: Plan) -> None:
 class RecodedBlocks(Blocks):
     """Parts each of which has the best transformation of its own."""
 
+    suppresses = True
+
     def __init__(
         self, plan: Plan, numbered: RankedRelation, parts: list[Block], most: int, threads: int | None
     ) -> None:
         # A part that cannot be cut may still be generalized less than into one class.
         super().__init__(numbered, [each._replace(final=None) for each in parts], most)
-        self.plan, self.threads = plan, threads
+        self.step, self.plan, self.threads, self.marker = plan, plan, threads, plan.marker
         columns = [each for each in numbered.work.columns if isinstance(each, TreeColumn)]
         hierarchies = [each.hierarchy for each in columns]
         self.encoding = Encoding(numbered.names, hierarchies)
@@ -144,8 +146,14 @@ class RecodedBlocks(Blocks):
         codes = [code_of_rank[ranks[:, j]] for j, code_of_rank in enumerate(self.codes_of_ranks)]
         rejected, class_of_item = self._search_levels(part, combinations, codes)
         partition = self._name_classes(self.levels[part], codes, combinations, rejected, class_of_item)
-        hidden = np.arange(partition.records.size) >= np.count_nonzero(~rejected)
-        return Labelled(self.numbered, part.box, combinations, partition, self.plan, hidden)
+        suppressed = np.arange(partition.records.size) >= np.count_nonzero(~rejected)
+        return Labelled(
+            self.numbered, part.box, combinations, partition, suppressed,
+            marker=self.marker, dropped=self.dropped,
+        )  # fmt: skip
+
+    def roles(self, columns: Sequence[str], names: Sequence[str]) -> Roles:
+        return roles_of_plan(self.plan, list(self.plan.quasi_identifiers))
 
     def _search_levels(
         self, part: Block, combinations: Combinations, codes: list[NDArray[np.int32]]
@@ -177,12 +185,12 @@ class RecodedBlocks(Blocks):
                     "in `parts`, so that these are larger"
                 )
             self.levels[part] = best.levels
-            hidden = evaluator.judge(best.levels, sample.table).node.tally.suppressed
-            self.suppressed += hidden
+            suppressed = evaluator.judge(best.levels, sample.table).node.tally.suppressed
+            self.suppressed += suppressed
             self.passes += (
                 Pass(
                     dict(zip(self.encoding.names, best.levels, strict=True)),
-                    part.records - hidden,
+                    part.records - suppressed,
                     best.score[0] if len(best.score) == 1 else best.score,
                     getattr(plan.quality, "factor", None),
                     search.proven,
@@ -203,36 +211,24 @@ class RecodedBlocks(Blocks):
         class_of_item: NDArray[np.int64],
     ) -> LabelledPartition:
         """Give classes the labels of their levels; all suppressed classes are one without labels."""
-        hidden = rejected[class_of_item]
+        suppressed = rejected[class_of_item]
         numbers = np.cumsum(~rejected) - 1
         accepted_count = int((~rejected).sum())
-        class_of_item = np.where(hidden, accepted_count, numbers[class_of_item])
-        classes = accepted_count + bool(hidden.any())
+        class_of_item = np.where(suppressed, accepted_count, numbers[class_of_item])
+        classes = accepted_count + bool(suppressed.any())
         member = np.empty(classes, np.int64)
         member[class_of_item] = np.arange(class_of_item.size)
         labels = []
         for hierarchy, level, of_item in zip(self.encoding.hierarchies, levels, codes, strict=True):
             published = np.zeros(hierarchy.size, np.bool_)
-            published[of_item[~hidden]] = True
+            published[of_item[~suppressed]] = True
             hierarchy = hierarchy.named_by({level: published})
             of_class = hierarchy.label_map(level)[of_item[member]].astype(np.int64)
             of_class[accepted_count:] = len(hierarchy.labels[level])
-            texts = pa.array([*hierarchy.labels[level], self.plan.marker], pa.string())
+            texts = pa.array([*hierarchy.labels[level], self.marker], pa.string())
             labels.append(Labels(texts, of_class, np.append(hierarchy.shares[level], 1.0)[of_class]))
         return LabelledPartition(
             class_of_item, count_codes(class_of_item, classes, combinations.work.weights), labels
-        )
-
-    def published(
-        self, rows: pa.Table, weights: NDArray[np.int64], hidden: NDArray[np.bool_] | None = None
-    ) -> Published:
-        numbered = self.numbered
-        return Published(
-            Rows.of(rows, weights),
-            numbered.names,
-            marker=self.plan.marker,
-            suppressed="by cells" if hidden is None else hidden,
-            baseline=Rows.of(numbered.sketch, numbered.weights),
         )
 
     def facts(self, published: Published, covered: list[float]) -> dict[str, Any]:

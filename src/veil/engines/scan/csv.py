@@ -83,7 +83,7 @@ def csv_options(files: list[Path], format: Csv) -> tuple[Csv, dict[str, Any]]:
 def check_agreement(file: Path, format: Csv, head: pa.Table) -> None:
     """Refuse a file whose first records Python's reader and DuckDB's read differently."""
     sample, whole, _ = _sample(file, format)
-    records = [fields for fields, _ in dialect._records(sample, format.separator or ",", format)]
+    records = [fields for fields, _ in dialect.sample_records(sample, format.separator or ",", format)]
     width = head.num_columns
     if not whole:
         del records[-1:]  # cut off by the end of the sample
@@ -164,7 +164,7 @@ def _line_end(sample: str, format: Csv) -> str:
     >>> _line_end('"two\nlines"\r\n3\r\n', Csv(separator=","))
     '\\r\\n'
     """
-    _, lines = next(dialect._records(sample, format.separator or ",", format), ([], [""]))
+    _, lines = next(dialect.sample_records(sample, format.separator or ",", format), ([], [""]))
     line = lines[-1]
     return r"\r\n" if line.endswith("\r\n") else r"\r" if line.endswith("\r") else r"\n"
 

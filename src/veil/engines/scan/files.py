@@ -11,9 +11,7 @@ import dataclasses
 import glob
 import os
 import re
-import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,8 +21,8 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.paths import usable
 from veil.engines.dialects import collect
-from veil.engines.kinds import cast_in_duckdb
 from veil.engines.scan.csv import RECORDS, check_agreement, csv_options
+from veil.engines.scan.scan import Scan
 from veil.engines.scan.types import parquet_types, text_types
 from veil.errors import InputError, Say
 from veil.tables.arrow import normalize
@@ -34,7 +32,6 @@ from veil.tables.snapshot import check_snapshot
 
 if TYPE_CHECKING:
     from ibis.backends import BaseBackend
-    from ibis.expr.types import Table
 
 _PATTERN = re.compile(r"[*?\[]")
 _PARTITION = re.compile(r"^([^=]+)=")
@@ -49,52 +46,6 @@ class Files:
         Format | None, Field(description="Csv(...) or Parquet(), where the names do not say it")
     ] = None
     kind: Literal["Files"] = Field(default="Files", repr=False, kw_only=True)
-
-
-@dataclass(frozen=True)
-class Scan:
-    """The files to read, and the way to read them.
-
-    DuckDB reads the columns `texts` as text; `kinds` are the types of columns in memory, and `categories` the
-    columns that are dictionary-encoded there.
-    """
-
-    files: tuple[str, ...]
-    format: Csv | Parquet
-    options: dict[str, Any]
-    texts: tuple[str, ...] = ()
-    kinds: dict[str, pa.DataType] = field(default_factory=dict)
-    categories: frozenset[str] = frozenset()
-
-    def open(
-        self, backend: BaseBackend, *, files: Sequence[str] | None = None, row_numbers: bool = False
-    ) -> Table:
-        """Return the rows of all or some files; ``file_row_number`` is a further column of Parquet files."""
-        options = {**self.options, **({"file_row_number": True} if row_numbers else {})}
-        reader = "read_csv" if isinstance(self.format, Csv) else "read_parquet"
-        arguments = [_sql([_exactly(file) for file in files or self.files])]
-        arguments += [f"{name} = {_sql(value)}" for name, value in options.items()]
-        view = f"veil_{secrets.token_hex(8)}"
-        casts = [
-            f"{self._cast(each)} AS {_name(each)}"
-            for each, kind in self.kinds.items()
-            if self._is_cast(each, kind)
-        ]
-        selection = f"* REPLACE ({', '.join(casts)})" if casts else "*"
-        backend.raw_sql(
-            f"CREATE TEMPORARY VIEW {view} AS SELECT {selection} FROM {reader}({', '.join(arguments)})"
-        )
-        return backend.table(view)
-
-    def _is_cast(self, name: str, kind: pa.DataType) -> bool:
-        # Columns of Parquet files that are text in memory may be something else there: null, or UUIDs.
-        return bool(pa.types.is_string(kind)) != (name in self.texts)
-
-    def _cast(self, name: str) -> str:
-        if name not in self.texts:
-            return f"CAST({_name(name)} AS VARCHAR)"
-        decimal = self.format.decimal if isinstance(self.format, Csv) else "."
-        return cast_in_duckdb(_name(name), self.kinds[name], decimal)
 
 
 def is_pattern(path: str) -> bool:
@@ -262,22 +213,3 @@ def check_case(name: str, columns: list[str], *way_out: str | Say) -> None:
                 f"{name}: columns {other!r} and {each!r} differ only in case, which DuckDB cannot tell apart. ",
                 *way_out,
             )
-
-
-def _exactly(path: str) -> str:
-    """Escape wildcards of DuckDB in a path."""
-    return re.sub(r"([*?\[])", r"[\1]", path) if _PATTERN.search(path) else path
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _sql(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_sql, value)) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_sql(name)}: {_sql(each)}" for name, each in value.items()) + "}"
-    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"

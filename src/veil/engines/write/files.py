@@ -70,7 +70,7 @@ def file_target(
 
 
 def _refuse_source(text: str, place: Path, relation: Relation) -> None:
-    files = [Path(os.path.realpath(file)) for file in relation.scan.files] if relation.scan else []
+    files = [Path(os.path.realpath(file)) for file in relation.scan.files]
     if any(place == file or place in file.parents for file in files):
         raise OutputError(f"{text}: is or contains the input. Choose another path")
     folder = Path(os.path.realpath(relation.location.path)) if isinstance(relation.location, Files) else None
@@ -136,14 +136,9 @@ class FolderTarget(Target):
         part = self._part(label)
         temporary = part.with_suffix(".tmp")
         files = self.relation.dialect.write_parquet(piece, temporary, self.name)
-        for number, file in enumerate(files):
-            self._retype(file)
-            _make_groups_equal(file)
-            sync(file)
-            whole = file == temporary  # not one of several in a folder
-            os.replace(file, part if whole else part.with_name(f"{part.stem}-{number:05}.parquet"))
-        remove(temporary)
-        sync(self.parts)
+        is_whole = files == [temporary]  # not one of several in a folder
+        names = [f"{part.stem}-{number:05}.parquet" for number in range(len(files))]
+        self._keep(files, [part.name] if is_whole else names, temporary)
         self.state["done"].append(label)
         self._save()
 
@@ -156,22 +151,24 @@ class FolderTarget(Target):
         self.mixed.mkdir()
         temporary, rows = self.mixed / "rows.tmp", shuffled(self.staged_rows())
         files = dialect_of(rows._find_backend()).write_parquet(rows, temporary, self.name, most)
-        for number, file in enumerate(files):
+        self._keep(files, [f"part-{number:05}.parquet" for number in range(len(files))], temporary)
+        self.ready = self.mixed
+
+    def _keep(self, files: Sequence[Path], names: Sequence[str], temporary: Path) -> None:
+        """Give finished files their names; `temporary` is one of them, or the folder that they are in."""
+        for file, name in zip(files, names, strict=True):
             self._retype(file)
             _make_groups_equal(file)
             sync(file)
-            os.replace(file, self.mixed / f"part-{number:05}.parquet")
+            os.replace(file, temporary.with_name(name))
         remove(temporary)
-        sync(self.mixed)
-        self.ready = self.mixed
+        sync(temporary.parent)
 
     def _retype(self, file: Path) -> None:
         """Give columns of an input file the types that they have in memory, if the engine wrote others."""
         import pyarrow.parquet as pq
 
         scan = self.relation.scan
-        if scan is None:
-            return
         schema = pq.read_schema(file).remove_metadata()
         kinds = {each.name: restored(each.type, scan.kinds.get(each.name, each.type)) for each in schema}
         kinds |= {name: pa.dictionary(pa.int32(), kinds[name]) for name in scan.categories & kinds.keys()}

@@ -17,10 +17,10 @@ from veil.engines.dialects import Dialect, dialect_of, import_ibis
 from veil.engines.failures import explain_errors
 from veil.engines.relation import Relation
 from veil.engines.write.rows import decode, rows_as_texts
-from veil.engines.write.staging_tables import lock_table, staging_prefix, staging_tables
+from veil.engines.write.staging_tables import kinds_for, lock_table, staging_prefix, staging_tables
 from veil.engines.write.tables import TableTarget, backend_of, is_new_file
 from veil.errors import OutputError, Say
-from veil.tables.atomic import Together
+from veil.tables.atomic import AtomicWrite
 from veil.tables.journal import Witness, recover
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def write_tables(
     relations: Sequence[Relation] = (),
     *,
     overwrite: bool = False,
-    beside: Together | None = None,
+    beside: AtomicWrite | None = None,
 ) -> None:
     """Write tables to a database, each under its name, and read them back before they are visible.
 
@@ -98,8 +98,10 @@ def write_tables(
         check_database(database, list(tables), relations, overwrite=overwrite)
         import_ibis()
         dialect = dialect_of(backend_of(database, relations))
-        for name, table in tables.items():
-            _check_kinds(database.with_table(name, database.schema), dialect, table)
+        kinds = {
+            name: _kinds(str(database.with_table(name, database.schema)), dialect, table)
+            for name, table in tables.items()
+        }
         mark = secrets.token_hex(6)
         staging = {name: f"{staging_prefix(name)}{mark}" for name in tables}
         with (
@@ -112,7 +114,7 @@ def write_tables(
                 place = database.with_table(name, database.schema)
                 raise OutputError(f"{place}: has been made by somebody else meanwhile")
             for name, table in tables.items():
-                _stage(dialect, database.schema, name, staging[name], table)
+                _stage(dialect, database.schema, name, staging[name], table, kinds[name])
             witness = {"database": str(database), "staged": marker or next(iter(staging.values()))}
             with uninterrupted():
                 with nullcontext() if beside is None else beside.placing(witness):
@@ -156,7 +158,7 @@ def _all_or_none(dialect: Dialect, schema: str | None, staging: Mapping[str, str
 
 @contextlib.contextmanager
 def _pending_marker(
-    dialect: Dialect, schema: str | None, staging: Mapping[str, str], beside: Together | None
+    dialect: Dialect, schema: str | None, staging: Mapping[str, str], beside: AtomicWrite | None
 ) -> Iterator[str | None]:
     """Create a table that is dropped when the others appear, to witness that for the files beside them."""
     if beside is None or not beside.has_files or not dialect.undoes_definitions:
@@ -173,25 +175,16 @@ def _pending_marker(
             dialect.run(f"DROP TABLE IF EXISTS {dialect.quote(schema, marker)}")
 
 
-def _kinds(table: pa.Table) -> ibis.Schema:
+def _kinds(place: str, dialect: Dialect, table: pa.Table) -> ibis.Schema:
     import ibis
 
-    kinds = ibis.memtable(table.slice(0, 0)).schema()
-    return ibis.schema({name: kind.copy(nullable=True) for name, kind in kinds.items()})
+    return kinds_for(place, dialect, ibis.memtable(table.slice(0, 0)))
 
 
-def _check_kinds(place: Database, dialect: Dialect, table: pa.Table) -> None:
-    for name, kind in _kinds(table).items():
-        if not dialect.has(kind):
-            raise OutputError(
-                f"{place}: column {name!r} has type {kind}, which {dialect.name} does not have. Write to "
-                "Parquet files or to another engine"
-            )
-
-
-def _stage(dialect: Dialect, schema: str | None, name: str, staging: str, table: pa.Table) -> None:
+def _stage(
+    dialect: Dialect, schema: str | None, name: str, staging: str, table: pa.Table, kinds: ibis.Schema
+) -> None:
     """Write one table under its staging name, and compare the rows in the database with it."""
-    kinds = _kinds(table)
     dialect.create(staging, kinds, schema)
     columns = [dialect.quote(column) for column in table.column_names]
     plain = decode(table)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from typing import cast
 
-from veil.engines.database import Database, is_url
+from veil.engines.database import Database, database_of
 from veil.engines.relation import Relation
 from veil.engines.write.files import file_target
 from veil.engines.write.tables import table_target
@@ -23,8 +24,6 @@ def target_of(
 ) -> Target:
     """Return the target for a path, a URL with a table behind ``#``, or a `Database`."""
     mark = hashlib.sha256(token.encode()).hexdigest()[:12]
-    if isinstance(target, str) and is_url(target):
-        target = Database(target)
-    if isinstance(target, Database):
-        return table_target(target, relation, mark, overwrite)
-    return file_target(target, relation, mark, overwrite, format)
+    if (database := database_of(target)) is not None:
+        return table_target(database, relation, mark, overwrite)
+    return file_target(cast("str", target), relation, mark, overwrite, format)

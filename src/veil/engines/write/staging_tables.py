@@ -11,9 +11,15 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from veil.base.locks import busy, file_lock
 from veil.engines.dialects import Dialect
+from veil.errors import OutputError
+
+if TYPE_CHECKING:
+    import ibis
+    import ibis.expr.types as ir
 
 _LONGEST = 34  # letters of the name that fit into PostgreSQL's 63 bytes with the additions
 _PATIENCE = 3.0  # seconds in which a server notices that the earlier run was killed
@@ -41,6 +47,19 @@ def staging_tables(table: str, tables: Iterable[str]) -> list[str]:
     """
     pattern = re.compile(f"{re.escape(staging_prefix(table))}[0-9a-f]{{12}}({_ENDS})?")
     return [each for each in tables if pattern.fullmatch(each)]
+
+
+def kinds_for(place: str, dialect: Dialect, example: ir.Table) -> ibis.Schema:
+    """Return the types of a new table for rows like those of `example`; refuse types that the engine lacks."""
+    import ibis
+
+    for name, kind in example.schema().items():
+        if not dialect.has(kind):
+            raise OutputError(
+                f"{place}: column {name!r} has type {kind}, which {dialect.backend.name} does not have. Write to Parquet "
+                "files or to another engine, or use a view that turns the column into text or a whole number"
+            )
+    return ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
 
 
 @contextlib.contextmanager

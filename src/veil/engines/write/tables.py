@@ -25,7 +25,7 @@ from veil.engines.dialects.connections import close_at_the_end, within
 from veil.engines.dialects.quoting import quote_text
 from veil.engines.relation import Relation
 from veil.engines.shuffle import shuffled
-from veil.engines.write.staging_tables import lock_table, staging_prefix, staging_tables
+from veil.engines.write.staging_tables import kinds_for, lock_table, staging_prefix, staging_tables
 from veil.engines.write.target import Target
 from veil.errors import InputError, OutputError
 from veil.tables.journal import Witness
@@ -132,12 +132,9 @@ class TableTarget(Target):
         return self.table in self.dialect.tables(self.schema)
 
     def begin(self, key: str, labels: Sequence[str], example: ir.Table) -> set[str]:
-        import ibis
-
         self.key, tables = key, set(self.dialect.tables(self.schema))
         self.dialect.remove_for_good()
-        self.kinds = ibis.schema({name: kind.copy(nullable=True) for name, kind in example.schema().items()})
-        self._check_kinds()
+        self.kinds = kinds_for(self.name, self.dialect, example)
         for each in staging_tables(self.table, tables):
             if each not in (self.temporary, self.progress):
                 self._drop(each)
@@ -150,16 +147,6 @@ class TableTarget(Target):
         self.abandon()
         self._create()
         return set()
-
-    def _check_kinds(self) -> None:
-        """Refuse columns of types that the engine lacks."""
-        for name, kind in self.kinds.items():
-            if not self.dialect.has(kind):
-                raise OutputError(
-                    f"{self.name}: column {name!r} has type {kind}, which {self.backend.name} does not have. "
-                    "Write to Parquet files or to another engine, or use a view that turns the column into "
-                    "text or a whole number"
-                )
 
     def _create(self) -> None:
         import ibis

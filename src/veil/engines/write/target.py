@@ -1,14 +1,5 @@
 """Targets of a release: a folder, a file, or a table of a database; all with the same few steps.
 
-    begin    open the staging place, or that of an earlier run, and return the pieces it holds
-    append   add a piece, durably when the call returns, and only once
-    shuffle  put all added rows in a random order, across pieces
-    staged   return the staged rows as a table of an engine, for checking
-    prepare  do what takes time before the commit
-    commit   put the staged rows in the place of the target, in one step
-    wipe     overwrite staged rows in the file that holds the release
-    abandon  remove the staging place
-
 Until `commit` the target is as it was. The staging place has a name of its own, which ends in a mark of the
 run's token; staging places of other tokens for the same target are removed, and nothing else ever is.
 """

@@ -17,7 +17,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from veil.base.progress import Progress
 from veil.base.signals import uninterrupted
@@ -50,22 +50,10 @@ def write(
     transform: Callable[[ir.Table], ir.Table],
     target: str | os.PathLike[str] | Database,
     *,
-    check: Callable[[ir.Table], None],
-    token: str,
-    shuffle: bool = False,
-    overwrite: bool = False,
     chunk_rows: int = 5_000_000,
-    resume: bool = True,
-    format: Format | None = None,
-    progress: Progress | None = None,
-    placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
+    **options: Any,
 ) -> Written:
-    """Write the rows that `transform` makes of a relation, once `check` has accepted them.
-
-    `transform` takes the rows of any piece; `check` gets all resulting rows, staged, and raises a `VeilError`
-    to discard them. With `shuffle` they are in a random order. `token` identifies the transformation: a run
-    with the same token, on the same unchanged source, is continued unless `resume` is false. `placing` puts
-    files that go with the rows in place just before these appear, and removes them again if they do not.
+    """Write the rows that `transform` makes of those of a relation, or of any piece of it, as `write_pieces` does.
 
     >>> import ibis, pyarrow as pa, tempfile
     >>> from pathlib import Path
@@ -93,21 +81,7 @@ def write(
             for each in chunks(relation, chunk_rows)
         ]
 
-    return write_pieces(
-        relation,
-        pieces,
-        lambda: transform(relation.table),
-        target,
-        check=check,
-        token=token,
-        shuffle=shuffle,
-        overwrite=overwrite,
-        chunk_rows=chunk_rows,
-        resume=resume,
-        format=format,
-        progress=progress,
-        placing=placing,
-    )
+    return write_pieces(relation, pieces, target, chunk_rows=chunk_rows, **options)
 
 
 class Piece(NamedTuple):
@@ -121,7 +95,6 @@ class Piece(NamedTuple):
 def write_pieces(
     relation: Relation,
     find: Callable[[], list[Piece]],
-    example: Callable[[], ir.Table],
     target: str | os.PathLike[str] | Database,
     *,
     check: Callable[[ir.Table], None],
@@ -134,17 +107,23 @@ def write_pieces(
     progress: Progress | None = None,
     placing: Callable[[Witness], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> Written:
-    """Write pieces of any kind, as `write` does; `example` makes rows with their columns and types."""
+    """Write pieces, which `find` returns, once `check` has accepted them.
+
+    `check` gets all rows, staged, and raises a `VeilError` to discard them. With `shuffle` they are in a random
+    order. `token` identifies the transformation: a run with the same token, on the same unchanged source, is
+    continued unless `resume` is false. `placing` puts files that go with the rows in place just before these
+    appear, and removes them again if they do not.
+    """
     progress = progress or Progress()
     place = target_of(target, relation, token=token, overwrite=overwrite, format=format)
     with place.explain_errors(), place.lock():
         with relation.explain_errors():
             pieces = find()
-            state = fingerprint(relation)
+            model, state = pieces[0].make(), fingerprint(relation)
         if alone := shuffle and len(pieces) == 1:
             (only,) = pieces
             pieces = [only._replace(make=lambda: shuffled(only.make()))]
-        labels, model = [piece.label for piece in pieces], example()
+        labels = [piece.label for piece in pieces]
         key = _key(f"{token} {shuffle}", labels, model, state if resume else None)
         if place.is_finished(key):
             return Written(place.name, len(pieces), len(pieces), note=relation.note)

@@ -32,7 +32,7 @@ class Entries(NamedTuple):
     domain: int
 
 
-class Parts(ClassTable):
+class PartClasses(ClassTable):
     """Classes outside of the lattice: their labels are not on a common level of the hierarchies."""
 
     def __init__(self, records: Integers, histograms: Sequence[Histogram]) -> None:
@@ -65,10 +65,10 @@ class RecordItems:
     add_up = True
     """Whether the size of a part is the sum of those of its items."""
 
-    def parts(self, order: Integers, begins: Integers, ends: Integers, sizes: Integers) -> Parts:
+    def parts(self, order: Integers, begins: Integers, ends: Integers, sizes: Integers) -> PartClasses:
         """Return parts of given sizes, whose items are in `order` from `begins[p]` to `ends[p]`."""
         histograms = (Histogram(*histogram(order, begins, ends, *each)) for each in self.entries)
-        return Parts(sizes, tuple(histograms))
+        return PartClasses(sizes, tuple(histograms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +104,12 @@ class OwnerItems:
         self.pairs = tuple(ThingsOfItems.of(each, item_of_row, items) for each in persons.pairs)
         self.sizes = np.diff(self.owners.starts)
 
-    def parts(self, order: Integers, begins: Integers, ends: Integers, sizes: Integers) -> Parts:
+    def parts(self, order: Integers, begins: Integers, ends: Integers, sizes: Integers) -> PartClasses:
         """Return parts, whose items are in `order` from `begins[p]` to `ends[p]`; `sizes` are sums, and not used."""
         classes = self.owners.in_parts(order, begins, ends).classes
         counts = np.bincount(classes, minlength=begins.size).astype(np.int64)
         pairs = tuple(each.in_parts(order, begins, ends) for each in self.pairs)
-        return Parts(counts, OwnerHistograms(pairs, counts, self.persons))
+        return PartClasses(counts, OwnerHistograms(pairs, counts, self.persons))
 
 
 Items = RecordItems | OwnerItems

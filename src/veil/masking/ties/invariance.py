@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from veil.base.declare import declared
-from veil.base.locks import take_turn
+from veil.base.locks import wait_for_lock
 from veil.base.randomness import Randomness
 from veil.base.references import Reference
 from veil.errors import InputError, PlanError
@@ -110,7 +110,7 @@ class MInvariance(Method):
             people = [fold_text(each) for each in people]
         values = _texts(table, self.attribute, self)
         path = Path(self.history)
-        with take_turn(path, "Nothing was released"):
+        with wait_for_lock(path, "Nothing was released"):
             history = History.read(path, self.attribute, self.m)
             order = np.lexsort([_place(table, name) for name in reversed(self.quasi_identifiers)])
             before = history.signatures_of([people[row] for row in order])

@@ -2,7 +2,7 @@
 
 The value of a record is a total function of the text of its cell and of declarations: a number is clamped to
 its bounds, and a cell that is no number, or not in the domain, counts as declared. The type of the column is
-declared, too. An error or a type that depends on a cell would be an answer without a price.
+declared, too. An error or a type that depends on a cell would be an answer without a privacy loss.
 """
 
 from __future__ import annotations

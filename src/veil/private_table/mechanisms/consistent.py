@@ -1,4 +1,4 @@
-"""Make noisy tables consistent, and draw records from them: post-processing, without a price."""
+"""Make noisy tables consistent, and draw records from them: post-processing, without a privacy loss."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def _draw(
 
 
 def _rho(loss: PrivacyLoss) -> Fraction:
-    """Return the rho of a price."""
+    """Return the rho of a privacy loss."""
     if loss.rho:
         return loss.rho
     if not loss.delta:

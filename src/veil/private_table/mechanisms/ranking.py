@@ -134,7 +134,7 @@ class IndividualRanking(BlockMechanism):
             if len(taxonomy.walk) < len(sizes):  # counts have less noise than that many draws
                 notes.append(
                     f"{column.name!r} has {len(taxonomy.walk)} values, fewer than blocks: a histogram (veil.questions.Session) tells "
-                    "their frequencies much better for the same price."
+                    "their frequencies much better for the same privacy loss."
                 )
         proof = (
             f"Each column was sorted and cut into {len(sizes)} blocks of {k} (the last one of {sizes[-1]}). Changing one record "

@@ -46,7 +46,7 @@ class TableMechanism(ABC):
 
     @abstractmethod
     def check(self, columns: Sequence[Column], loss: PrivacyLoss, hidden: Neighbourhood) -> None:
-        """Refuse unsuitable columns and prices, before any budget is spent."""
+        """Refuse unsuitable columns and losses, before any budget is spent."""
 
     @abstractmethod
     def make(
@@ -160,7 +160,7 @@ def block_sizes(records: int, k: int) -> NDArray[np.int64]:
 
 
 def shares_of(names: Sequence[str], weights: dict[str, Any] | None) -> dict[str, Fraction]:
-    """Return the part of the price for each column: equal parts, or in proportion to weights.
+    """Return the part of the loss for each column: equal parts, or in proportion to weights.
 
     >>> shares_of(["age", "income"], {"age": 1, "income": 3})
     {'age': Fraction(1, 4), 'income': Fraction(3, 4)}

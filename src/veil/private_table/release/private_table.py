@@ -1,4 +1,4 @@
-"""Release of a table that is differentially private as a whole: declarations, price and draw."""
+"""Release of a table that is differentially private as a whole: declarations, privacy loss and draw."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from veil.plan.plan import ASK
 from veil.private_table.mechanisms.columns import Column, Domain, Numbers, read_columns
 from veil.private_table.mechanisms.table_mechanism import Neighbourhood, TableMechanism
 from veil.private_table.release.result import PrivateTable
+from veil.tables.rows import Weights
 
 
 @own_keywords
@@ -53,13 +54,13 @@ def private_table(
         IndividualRanking(k), for columns by themselves, or MarginalTree(), for whole records;
         Corners(k), for whole records of numbers and large k.
     epsilon, delta, rho
-        The price.
+        The privacy loss.
     neighbours
         The hidden difference: "one more or less", or "one changed" if the number of people is public.
     person, rows_per_person
         The owners of rows, declared without looking at the data: None if every row is a different person; or
         the column that identifies people, which is left out of the table, and the largest number of rows of
-        one person. Of more rows, so many are drawn at random. The price is that of a person with all rows.
+        one person. Of more rows, so many are drawn at random. The loss is that of a person with all rows.
     bounds, domains
         The range of each column of numbers, and the values of each other column: a list or a hierarchy. Both
         must be public knowledge: a bound of "half more than the largest value" is data. Numbers outside are
@@ -70,7 +71,7 @@ def private_table(
     columns
         The columns of the private table; by default all.
     accountant
-        The account that the price is charged to.
+        The account that the loss is charged to.
     for_testing_seed
         Makes the draw repeatable, so that the result is not private.
 
@@ -79,7 +80,7 @@ def private_table(
     >>> ages = pa.table({"age": [34, 71, 68, 25, 47, 52]})
     >>> hidden = {"neighbours": "one changed", "person": None}
     >>> private = private_table(ages, IndividualRanking(3), 1, **hidden, bounds={"age": (0, 120)})
-    >>> private.table.num_rows, str(private.spent), private.is_private
+    >>> private.table.num_rows, str(private.loss), private.is_private
     (6, 'epsilon = 1', True)
     """
     if not isinstance(method, TableMechanism):
@@ -106,7 +107,7 @@ def private_table(
     if accountant is not None:
         if not method.is_sound:
             raise PlanError(
-                f"{method.name} has no price: its promise does not hold, so no budget can account for it"
+                f"{method.name} has no privacy loss: its promise does not hold, so no budget can account for it"
             )
         if origin is not None:
             accountant.check_data(origin)
@@ -144,10 +145,8 @@ _SEEDED = "A seed was given, for tests: whoever knows it can take the noise away
 def _rows_of(source: QuestionSource, names: Sequence[str], unit: Unit, randomness: Randomness) -> Selected:
     """Return the rows that take part; combinations of cells from an engine are repeated by their weights."""
     selected = TruncatedOwners(source, unit, randomness).select(names)
-    rows = np.arange(selected.rows)
-    if selected.weights is not None:
-        rows = np.repeat(rows, selected.weights)
-    return Selected({name: selected.cells[name].take(rows) for name in names}, rows.size)
+    rows = np.repeat(np.arange(selected.rows), selected.weights.array)
+    return Selected({name: selected.cells[name].take(rows) for name in names}, Weights(rows.size))
 
 
 def _describe_column(column: Column, missing: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The result: a private table with its price and proof."""
+"""The result: a private table with its privacy loss and proof."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from veil.dp.unit import Unit
 
 @dataclass(frozen=True)
 class PrivateTable:
-    """A private table with its price and proof."""
+    """A private table with its privacy loss and proof."""
 
     table: Any = field(repr=False)
     """The same kind of frame as the input; a pyarrow table for a file."""
     method: str
-    spent: PrivacyLoss
-    """Its price, for `neighbours`."""
+    loss: PrivacyLoss
+    """Its privacy loss, for `neighbours`."""
     neighbours: Neighbours
     unit: Unit
     """The owners of the rows: a person is hidden with all rows."""
@@ -37,7 +37,7 @@ class PrivateTable:
     """The remaining budget."""
 
     def __str__(self) -> str:
-        promise = f"{self.spent}, neighbours: {self.neighbours}"
+        promise = f"{self.loss}, neighbours: {self.neighbours}"
         head = (
             f"{self.method}: {promise}"
             if self.is_private
@@ -59,7 +59,7 @@ class PrivateTable:
         return len(self.table)
 
     def report(self, path: str | Path) -> Path:
-        """Write method, price and promise as HTML, PDF or JSON, by the ending of the name.
+        """Write method, privacy loss and promise as HTML, PDF or JSON, by the ending of the name.
 
         A report reveals nothing beyond the table and its declarations.
         """

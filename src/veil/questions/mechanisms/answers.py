@@ -1,4 +1,4 @@
-"""Answers with their intervals and prices, and estimates of cost and accuracy before anything is spent."""
+"""Answers with their intervals and privacy losses, and estimates of cost and accuracy before anything is spent."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Answer:
     ----------
     value
         A number; for histograms a number for each key, for quantiles one for each share.
-    spent
-        The price entered in the ledger.
+    loss
+        The privacy loss entered in the ledger.
     """
 
     question: str
     value: Any
-    spent: PrivacyLoss
+    loss: PrivacyLoss
     mechanism: str
     _interval: HalfWidths | None = field(default=None, repr=False, compare=False)
 

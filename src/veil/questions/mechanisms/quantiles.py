@@ -1,4 +1,4 @@
-"""Quantiles, each by the exponential mechanism for an equal part of the price.
+"""Quantiles, each by the exponential mechanism for an equal part of the privacy loss.
 
 The error of a number y is the number of records that would have to change sides to make it the quantile of
 share q: the larger of #{x < y} - q n and q n - #{x <= y}, if above 0 (Smith 2011). One record more or less
@@ -23,7 +23,7 @@ from veil.dp.privacy_loss import PrivacyLoss
 from veil.dp.source import Selected
 from veil.errors import ParameterError
 from veil.questions.mechanisms.answers import chance_in_words
-from veil.questions.mechanisms.question import Question, RowMask, weights_of
+from veil.questions.mechanisms.question import Question, RowMask
 
 _CANDIDATES = 2**10
 """Default number of intervals between the equally spaced answers."""
@@ -51,13 +51,13 @@ def quantiles(
         raise ParameterError(f"`candidates` should be a whole number from 1 to {_MOST}, not {candidates!r}")
     distance = bounded.highest - bounded.lowest
     places = np.unique([distance * each // number for each in range(number + 1)])
-    each_price = loss.epsilon / len(exact_shares)
+    each_loss = loss.epsilon / len(exact_shares)
     changed, rows = declared.neighbours == "one changed", declared.unit.rows
 
     def respond(selected: Selected, mask: RowMask, randomness: Randomness | None) -> tuple[Any, None]:
         steps, counted_mask = bounded.read(selected.cells[column])
         mask = mask & counted_mask
-        values, weights = steps[mask] - bounded.lowest, weights_of(selected, mask)
+        values, weights = steps[mask] - bounded.lowest, selected.weights.take(mask).array
         if len(values) > distance:  # many rows, of fewer values
             times = np.bincount(values, weights)
             values = np.flatnonzero(times)
@@ -78,7 +78,7 @@ def quantiles(
             reach = (
                 share.denominator if changed else max(share.numerator, share.denominator - share.numerator)
             )
-            choice = ExponentialChoice[int](each_price, reach * rows, randomness)
+            choice = ExponentialChoice[int](each_loss, reach * rows, randomness)
             for place, score in enumerate(np.maximum(away, 0).tolist()):
                 choice.add(place, -score)
             value[name] = float((bounded.lowest + int(places[choice.draw()])) * bounded.step)
@@ -86,7 +86,7 @@ def quantiles(
 
     def accuracy(confidence: float) -> str:
         reach = 1.0 if changed else max(float(max(each, 1 - each)) for each in exact_shares)
-        rank = 2 * reach * rows / float(each_price) * math.log(len(places) / (1 - confidence))
+        rank = 2 * reach * rows / float(each_loss) * math.log(len(places) / (1 - confidence))
         return f"{chance_in_words(confidence)} each is off by at most {rank:.4g} records more than the best of {len(places)} equally spaced numbers"
 
     label, method = (

@@ -1,4 +1,4 @@
-"""Several questions for one price, under a declared joint sensitivity.
+"""Several questions for one privacy loss, under a declared joint sensitivity.
 
 Laplace noise of the scale s / epsilon in every answer hides a person who changes all answers together by at
 most s (in L1 distance). The sensitivities of the questions are added up; a question that would exceed s is
@@ -36,24 +36,24 @@ class Joint:
         reach = positive(sensitivity, "sensitivity")
         self._reach = enclosure(lambda bits: reach.ball())[1] if reach.logarithms else reach.rational
         self._left, self._refused = self._reach, ""
-        self._declared, self._price, self._ask = declared, loss, ask
+        self._declared, self._loss, self._ask = declared, loss, ask
 
     def count(self, where: str | None = None) -> Answer:
         """Ask for the number of records, or of those that fulfil a condition."""
-        question = count(self._declared, where, self._price, "geometric", math.ceil(self._reach))
+        question = count(self._declared, where, self._loss, "geometric", math.ceil(self._reach))
         return self._use(Fraction(self._declared.unit.rows), question)
 
     def histogram(self, by: str | Sequence[str], *, where: str | None = None) -> Answer:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
         cells = self._declared.cells((by,) if isinstance(by, str) else tuple(by))
-        question = histogram(self._declared, by, where, self._price, "geometric", math.ceil(self._reach))
+        question = histogram(self._declared, by, where, self._loss, "geometric", math.ceil(self._reach))
         return self._use(Fraction(cells_together(self._declared, cells) * self._declared.unit.rows), question)
 
     def sum(self, column: str, *, where: str | None = None) -> Answer:
         """Ask for the sum of a column."""
         bounded = self._declared.bounded(column)
         steps = math.ceil(self._reach / bounded.step)
-        question = sum_of(self._declared, column, where, self._price, "laplace", steps)
+        question = sum_of(self._declared, column, where, self._loss, "laplace", steps)
         return self._use(sum_reach(self._declared, bounded, where) * bounded.step, question)
 
     def _use(self, alone: Fraction, question: Question) -> Answer:

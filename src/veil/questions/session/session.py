@@ -32,8 +32,8 @@ from veil.tables import Format
 Result = TypeVar("Result", Answer, CostEstimate)
 
 
-class Price(TypedDict, total=False):
-    """The price of a question: `epsilon`, and a `delta` for some noises; or `rho`."""
+class Loss(TypedDict, total=False):
+    """The privacy loss of a question: `epsilon`, and a `delta` for some noises; or `rho`."""
 
     epsilon: Readable | None
     delta: Readable
@@ -49,11 +49,9 @@ class Asking(ABC, Generic[Result]):
     @abstractmethod
     def _handle(self, question: Question) -> Result: ...
 
-    def count(
-        self, where: str | None = None, *, noise: Noise = "geometric", **price: Unpack[Price]
-    ) -> Result:
+    def count(self, where: str | None = None, *, noise: Noise = "geometric", **loss: Unpack[Loss]) -> Result:
         """Ask for the number of records, or of those that fulfil a condition such as "age >= 65"."""
-        return self._handle(count(self._declared, where, PrivacyLoss.read(**price), noise))
+        return self._handle(count(self._declared, where, PrivacyLoss.read(**loss), noise))
 
     def histogram(
         self,
@@ -61,22 +59,22 @@ class Asking(ABC, Generic[Result]):
         *,
         where: str | None = None,
         noise: Noise = "geometric",
-        **price: Unpack[Price],
+        **loss: Unpack[Loss],
     ) -> Result:
         """Ask how often each key of a column occurs, or each combination of keys of several columns."""
-        return self._handle(histogram(self._declared, by, where, PrivacyLoss.read(**price), noise))
+        return self._handle(histogram(self._declared, by, where, PrivacyLoss.read(**loss), noise))
 
     def sum(
-        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **price: Unpack[Price]
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[Loss]
     ) -> Result:
         """Ask for the sum of a column."""
-        return self._handle(sum_of(self._declared, column, where, PrivacyLoss.read(**price), noise))
+        return self._handle(sum_of(self._declared, column, where, PrivacyLoss.read(**loss), noise))
 
     def mean(
-        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **price: Unpack[Price]
+        self, column: str, *, where: str | None = None, noise: Noise = "laplace", **loss: Unpack[Loss]
     ) -> Result:
         """Ask for the mean of a column."""
-        return self._handle(mean_of(self._declared, column, where, PrivacyLoss.read(**price), noise))
+        return self._handle(mean_of(self._declared, column, where, PrivacyLoss.read(**loss), noise))
 
     def quantiles(
         self,
@@ -150,7 +148,7 @@ class Session(Asking[Answer]):
     >>> print(session.preview.count(where="age >= 65", epsilon=0.1))
     count where age >= 65: geometric, epsilon = 0.1; with 95 % the answer is within ± 30
     >>> answer = session.count(where="age >= 65", epsilon=0.1)
-    >>> type(answer.value), str(answer.spent), str(session.accountant.remaining)
+    >>> type(answer.value), str(answer.loss), str(session.accountant.remaining)
     (<class 'int'>, 'epsilon = 0.1', 'epsilon = 0.9')
     """
 
@@ -192,7 +190,7 @@ class Session(Asking[Answer]):
 
     @property
     def preview(self) -> Asking[CostEstimate]:
-        """The same questions without spending: mechanism, price and accuracy of each answer."""
+        """The same questions without spending: mechanism, privacy loss and accuracy of each answer."""
         return _CostEstimates(self._declared, self.accountant)
 
     def jointly(self, sensitivity: Readable, epsilon: Readable) -> Joint:
@@ -221,10 +219,10 @@ class Session(Asking[Answer]):
     def _answer(self, question: Question, joint_loss: PrivacyLoss | None = None) -> Answer:
         with pad_time(STEP if self._constant_time else 0):
             self._check(question)
-            spent = joint_loss or self._pay(question.label, question.loss, question.promise)
+            loss = joint_loss or self._pay(question.label, question.loss, question.promise)
             selected = self._people.select(question.reads)
             value, interval = question.respond(selected, question.choose(selected), self._randomness)
-        return Answer(question.label, value, spent, question.mechanism, interval)
+        return Answer(question.label, value, loss, question.mechanism, interval)
 
     def _pay(self, label: str, loss: PrivacyLoss, promise: Neighbours) -> PrivacyLoss:
         """Charge the account, before the table is read."""

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.base.progress import Progress
-from veil.engines.database import Database, is_url
+from veil.engines.database import database_of
 from veil.engines.fetch import fetch_rows
 from veil.engines.relation import relation_of
 from veil.errors import InputError
@@ -87,10 +87,8 @@ def open_tables(source: Any, names: list[str]) -> dict[str, Source]:
     """
     if (outcome := outcome_of(source)) is not None:
         return {name: Source(normalize(each.table), "pyarrow") for name, each in outcome.tables.items()}
-    if isinstance(source, str) and is_url(source):
-        source = Database(source)
-    if isinstance(source, Database):
-        source = {name: source.with_table(name, source.schema) for name in names}
+    if (database := database_of(source)) is not None:
+        source = {name: database.with_table(name, database.schema) for name in names}
     elif isinstance(source, str | os.PathLike) and Path(source).is_dir():
         source = _files_of(Path(source), names)
     if not isinstance(source, Mapping):

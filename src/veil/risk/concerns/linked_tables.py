@@ -14,7 +14,7 @@ from veil.hierarchies import identity
 from veil.models import KAnonymity
 from veil.outcome.linked_tables import TableOut
 from veil.outcome.outcome import Outcome
-from veil.outcome.result import Privacy, StepResult, Suppression
+from veil.outcome.result import Privacy, StepResult, SuppressedRows
 from veil.outcome.roles import roles_of_plan
 from veil.plan.linked_tables import Stacked
 from veil.plan.plan import Plan
@@ -41,7 +41,7 @@ def _alone(stacked: Stacked, name: str, output: TableOut, hidden: NDArray[np.boo
         plan,
         rows.showing(after, output.rows),
         output.origins,
-        Suppression(hidden, int(hidden.sum())),
+        SuppressedRows(hidden, int(hidden.sum())),
         roles_of_plan(plan, list(plan.quasi_identifiers)),
         (),
         (),

@@ -19,18 +19,25 @@ MARKS = {
 }
 _NO_ANSWER = frozenset(
     [
-        *(
-            "k.a.",
-            "k. a.",
-            "ka",
-            "keine angabe",
-            "unbekannt",
-            "weiss nicht",
-            "weiß nicht",
-            "unknown",
-            "not known",
-        ),
-        *("n/a", "na", "n.a.", "missing", "null", "nan", "no answer", "refused", "don't know", "?"),
+        "k.a.",
+        "k. a.",
+        "ka",
+        "keine angabe",
+        "unbekannt",
+        "weiss nicht",
+        "weiß nicht",
+        "unknown",
+        "not known",
+        "n/a",
+        "na",
+        "n.a.",
+        "missing",
+        "null",
+        "nan",
+        "no answer",
+        "refused",
+        "don't know",
+        "?",
     ]
 )
 _NUMBERS_FOR_NONE = (-999, -998, -997, -99, -98, -97, -9, -8, -7, -1, 99, 98, 97, 999, 998, 997, 9999)

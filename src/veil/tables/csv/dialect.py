@@ -138,7 +138,7 @@ def detect_separator(sample: str, whole: bool, format: Csv) -> str:
     for rank, separator in enumerate(reversed(SEPARATORS)):
         if separator in (format.quote, format.escape):
             continue
-        records = itertools.islice(_records(sample, separator, format), _SAMPLE_RECORDS)
+        records = itertools.islice(sample_records(sample, separator, format), _SAMPLE_RECORDS)
         widths = [len(fields) for fields, _ in records if fields]
         if not whole and 1 < len(widths) < _SAMPLE_RECORDS:
             del widths[-1]  # cut off by the end of the sample
@@ -157,7 +157,7 @@ def detect_separator(sample: str, whole: bool, format: Csv) -> str:
 def read_header(sample: str, format: Csv, path: Path) -> Header:
     """Return the first record that is not blank; the body begins after it, or with it if it is data."""
     consumed = line = above = 0
-    records = _records(sample, format.separator or ",", format)
+    records = sample_records(sample, format.separator or ",", format)
     for fields, lines in records:
         start = line + 1
         line += len(lines)
@@ -189,7 +189,7 @@ def _check_names(
         )
 
 
-def _records(text: str, separator: str, format: Csv) -> Iterator[tuple[list[str], list[str]]]:
+def sample_records(text: str, separator: str, format: Csv) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the fields of each record of a sample, with the lines that it spans."""
     spanned: list[str] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -13,11 +12,11 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
-from veil.base.views import FillingRule
+from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength, by_parameters
 from veil.models.diversity import Attribute, ClassValues, check_l, one_of, split
 from veil.models.sensitive import Missing, SensitiveModel
 from veil.published.finding import Finding
@@ -66,7 +65,13 @@ class EntropyLDiversity(SensitiveModel):
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("l", 1)
     filling: ClassVar[FillingRule] = "commonest"
-    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.estimator == "shannon", condition="estimator is shannon"
+    )
+    # Shannon's entropy falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
+    views: ClassVar[tuple[View, ...]] = by_parameters(
+        lambda model: ("worst",) if model.estimator == "shannon" else ("one value",), safe=("one value",)
+    )
 
     def __post_init__(self) -> None:
         if self.missing == "worst" and self.estimator != "shannon":
@@ -74,10 +79,6 @@ class EntropyLDiversity(SensitiveModel):
                 "`missing` of EntropyLDiversity should be 'left out' or 'a value' for the estimator 'grassberger', not "
                 "'worst': its entropy may rise as a frequent value becomes more frequent. Use estimator='shannon'"
             )
-        # A class variable of the base, which has the safe answer.
-        object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
-        # Shannon's entropy falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
-        object.__setattr__(self, "views", ("worst",) if self.estimator == "shannon" else ("one value",))
 
     def least_size(self, sample: Sample) -> int:
         """Return l, rounded up: at least that many values occur."""

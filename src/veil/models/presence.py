@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from veil.base.wording import beside, exactly, plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength, by_parameters
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -67,9 +67,14 @@ class DeltaPresence(PrivacyModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("maximum", 1)
-    monotone_if: ClassVar[Mapping[str, str]] = {
-        "generalization": "minimum is 0 or empty classes are forbidden"
-    }
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.minimum == 0 or model.empty_classes == "forbid",
+        condition="minimum is 0 or empty classes are forbidden",
+    )
+    # If all rows of a class are dropped, the release shows that its share is 0.
+    protects_absence: ClassVar[bool] = by_parameters(
+        lambda model: model.minimum > 0 and model.empty_classes == "forbid"
+    )
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
@@ -77,12 +82,6 @@ class DeltaPresence(PrivacyModel):
                 f"`minimum` of DeltaPresence should be at most `maximum`, which is {self.maximum:g}, "
                 f"not {self.minimum:g}"
             )
-        # If all rows of a class are dropped, the release shows that its share is 0.
-        object.__setattr__(self, "protects_absence", self.minimum > 0 and self.empty_classes == "forbid")
-        # A class variable of the base, which has the safe answer.
-        object.__setattr__(
-            self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
-        )
 
     @property
     def survives_union(self) -> bool:

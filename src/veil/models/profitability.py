@@ -19,7 +19,7 @@ from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Reads, Strength, by_parameters
 from veil.models.k_map import LargeInPopulation
 from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
@@ -73,9 +73,14 @@ class Profitability(PrivacyModel):
     ] = None
     kind: Literal["Profitability"] = Field(default="Profitability", repr=False, kw_only=True)
 
-    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "no_attack", "suppression": "no_attack"}
+    reads: ClassVar[Reads] = by_parameters(
+        lambda model: "labels" if model.no_attack else "levels", safe="levels"
+    )
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.no_attack, condition="no_attack"
+    )
+    monotone_suppression: ClassVar[bool] = by_parameters(lambda model: model.no_attack, condition="no_attack")
 
     def __post_init__(self) -> None:
         if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
@@ -88,10 +93,6 @@ class Profitability(PrivacyModel):
                 "`benefit` of Profitability should be greater than 0 without no_attack, because otherwise "
                 "no attack pays, not 0"
             )
-        # Class variables of the base, which have the safe answers.
-        object.__setattr__(self, "monotone_generalization", self.no_attack)
-        object.__setattr__(self, "monotone_suppression", self.no_attack)
-        object.__setattr__(self, "reads_levels", not self.no_attack)
 
     @property
     def survives_union(self) -> bool:

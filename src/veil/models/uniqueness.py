@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Reads, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion
 from veil.population import AnyPopulation, Estimate, Estimator, Population, estimate
 from veil.population.exact_check import confirm_estimate
@@ -45,8 +45,7 @@ class SampleUniqueness(PrivacyModel):
     kind: Literal["SampleUniqueness"] = Field(default="SampleUniqueness", repr=False, kw_only=True)
 
     monotone_suppression: ClassVar[bool] = True
-    reads_labels: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 
@@ -123,8 +122,7 @@ class PopulationUniqueness(PrivacyModel):
     ] = False
     kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
 
-    reads_labels: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
 

@@ -115,4 +115,4 @@ else:
 
 
 def __dir__() -> list[str]:
-    return sorted(["METHODS", "GuessableWarning", "Masking", "Method", "Outcome", *METHODS.names])
+    return sorted(["METHODS", "GuessableWarning", "Method", *METHODS.names])

@@ -72,12 +72,7 @@ else:
 
     __all__ = [
         "MODELS",
-        "ClassCriterion",
-        "Finding",
-        "Model",
         "PrivacyModel",
-        "PromisedRisk",
-        "SampleCriterion",
         "Strength",
         "safe_harbor_levels",
         *MODELS.names,

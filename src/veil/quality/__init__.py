@@ -87,19 +87,10 @@ else:
         return QUALITIES.attribute(__name__, name)
 
     import_files(__name__)
-    from veil.quality.vector import VectorMeasure
+    from veil.quality.vector import VectorMeasure as VectorMeasure
 
     __all__ = [
-        "NO_BOUND",
         "QUALITIES",
-        "Evaluation",
-        "Measure",
-        "Node",
-        "Quality",
         "QualityModel",
-        "Score",
-        "ClassSums",
-        "VectorMeasure",
-        "by_name",
         *QUALITIES.names,
     ]

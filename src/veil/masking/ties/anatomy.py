@@ -21,7 +21,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.records import group_facts
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, in_random_order
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, encode_values, groups, ranks
@@ -184,7 +184,6 @@ def diverse_groups(
             f"{method}: {counts.max(initial=0)} of {values.size} records have the value of row {worst + 1}, "
             f"more than 1/{l}, so some group would contain it too often. Choose a smaller `l`"
         )
-    shuffled = randomness.permutation(values.size)
     dealt = np.empty(values.size, np.int64)
-    dealt[shuffled[np.argsort(values[shuffled], kind="stable")]] = np.arange(values.size) % (values.size // l)
+    dealt[in_random_order(values, randomness)] = np.arange(values.size) % (values.size // l)
     return dealt

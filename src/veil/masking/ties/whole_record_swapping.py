@@ -15,12 +15,12 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.masking.ties.probabilistic import swap_together
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
-class WholeRecordSwapping(Measuring):
+class WholeRecordSwapping(Measuring, ColumnMethod):
     """Confidential values change places together, as one record, among people with similar quasi-identifiers.
 
     MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves
@@ -48,15 +48,6 @@ class WholeRecordSwapping(Measuring):
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
     why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
-    @property
-    def counts_records(self) -> bool:
-        """A value is hidden among those of k of them."""
-        return True
 
     @property
     def by_construction(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.hierarchies._labels import Text
 from veil.masking.parameters import OneHierarchy
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import MaskedTable, Method, SingleColumnMethod
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
 from veil.tables.rows import Rows
@@ -29,7 +29,7 @@ def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
 
 
 @declared(kind_of=Method)
-class GlobalRecoding(Method):
+class GlobalRecoding(SingleColumnMethod):
     """All values of a column are replaced by coarser ones, everywhere in the same way.
 
     By a level of a hierarchy (see `veil.hierarchies`); by `mapping`, from values to replacements (others
@@ -70,10 +70,6 @@ class GlobalRecoding(Method):
                 f"{len(self.labels)}"
             )
         return self
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table

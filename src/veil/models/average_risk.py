@@ -58,6 +58,8 @@ class AverageReidentificationRisk(PrivacyModel):
     )
 
     monotone_suppression: ClassVar[bool] = True
+    # A share of two parts is between those of each, and merged classes are fewer and larger.
+    survives_union: ClassVar[bool] = True
     reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("average", 1)
@@ -68,11 +70,6 @@ class AverageReidentificationRisk(PrivacyModel):
                 "`at_risk` of AverageReidentificationRisk needs `highest`, the risk above which a record is at risk, "
                 f"not {self.at_risk:g} alone"
             )
-
-    @property
-    def survives_union(self) -> bool:
-        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
-        return True
 
     @property
     def _shares(self) -> list[Share]:

@@ -207,6 +207,20 @@ class PrivacyModel:
         The parameter by which it promises less, and the value at which it promises next to nothing. A table
         that fulfils the model fulfils it with any value on the way there.
 
+    compares_with
+        What `verify` compares the published table with, and recipients of the table may not have.
+    survives_union
+        Whether parts of a table that fulfil the model by themselves fulfil it together. Classes of two parts
+        with the same labels are one class to a recipient, which is harmless if a union of acceptable classes
+        is acceptable. With a research subset, the part to which a person of the population belongs is
+        unknown.
+    survives_union_of_owners
+        Whether classes of different people that fulfil the model by themselves fulfil it together. If no
+        person is in both, counts of people add up, also by value in the views that add up: the histograms of
+        "one value" and of "most" are the sums of those of the two classes. The "worst" view of both may be
+        less even than the sum; models that read it state why they survive. A comparison with the whole table
+        or with a population would need all people.
+
     What depends on parameters is declared with `by_parameters`.
     """
 
@@ -220,6 +234,15 @@ class PrivacyModel:
     views: ClassVar[tuple[View, ...]] = ("one value",)
     attribute_may_be_known: ClassVar[bool] = False
     relaxed_by: ClassVar[tuple[str, float] | None] = None
+    compares_with: ClassVar[tuple[Beside, ...]] = ()
+    survives_union: ClassVar[bool] = by_parameters(
+        lambda model: model.monotone_generalization and model.subset is None
+    )
+    survives_union_of_owners: ClassVar[bool] = by_parameters(
+        lambda model: (
+            model.survives_union and not model.compares_with and set(model.views) <= {"one value", "most"}
+        )
+    )
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Return the reason why the model cannot count people with several rows; None if it can.
@@ -251,32 +274,6 @@ class PrivacyModel:
     def subset(self) -> Subset | None:
         """The research subset that the model defines: the rows to release; the others are the population."""
         return None
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """What `verify` compares the published table with, and recipients of the table may not have."""
-        return ()
-
-    @property
-    def survives_union(self) -> bool:
-        """Whether parts of a table that fulfil the model by themselves fulfil it together.
-
-        Classes of two parts with the same labels are one class to a recipient, which is harmless if a union
-        of acceptable classes is acceptable. With a research subset, the part to which a person of the
-        population belongs is unknown.
-        """
-        return self.monotone_generalization and self.subset is None
-
-    @property
-    def survives_union_of_owners(self) -> bool:
-        """Whether classes of different people that fulfil the model by themselves fulfil it together.
-
-        If no person is in both, counts of people add up, also by value in the views that add up: the
-        histograms of "one value" and of "most" are the sums of those of the two classes. The "worst" view of
-        both may be less even than the sum; models that read it state why they survive. A comparison with the
-        whole table or with a population would need all people.
-        """
-        return self.survives_union and not self.compares_with and set(self.views) <= {"one value", "most"}
 
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return the model for a part of the sample that is equivalent to this one for the whole."""

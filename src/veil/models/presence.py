@@ -67,6 +67,8 @@ class DeltaPresence(PrivacyModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("maximum", 1)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("population",)
+    survives_union: ClassVar[bool] = False  # the part of people who are not released is unknown
     monotone_generalization: ClassVar[bool] = by_parameters(
         lambda model: model.minimum == 0 or model.empty_classes == "forbid",
         condition="minimum is 0 or empty classes are forbidden",
@@ -83,11 +85,6 @@ class DeltaPresence(PrivacyModel):
                 f"not {self.minimum:g}"
             )
 
-    @property
-    def survives_union(self) -> bool:
-        """No: the part of people who are not released is unknown."""
-        return False
-
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the numerator of the simplest allowed share; no other allowed fraction has a smaller one."""
         return (
@@ -98,11 +95,6 @@ class DeltaPresence(PrivacyModel):
         """Compare the two counts of each class."""
         require_subset(self, sample)
         return _Presence(sample, self)
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The population."""
-        return ("population",)
 
     def verify(self, published: Published) -> Finding:
         """Count each class in the release and in the population."""
@@ -153,15 +145,11 @@ class Inclusion(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    compares_with: ClassVar[tuple[Beside, ...]] = ("population",)
 
     def __post_init__(self) -> None:
         if self.subset is None:
             raise ValueError("`subset` of Inclusion is required: row numbers, a query, a path or a frame")
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The population."""
-        return ("population",)
 
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""

@@ -80,7 +80,17 @@ class Profitability(PrivacyModel):
     monotone_generalization: ClassVar[bool] = by_parameters(
         lambda model: model.no_attack, condition="no_attack"
     )
+    # Without a research subset: larger classes are attacked less, and labels keep their worth.
+    survives_union: ClassVar[bool] = by_parameters(lambda model: model.subset is None)
     monotone_suppression: ClassVar[bool] = by_parameters(lambda model: model.no_attack, condition="no_attack")
+
+    compares_with: ClassVar[tuple[Beside, ...]] = by_parameters(
+        lambda model: (
+            *(() if model.no_attack else ("hierarchies",)),
+            *(("population",) if model.attacker == "journalist" else ()),
+        ),
+        safe=(),
+    )
 
     def __post_init__(self) -> None:
         if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
@@ -94,11 +104,6 @@ class Profitability(PrivacyModel):
                 "no attack pays, not 0"
             )
 
-    @property
-    def survives_union(self) -> bool:
-        """Yes, without a research subset: larger classes are attacked less, and labels keep their worth."""
-        return self.subset is None
-
     def unattacked_class_size(self) -> int:
         """Return the smallest size n with adversary_gain / n < cost."""
         if self.adversary_gain == 0:
@@ -110,12 +115,6 @@ class Profitability(PrivacyModel):
         return PublisherPayout(
             self.attacker == "journalist", self.benefit, self.publisher_loss, self.adversary_gain, self.cost
         )
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The hierarchies, unless no attack pays; for a journalist, the population."""
-        people: tuple[Beside, ...] = ("population",) if self.attacker == "journalist" else ()
-        return people if self.no_attack else ("hierarchies", *people)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size that makes attacks useless, or one that makes their harm smaller than the benefit.

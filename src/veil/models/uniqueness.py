@@ -45,14 +45,11 @@ class SampleUniqueness(PrivacyModel):
     kind: Literal["SampleUniqueness"] = Field(default="SampleUniqueness", repr=False, kw_only=True)
 
     monotone_suppression: ClassVar[bool] = True
+    # A share of two parts is between those of each, and merged classes are fewer and larger.
+    survives_union: ClassVar[bool] = True
     reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
-
-    @property
-    def survives_union(self) -> bool:
-        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
-        return True
 
     @property
     def _share(self) -> Share:
@@ -125,17 +122,14 @@ class PopulationUniqueness(PrivacyModel):
     reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
+    # The number of records is a lower bound or a fraction of the population.
+    compares_with: ClassVar[tuple[Beside, ...]] = ("records",)
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Return a reason unless attackers know all rows: estimators need a sample with each person once."""
         if all_rows:
             return super().why_not_owners(all_rows=True)
         return "its estimates take a sample in which everybody is once, as they are where attackers know all rows"
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The number of records, a lower bound or a fraction of the population."""
-        return ("records",)
 
     def bind(self, sample: Sample) -> SizeCriterion:
         """Estimate from the class sizes of each node."""

@@ -21,6 +21,7 @@ from veil.classes.table import Histogram, keep, roll_up
 from veil.models.closeness import criteria as closeness_criteria
 from veil.models.closeness.bound import foresee_cells, foresee_groups
 from veil.models.closeness.criteria import ByGroups
+from veil.models.closeness.kernels import Task
 from veil.models.closeness.model import TCloseness
 
 
@@ -84,10 +85,8 @@ def test_cells_say_what_entries_say(levels, t):
     found = []
     for kernel, entries in ((foresee_cells, ()), (foresee_groups, (sample.histogram(table, "S"),))):
         bad, left = np.zeros(len(table), np.uint8), table.count.copy()
-        kernel(
-            *entries, table.count, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
-            criterion.details, source, criterion.bounds, left,
-        )  # fmt: skip
+        task = criterion.task(table, bad.copy(), bad)
+        kernel(*entries, task, criterion.bounds, criterion.details, source, left)
         found.append((bad.tolist(), left.tolist()))
     assert found[0] == found[1]
     assert 0 < sum(found[0][0]) < len(table)
@@ -164,9 +163,8 @@ def test_a_million_parts_add_up_to_no_more_than_they_are():
     part_sizes = np.array([*[1] * alone, 2, 2, 1, sizes[1]])
     owners = np.array([0] * last + [1], np.int32)
     bad, left = np.zeros(2, np.uint8), sizes.copy()
-    foresee_cells(
-        sizes, bad.copy(), bad, criterion.records, criterion.limits, criterion.allowance,
-        criterion.details, (parts, part_sizes, owners), (criterion.bounds[0], 1), left,
-    )  # fmt: skip
+    task = Task(sizes, bad.copy(), bad, criterion.records, criterion.limits)
+    bounds = (*criterion.bounds[:2], 1)
+    foresee_cells(task, bounds, criterion.details, (parts, part_sizes, owners), left)
     assert bad[0]
     assert 5 <= left[0] < sizes[0]

@@ -124,6 +124,7 @@ class TCloseness(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("t", 1)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("distribution",)
     # Excesses of values and groups add up and grow with their counts. The ordered distance needs the first and
     # the last value of each person.
     views: ClassVar[tuple[View, ...]] = by_parameters(
@@ -171,11 +172,6 @@ class TCloseness(SensitiveModel):
     def order_of(self, attribute: str) -> Sequence[str] | None:
         """Return the order of the sensitive attribute's values; () if it is that of their type."""
         return self.order or () if attribute == self.attribute and self.distance == "ordered" else None
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The distribution of the input."""
-        return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
         """Return the smallest size that any class within distance t of the table has.

@@ -25,7 +25,7 @@ from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.quality.cover import fields, place
+from veil.quality.cover import Lookup, fields, place, sum_of_fixed
 from veil.quality.payout import Money, PayoutMeasure, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
@@ -286,11 +286,11 @@ class _Profit:
         return 2.0**-51 * (2 * m * unit + total * (11 * spread + m))
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
-        payout, cover = self.payout, self.cover
+        payout = self.payout
         sizes = table.population if payout.journalist else table.count
         close = _reject_unprofitable(
-            table.keys, table.count, sizes, np.array(table.levels), cover.layout, cover.starts, cover.uniform,
-            cover.numbers, payout.benefit, payout.harm, payout.attacked, self.slack, rejected,
+            table.keys, table.count, sizes, np.array(table.levels), self.cover.lookup, payout.benefit, payout.harm,
+            payout.attacked, self.slack, rejected,
         )  # fmt: skip
         if close:
             self._decide(table, sizes, rejected)
@@ -334,10 +334,7 @@ def _reject_unprofitable(
     counts: NDArray[np.int64],
     sizes: NDArray[np.int64],
     levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-    losses: NDArray[np.float64],
+    cover: Lookup,
     benefit: float,
     harm: float,
     attacked: int,
@@ -345,17 +342,15 @@ def _reject_unprofitable(
     rejected: NDArray[np.uint8],
 ) -> int:
     """Reject classes whose payout is not above 0; mark and count close calls."""
-    varying, fixed = fields(levels, layout, starts, uniform)
-    everywhere = 0.0
-    for f in range(fixed.size):
-        everywhere += losses[fixed[f]]
+    varying, fixed = fields(levels, cover)
+    everywhere = sum_of_fixed(fixed, cover)
     close = 0
     for i in range(counts.size):
         if counts[i] == 0 or rejected[i]:
             continue
         loss = everywhere
         for v in range(varying.shape[0]):
-            loss += losses[place(keys, i, varying[v])]
+            loss += cover.numbers[place(keys, i, varying[v])]
         expected_harm = harm / sizes[i] if sizes[i] <= attacked else 0.0
         payout = benefit * (1.0 - min(max(loss, 0.0), 1.0)) - expected_harm
         error = benefit * slack + (benefit + expected_harm) * 2.0**-50

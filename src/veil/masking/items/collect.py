@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veil.errors import PlanError, Say
 from veil.masking.items.baskets import Baskets
+from veil.masking.items.problem import rows_of
 from veil.models.item_sets import KMAnonymity
 from veil.plan.owners import number_people
 from veil.plan.plan import Plan
@@ -78,9 +79,7 @@ def _sets(
         owners = owners[np.array(pc.list_parent_indices(lists), dtype=np.int64)]
         column = pa.chunked_array([lists.flatten()])
     baskets = Baskets.of_rows(owners, column, people)
-    lengths = np.diff(baskets.starts)[baskets.set_of]
-    starts = np.append(0, np.cumsum(lengths))
-    places = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][baskets.set_of] - starts[:-1], lengths)
+    places, starts = rows_of(baskets.starts, baskets.set_of)
     sets = pa.LargeListArray.from_arrays(
         pa.array(starts), baskets.items.take(pa.array(baskets.codes[places]))
     )

@@ -199,9 +199,8 @@ def test_the_largest_counts_are_found_in_any_order():
             for bound in (rest, rest - 1):  # 7 + 0 <= 1 * rest, scaled so that only the right rest passes
                 rejected = np.zeros(2, np.uint8)
                 sizes = np.array([17, 0])
-                _reject_dominated(
-                    np.zeros(4, np.int32), np.array(order), sizes, frequent, bound, 7, 0, rejected
-                )
+                entries = np.arange(5), np.zeros(4, np.int32), np.array(order)
+                _reject_dominated(entries, sizes, frequent, bound, 7, 0, rejected)
                 assert rejected.tolist() == [int(7 * bound > 7 * rest), 0]
 
 

@@ -15,6 +15,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
 from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ImpossibleError, ParameterError
@@ -234,10 +235,8 @@ class _Recursive:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
-        _reject_dominated(
-            histogram.classes, histogram.counts, table.count, self.model.l - 1, self.left, self.right,
-            self.gap, rejected,
-        )  # fmt: skip
+        frequent = self.model.l - 1
+        _reject_dominated(histogram, table.count, frequent, self.left, self.right, self.gap, rejected)
 
 
 @kernel
@@ -255,8 +254,7 @@ def _reject_uniform(
 
 @kernel
 def _reject_dominated(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Entries,
     sizes: NDArray[np.int64],
     frequent: int,
     left: int,
@@ -265,6 +263,7 @@ def _reject_dominated(
     rejected: NDArray[np.uint8],
 ) -> None:
     """Reject classes unless r_1 * left + gap <= right * (all records but those of the `frequent` values)."""
+    _, classes, counts = entries
     width = max(1, frequent)
     largest = np.zeros((sizes.size, width), np.int64)
     for e in range(classes.size):

@@ -14,6 +14,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
 from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.models.base import PrivacyModel, PromisedRisk, Strength, by_parameters
@@ -142,8 +143,7 @@ class _Entropy:
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         close = _reject_low_entropy(
-            histogram.classes, histogram.counts, table.count, self.terms, self.least, self.bound,
-            self.model.estimator == "shannon", rejected,
+            histogram, table.count, self.terms, self.least, self.bound, self.model.estimator == "shannon", rejected
         )  # fmt: skip
         if close:
             entries = np.flatnonzero(rejected[histogram.classes] == _CLOSE)
@@ -160,8 +160,7 @@ class _Entropy:
 
 @kernel
 def _reject_low_entropy(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Entries,
     sizes: NDArray[np.int64],
     terms: NDArray[np.float64],
     least: int,
@@ -173,6 +172,7 @@ def _reject_low_entropy(
 
     Equal counts are no close call with the plain estimator: their entropy is the logarithm of their number.
     """
+    _, classes, counts = entries
     sums = np.zeros(sizes.size)
     distinct = np.zeros(sizes.size, np.int64)
     largest = np.zeros(sizes.size, np.int64)

@@ -21,19 +21,9 @@ QUALITIES = Family(
     QualityModel,
     "veil.quality",
     order=(
-        "AverageClassSize",
-        "Discernibility",
-        "Ambiguity",
-        "Height",
-        "Precision",
-        "Loss",
-        "NonUniformEntropy",
-        "NormalizedNonUniformEntropy",
-        "KullbackLeibler",
-        "EntropyBased",
-        "Classification",
-        "PublisherPayout",
-        "Static",
+        *("AverageClassSize", "Discernibility", "Ambiguity", "Height", "Precision", "Loss"),
+        *("NonUniformEntropy", "NormalizedNonUniformEntropy", "KullbackLeibler", "EntropyBased"),
+        *("Classification", "PublisherPayout", "Static"),
     ),
 )
 """All quality models by their kind."""

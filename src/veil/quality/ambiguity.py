@@ -38,7 +38,6 @@ class Ambiguity(QualityModel):
     kind: Literal["Ambiguity"] = Field(default="Ambiguity", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _Ambiguity(sample)
 
 

@@ -44,7 +44,6 @@ class NonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy", "nue")
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
         return _Entropy(sample, aggregate, *factors(self.factor), self.monotone)
 
@@ -70,7 +69,6 @@ class NormalizedNonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("normalized_entropy",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         return _NormalizedEntropy(sample, Aggregate(self.aggregate, sample.encoding.names, self.weights))
 
 

@@ -27,6 +27,5 @@ class Height(QualityModel):
     kind: Literal["Height"] = Field(default="Height", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
         return LevelMeasure(sample, aggregate, [range(height + 1) for height in sample.encoding.heights])

@@ -41,7 +41,6 @@ class KullbackLeibler(QualityModel):
     needs_squares: ClassVar[bool] = True
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         if len(sample.table.measures) < 2:
             raise PlanError("KullbackLeibler needs a sample made with squares=True")
         return _KullbackLeibler(sample)

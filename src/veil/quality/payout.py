@@ -48,7 +48,6 @@ class EntropyBased(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy_based_information_loss",)
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _EntropyBased(sample, *factors(self.factor), benefit=1.0, harm=0.0, attacked=0)
 
 
@@ -81,7 +80,6 @@ class PublisherPayout(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("publisher_payoff", "payout", "payoff")
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return PayoutMeasure(
             sample,
             *factors(self.factor),

@@ -41,7 +41,7 @@ def gathered(source: Source, plan: Plan) -> Source:
             _check_constant(table, owners, name, plan)
     collected = table.take(pa.array(rows))
     for name in plan.items:
-        sets = _sets(table[name], name, _separator(plan, name), owners, rows.size)
+        sets = _sets(table[name], _separator(plan, name), owners, rows.size)
         collected = collected.set_column(collected.column_names.index(name), name, sets)
     return dataclasses.replace(source, table=collected)
 
@@ -63,12 +63,10 @@ def _separator(plan: Plan, name: str) -> str:
     )
 
 
-def _sets(
-    column: pa.ChunkedArray, name: str, separator: str, owners: Integers, people: int
-) -> pa.ChunkedArray:
+def _sets(column: pa.ChunkedArray, separator: str, owners: Integers, people: int) -> pa.ChunkedArray:
     """Return the set of each person.
 
-    >>> _sets(pa.chunked_array([["b", "a", "b,c"]]), "drugs", ",", np.array([0, 1, 0]), 2).to_pylist()
+    >>> _sets(pa.chunked_array([["b", "a", "b,c"]]), ",", np.array([0, 1, 0]), 2).to_pylist()
     ['b,c', 'a']
     """
     text = is_text(column.type)

@@ -67,7 +67,7 @@ class SetRecords(ItemRecords):
     def publish(
         self, sets: PublishedSets, set_of: Integers, separator: str, randomness: Randomness
     ) -> tuple[pa.Table, Integers]:
-        kind = self.table[self.column].type
+        kind = column_of(self.table, self.column, self).type  # categories as what they stand for
         text = is_text(kind)
         masked = sets.as_text(set_of, separator, self.column) if text else sets.as_lists(set_of, kind)
         return replace_column(self.table, self.column, masked), self.origins

@@ -139,13 +139,14 @@ def in_two_tables(
     places = np.unique(numbers, return_inverse=True)[1]
     group_numbers = randomness.permutation(int(places.max()) + 1)[places] + 1
     first = table.drop_columns(list(columns)).append_column(name, pa.array(group_numbers))
-    order = np.lexsort((*(_places(table, column) for column in reversed(columns)), group_numbers))
+    order = np.lexsort((*(places_of(table, column) for column in reversed(columns)), group_numbers))
     content = table.select(list(columns)).take(pa.array(order))
     second = pa.table([pa.chunked_array([group_numbers[order]]), *content.columns], names=[name, *columns])
     return MaskedTable(first, apart={"confidential": second}, facts=group_facts(places))
 
 
-def _places(table: pa.Table, name: str) -> Integers:
+def places_of(table: pa.Table, name: str) -> Integers:
+    """Return the place of each row in the order of a column; refuse one that has none."""
     column = table[name]
     if pa.types.is_nested(column.type):
         raise InputError(

@@ -253,4 +253,4 @@ def _release_groups(
 ) -> MaskedTable:
     if method.release == "two tables":
         return in_two_tables(table, columns, groups, method, randomness, name=method.group)
-    return swap_together(table, columns, groups, method, randomness)
+    return swap_together(table, columns, groups, randomness)

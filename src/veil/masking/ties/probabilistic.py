@@ -152,7 +152,7 @@ class MDAVSwapping(Measuring, _Swapping):
 
 
 def swap_together(
-    table: pa.Table, columns: Sequence[str], groups: Groups, method: Method, randomness: Randomness
+    table: pa.Table, columns: Sequence[str], groups: Groups, randomness: Randomness
 ) -> MaskedTable:
     """Exchange the values of columns within groups, by one permutation: those of a record stay together."""
     order, masked = pa.array(redistribute(groups, randomness)), table

@@ -59,7 +59,7 @@ class WholeRecordSwapping(Measuring, ColumnMethod):
         table = rows.table
         self.check_size(self.k, rows)
         groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
-        return swap_together(table, self.columns, groups, self, randomness)
+        return swap_together(table, self.columns, groups, randomness)
 
     def _compared(self, table: pa.Table) -> list[str]:
         names = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers

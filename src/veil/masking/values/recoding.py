@@ -79,7 +79,7 @@ class GlobalRecoding(SingleColumnMethod):
         elif self.mapping is not None:
             recoded = self._map_values(column, self.mapping)
         else:
-            recoded = self._cut(table, column)
+            recoded = self._cut(column)
         before, after = (len(encode_values(each)[0]) for each in (column, recoded))
         return MaskedTable(
             replace_column(table, self.column, recoded),
@@ -111,7 +111,7 @@ class GlobalRecoding(SingleColumnMethod):
             )
         return pa.chunked_array([pa.array(labels, pa.string()).take(pa.array(codes))])
 
-    def _cut(self, table: pa.Table, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _cut(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         require_numbers(column, self.column, self)
         breaks = np.array(self.breaks)
         limits = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()

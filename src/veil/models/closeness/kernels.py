@@ -276,6 +276,7 @@ def set_aside_acceptable(entries: Entries, task: Task, block: int, least: int, l
     starts, classes, counts = entries
     sizes, records = task.sizes, task.records
     near = line[2]
+    # Open a row for each large class.
     small = task.aside.copy()
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
@@ -310,6 +311,7 @@ def set_aside_acceptable(entries: Entries, task: Task, block: int, least: int, l
             _account(state, s, last, steps[s], line)
             state[s, 1] += here * (last - first)
             state[s, 3] += here
+    # Account for the rest, and set aside the classes whose sum is small enough.
     for i in range(sizes.size):
         if slots[i] < none:
             s = np.uint32(slots[i])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from veil.base.exact import decimal_fraction
 from veil.base.wording import beside, exactly, round_toward
-from veil.models import MODELS
 
 numbers = st.floats(0, 1e12, allow_nan=False)
 
@@ -49,11 +48,3 @@ def test_six_digits_where_these_will_do() -> None:
     assert beside(Fraction(1, 3), 0.333333) == "0.3333333"
     assert beside(float("inf"), 1) == "inf"
     assert round_toward(5e-324, "up") == "1e-9"
-
-
-def test_models_whose_monotonicity_depends_on_parameters_say_when() -> None:
-    for model in MODELS.values():
-        made = getattr(model, "__post_init__", None)
-        for kind in ("generalization", "suppression"):
-            sets_it = made is not None and f"monotone_{kind}" in made.__code__.co_consts
-            assert sets_it == (kind in model.monotone_if), model.__name__

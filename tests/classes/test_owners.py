@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate, product
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.oracle.people import worst_view as filled_up
-from veil.classes.owner_sample import count_values, worst_view
+from veil.classes.owner_sample import count_values
 from veil.classes.owners import ClassMembers, OwnersByClass, OwnersBySignature, Persons
 from veil.classes.table import Histogram
 from veil.tables.rows import Owners, Weights
@@ -130,26 +128,6 @@ def _signatures(people: list[int], shown: list[int], weights: list[int]) -> set[
     frozen = {person: frozenset(bag.items()) for person, bag in bags.items()}
     alike = Counter(frozen.values())
     return {(alike[frozen[person]], row, person) for person, row in zip(people, shown, strict=True)}
-
-
-@quickly
-@given(st.lists(st.sets(st.integers(0, 3), min_size=1), min_size=1, max_size=6))
-def test_no_view_is_less_even_than_the_worst_one(shows: list[set[int]]) -> None:
-    counts = Counter(value for values in shows for value in values)
-    values = sorted(counts)
-    histogram = Histogram(
-        np.searchsorted(values, np.arange(5)).astype(np.int64),
-        np.zeros(len(values), np.int32),
-        np.array([counts[value] for value in values], np.int64),
-    )
-    found = sorted(worst_view(histogram, np.array([len(shows)])).counts.tolist(), reverse=True)
-    assert found == filled_up(list(counts.values()), len(shows))
-    worst = list(accumulate(found + [0] * 4))
-    for view in product(*shows):
-        ranked = sorted(Counter(view).values(), reverse=True)
-        for i, most in enumerate(accumulate(ranked)):
-            assert most <= worst[i]
-        assert len(ranked) >= len(found)
 
 
 def test_people_are_rows_unless_somebody_has_two() -> None:

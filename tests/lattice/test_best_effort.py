@@ -8,9 +8,7 @@ from support import oracle
 from support.samples import sample_of
 from support.searching import best_of, every_node
 from support.surveys import ALL, survey
-from veil.lattice import (
-    Auto,
-)
+from veil.lattice import Auto
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.models import KAnonymity

@@ -7,9 +7,7 @@ import random
 
 from support import oracle
 from support.samples import sample_of
-from veil.lattice import (
-    Genetic,
-)
+from veil.lattice import Genetic
 from veil.lattice.evaluator import Evaluator
 from veil.lattice.search import Limits, Search
 from veil.models import KAnonymity

@@ -156,7 +156,7 @@ def _counts(model: type[PrivacyModel], *, all_rows: bool) -> bool:
     """Whether a kind of model can count people; estimates need each person once, and so all rows."""
     if model is PopulationUniqueness:
         return all_rows
-    return model.counts_owners and (not all_rows or not model.reads_labels or model.reads_sizes_only)
+    return model.reads in ("records", "sizes") or (model.reads != "unions" and not all_rows)
 
 
 def _names(value: Any, parameter: str) -> list[str]:

@@ -75,7 +75,7 @@ def group(
             moving += 1
         for w in range(layout[j, 0], words):
             stops[w] = moving
-    # Empty a hash table of at most half as many keys as slots.
+    # Empty a hash table with at least twice as many slots as there can be groups.
     rows = keys[0].size
     bits = 1
     while (1 << bits) < 2.0 * rows and (1 << bits) < 2.0 * domain:
@@ -166,9 +166,11 @@ def _merge_entries(
     out: Entries,
 ) -> None:
     """Add up a histogram without branching on the value of an entry, which no processor could predict."""
-    begins = np.zeros(classes.size + 1, np.uint8)  # whether an entry is the first of its value
+    # Mark the first entry of each value.
+    begins = np.zeros(classes.size + 1, np.uint8)
     for value in range(starts.size - 1):
         begins[starts[value]] = 1
+    # Add up entry by entry; a value begins where the entries so far end.
     out_starts = out[0]
     filled = first = 0
     place = -1
@@ -313,6 +315,7 @@ def room(
     A large enough class in between either contains one of the lower node that already is, or consists of two
     or more smaller ones in the same class of the upper node.
     """
+    # Count the large classes, and add up the small ones by the group that they are part of.
     sums[:group_count] = 0
     parts[:group_count] = 0
     total = 0
@@ -322,6 +325,7 @@ def room(
         elif counts[i] > 0:
             sums[groups[i]] += counts[i]
             parts[groups[i]] += 1
+    # Small ones make a large class in pairs at least, and with enough records.
     for g in range(group_count):
         total += min(sums[g] // smallest, parts[g] // 2)
     return total

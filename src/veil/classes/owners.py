@@ -67,8 +67,6 @@ class RecordPersons:
     """The owners of rows, each of which has one record."""
 
     are_records = True
-    all_rows = False
-    """Whether an attacker may know all rows of an owner, and owners have several."""
 
     def most_records(self, number: int) -> int:
         """Return the largest number of records that so many owners have."""
@@ -78,9 +76,9 @@ class RecordPersons:
         """Count the owners with several values of a further attribute."""
         return 0
 
-    def by_class(self, row_class: Numbers, classes: int) -> People:
-        """Return the owners of classes, given the class of each row."""
-        return BY_RECORD
+    def in_classes(self, row_class: Numbers, classes: int, weights: Weights) -> tuple[People, Numbers]:
+        """Return the owners of classes, and the class of each row: the given one."""
+        return BY_RECORD, row_class
 
 
 class Persons:
@@ -126,9 +124,11 @@ class Persons:
         """Count the owners with several values of a further attribute."""
         return int(np.count_nonzero(np.bincount(self.pair_owners[attribute]) > 1))
 
-    def by_class(self, row_class: Numbers, classes: int) -> People:
-        """Return the owners of classes, given the class of each row."""
-        return OwnersByClass.of_rows(self, row_class, classes)
+    def in_classes(self, row_class: Numbers, classes: int, weights: Weights) -> tuple[People, Numbers]:
+        """Return the owners of classes, and the class of each row, split by signature if all rows are known."""
+        if self.all_rows:
+            return OwnersBySignature.of_rows(self, row_class, weights)
+        return OwnersByClass.of_rows(self, row_class, classes), row_class
 
 
 class OwnersByRecord:
@@ -262,11 +262,8 @@ class OwnersBySignature:
         types = number_pairs(sums[0], sums[1], of_person)
         there = np.bincount(codes, minlength=number) > 0  # a part of a table lacks some owners
         people = np.bincount(of_person[there], minlength=types).astype(np.int64)
-        where = np.empty(codes.size, np.int32)
         signature = of_person[codes]
-        split = number_pairs(row_class.astype(np.uint64), signature.astype(np.uint64), where)
-        signatures = np.empty(split, np.int32)
-        signatures[where] = signature
+        where, signatures = _split_classes(row_class, signature)
         pairs = tuple(ClassMembers.of_rows(each, signature, types) for each in persons.pairs)
         return OwnersBySignature(signatures, people, pairs, salts), where
 
@@ -300,11 +297,7 @@ class OwnersBySignature:
         types = number_pairs(sums[0], sums[1], becomes)
         people = np.zeros(types, np.int64)
         np.add.at(people, becomes, self.people)
-        where = np.empty(groups.size, np.int32)
-        signature = becomes[self.signatures]
-        split = number_pairs(groups.astype(np.uint64), signature.astype(np.uint64), where)
-        signatures = np.empty(split, np.int32)
-        signatures[where] = signature
+        where, signatures = _split_classes(groups, becomes[self.signatures])
         # Each owner has one signature, so no pair is counted twice.
         pairs = tuple(ClassMembers(each.things, becomes[each.classes]) for each in self.pairs)
         return OwnersBySignature(signatures, people, pairs, self.salts), where
@@ -319,6 +312,15 @@ class OwnersBySignature:
 
 
 People = OwnersByRecord | OwnersByClass | OwnersBySignature
+
+
+def _split_classes(classes: Numbers, signature: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the new class of each item, given its class and signature, and the signature of each new class."""
+    where = np.empty(classes.size, np.int32)
+    split = number_pairs(classes.astype(np.uint64), signature.astype(np.uint64), where)
+    signatures = np.empty(split, np.int32)
+    signatures[where] = signature
+    return where, signatures
 
 
 @kernel

@@ -166,16 +166,13 @@ def collapse(
     counts, *population = (measure[:count].copy() for measure in work.measures)
     keys = tuple(word[:count].copy() for word in work.keys)
     row_class = work.groups
-    people: People
-    if isinstance(persons, Persons) and persons.all_rows:
-        people, where = OwnersBySignature.of_rows(persons, row_class, weights)
-        member = np.empty(people.signatures.size, np.int32)  # any row of each class
+    people, where = persons.in_classes(row_class, count, weights)
+    if where is not row_class:  # classes of equal labels are split
+        member = np.empty(int(where.max()) + 1, np.int32)  # any row of each class
         member[where] = np.arange(rows, dtype=np.int32)
         keys, row_class = tuple(word[row_class[member]] for word in keys), where
         counts = np.zeros(member.size, np.int64)
         np.add.at(counts, row_class, records)
-    else:
-        people = persons.by_class(row_class, count)
     measures: tuple[NDArray[np.int64], ...] = (counts,)
     if squares or subset is not None:
         measures += (counts * counts,)

@@ -203,7 +203,7 @@ def _verify_models(outcome: Outcome, output: Rows, flag: str | None) -> list[Fin
         suppressed="by cells" if blanked else "none",
     )
     # After local recoding there are several levels, and written rows do not show which is theirs.
-    models = [each for each in outcome.models if not (recoded and each.reads_levels)]
+    models = [each for each in outcome.models if not (recoded and each.reads == "levels")]
     findings = verify_models(published, models)
     return (
         [*findings, compare_blank(published.suppressed_records, outcome.suppressed)] if blanked else findings

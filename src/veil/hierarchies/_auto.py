@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -16,7 +16,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.hierarchies._axis import is_iso, positions
 from veil.hierarchies._basic import Suppression
-from veil.hierarchies._builders import Builder, IsPublished
+from veil.hierarchies._builders import Builder
 from veil.hierarchies._common import present
 from veil.hierarchies._dates import Dates, form_of, forms_of
 from veil.hierarchies._intervals import Intervals
@@ -72,13 +72,10 @@ class Auto(Builder):
     few: Annotated[int, Field(ge=1, description="up to so many distinct values are simply suppressed")] = 5
     kind: Literal["auto"] = Field(default="auto", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = (
         "the kind of hierarchy and the widths of intervals follow from all values"
     )
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as no parameter names a value."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Build the proposed hierarchy."""

@@ -29,11 +29,8 @@ class Suppression(Builder):
 
     kind: Literal["suppression"] = Field(default="suppression", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = None
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as no parameter names a value."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Return the values as a table."""
@@ -52,11 +49,8 @@ class Identity(Builder):
 
     kind: Literal["identity"] = Field(default="identity", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = None
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as no parameter names a value."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Return the values as a table."""
@@ -81,6 +75,7 @@ class File(Builder):
     encoding: Annotated[str, Field(description="of the characters")] = "utf-8"
     kind: Literal["file"] = Field(default="file", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = None
 
     def read(self) -> Hierarchy:
@@ -90,10 +85,6 @@ class File(Builder):
     def explicit_values(self) -> Collection[str | None] | None:
         """Return the first cell of each line."""
         return set(self.read().labels[0])
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as no parameter names a value."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Read the file, and check that it covers the values."""

@@ -33,6 +33,8 @@ class Builder:
     """
 
     reads_data: ClassVar[str | None] = "the builder does not say what it reads"
+    names_values: ClassVar[bool] = True
+    """Whether a parameter may name a value of the column. Bounds that the user chooses are none."""
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Return the hierarchy for the distinct `values` of a column with these frequencies."""
@@ -45,9 +47,10 @@ class Builder:
     def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
         """Return the parameters that a report withholds, each with the values of the column that it names.
 
-        A report must not disclose values that are not published. By default, all parameters are withheld.
+        A report must not disclose values that are not published. By default, all parameters are withheld, if
+        any names a value.
         """
-        parameters = spell_value(self).items()
+        parameters = spell_value(self).items() if self.names_values else ()
         return {name: set(leaves(each, keys=True)) for name, each in parameters if name != "kind"}
 
 

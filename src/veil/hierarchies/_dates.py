@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.errors import HierarchyError, Say
 from veil.hierarchies._axis import Moment
-from veil.hierarchies._builders import Builder, IsPublished
+from veil.hierarchies._builders import Builder
 from veil.hierarchies._common import by_key, finish, finish_sorted, present, runs
 from veil.hierarchies._places import moments
 from veil.hierarchies.hierarchy import ROOT, Hierarchy, Level
@@ -94,6 +94,7 @@ class Dates(Builder):
     root: Annotated[bool, Field(description="whether to add a last level `*`")] = False
     kind: Literal["dates"] = Field(default="dates", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = None
 
     @model_validator(mode="after")
@@ -111,10 +112,6 @@ class Dates(Builder):
         if self.bottom is not None and self.top is not None and _moment(self.bottom) >= _moment(self.top):
             raise ValueError(f"`bottom` of Dates should be before `top`, not {self.bottom} and {self.top}")
         return self
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as bounds are chosen by the user and are not values of the data."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Label each moment on each level."""

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from veil.base.declare import declared
 from veil.base.wording import plural
 from veil.errors import HierarchyError
-from veil.hierarchies._builders import Builder, IsPublished
+from veil.hierarchies._builders import Builder
 from veil.hierarchies._common import finish, natural_order, present
 from veil.hierarchies.hierarchy import Hierarchy
 from veil.tables.text import canonical_text
@@ -50,6 +50,7 @@ class Redaction(Builder):
     measured: Annotated[bool, Field(description="take alphabet, length and domain from the data")] = False
     kind: Literal["redaction"] = Field(default="redaction", repr=False, kw_only=True)
 
+    names_values: ClassVar[bool] = False
     reads_data: ClassVar[str | None] = (
         "their length is that of the longest published value, and the number of levels that of the longest one"
     )
@@ -61,10 +62,6 @@ class Redaction(Builder):
                 "`length` of Redaction describes a domain only along with `alphabet` or `domain`"
             )
         return self
-
-    def withheld(self, is_published: IsPublished) -> Mapping[str, set[str]]:
-        """Return nothing, as no parameter names a value."""
-        return {}
 
     def build(self, values: pa.Array, counts: npt.ArrayLike, column: str) -> Hierarchy:
         """Pad the values and redact them character by character."""

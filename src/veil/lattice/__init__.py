@@ -52,4 +52,4 @@ else:
 
     import_files(__name__)
 
-    __all__ = ["STRATEGIES", "AnyStrategy", "Strategy", "by_name", *STRATEGIES.names]
+    __all__ = ["STRATEGIES", "Strategy", *STRATEGIES.names]

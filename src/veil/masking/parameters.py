@@ -62,6 +62,20 @@ def happens(randomness: Randomness, probability: float, size: int) -> NDArray[np
     return randomness.integers(exact.denominator, size) < exact.numerator
 
 
+def in_random_order(keys: NDArray[Any], randomness: Randomness) -> NDArray[np.int64]:
+    """Return rows in the order of their keys, equal ones in random order."""
+    shuffled = randomness.permutation(keys.size)
+    return np.asarray(shuffled[np.argsort(keys[shuffled], kind="stable")], np.int64)
+
+
+def redistribute(groups: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
+    """Draw for each row the row of its group whose value it gets, all permutations being equally likely."""
+    source = in_random_order(groups, randomness)
+    order = np.empty_like(source)
+    order[np.argsort(groups, kind="stable")] = source
+    return order
+
+
 def round_half_up(number: Any) -> int:
     """Round a non-negative rational number to the nearest integer, a half up."""
     return int((2 * number + 1) // 2)

@@ -18,7 +18,7 @@ from veil.classes.kernels import Words
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError, did_you_mean
-from veil.models.base import PrivacyModel, Strength
+from veil.models.base import PrivacyModel, Reads, Strength
 from veil.published.blank import shows_nothing
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -62,10 +62,9 @@ class SubsetKAnonymity(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
-    reads_labels: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "unions"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
-    counts_owners: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if (self.m is None) == (self.subsets is None):

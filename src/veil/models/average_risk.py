@@ -14,7 +14,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Reads, Strength
 from veil.models.sample_based import Share, ShareCriterion
 from veil.published.finding import Finding
 from veil.published.table import Published
@@ -58,8 +58,9 @@ class AverageReidentificationRisk(PrivacyModel):
     )
 
     monotone_suppression: ClassVar[bool] = True
-    reads_labels: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
+    # A share of two parts is between those of each, and merged classes are fewer and larger.
+    survives_union: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("average", 1)
 
@@ -69,11 +70,6 @@ class AverageReidentificationRisk(PrivacyModel):
                 "`at_risk` of AverageReidentificationRisk needs `highest`, the risk above which a record is at risk, "
                 f"not {self.at_risk:g} alone"
             )
-
-    @property
-    def survives_union(self) -> bool:
-        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
-        return True
 
     @property
     def _shares(self) -> list[Share]:

@@ -6,9 +6,10 @@ the search calls at every node. Models do not depend on how the search works.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +70,28 @@ class PromisedRisk:
 Beside = Literal["distribution", "records", "population", "hierarchies"]
 """Information beside the released cells on which a verdict may rest: the frequencies of sensitive values in
 the input, its number of records, the population, or the hierarchies."""
+
+
+Reads = Literal["records", "sizes", "labels", "levels", "unions"]
+"""What a verdict rests on: the records of a class; the sizes of classes alone, where labels only break ties;
+labels as well; labels and their generalization levels; the records of several classes added up, by labels."""
+
+
+@dataclass(frozen=True)
+class _ByParameters:
+    """A property of models that depends on parameters: the class has the safe answer, a model its own."""
+
+    of_model: Callable[[Any], Any]
+    safe: Any
+    condition: str
+
+    def __get__(self, model: Any, cls: type[Any]) -> Any:
+        return self.safe if model is None else self.of_model(model)
+
+
+def by_parameters(of_model: Callable[[Any], Any], safe: Any = False, condition: str = "") -> Any:
+    """Return a class variable that depends on parameters; `condition` says in words when it is true."""
+    return _ByParameters(of_model, safe, condition)
 
 
 class Subset(Protocol):
@@ -162,28 +185,19 @@ class PrivacyModel:
     protects_absence
         Whether the model makes a promise to people without a released record, so that rows must not be
         dropped.
-    reads_labels
-        Whether the model judges the labels of a class, not only its records, so that it cannot judge
-        microaggregated columns.
-    reads_sizes_only
-        Whether the model judges the sizes of classes alone, and labels only break ties between equal ones.
-    reads_levels
-        Whether the verdict on a class depends on the generalization levels of its labels, so that a table
-        with labels of several levels can only be verified part by part.
+    reads
+        What the verdict rests on. Unless it is the records of a class, the model cannot judge microaggregated
+        columns; with levels, a table with labels of several levels can only be verified part by part; with
+        unions, the model cannot count people with several rows.
     attacks
         The attacks it defends against: "record linkage", "attribute linkage", "table linkage",
         "probabilistic".
-    monotone_if
-        The kinds of monotone, "generalization" or "suppression", that depend on parameters, with the
-        condition in words. The class then has the safe answer, and every model its own.
     views
         How it reads a class in which a person with several rows has several values of a sensitive attribute:
         see `veil.classes.owner_sample`. A class has to be acceptable in each of these views. "one value",
         which rejects such classes, is right for every model.
     attribute_may_be_known
         Whether an attacker may know its column, too: the model then defines how much of it. For masks alone.
-    counts_owners
-        Whether it can count people with several rows. Not so if it adds up records of several classes.
     over_neighbours
         Whether it promises the same release for tables that differ by one person. Owners must then be given
         by the plan, not read from cells.
@@ -192,22 +206,43 @@ class PrivacyModel:
     relaxed_by
         The parameter by which it promises less, and the value at which it promises next to nothing. A table
         that fulfils the model fulfils it with any value on the way there.
+
+    compares_with
+        What `verify` compares the published table with, and recipients of the table may not have.
+    survives_union
+        Whether parts of a table that fulfil the model by themselves fulfil it together. Classes of two parts
+        with the same labels are one class to a recipient, which is harmless if a union of acceptable classes
+        is acceptable. With a research subset, the part to which a person of the population belongs is
+        unknown.
+    survives_union_of_owners
+        Whether classes of different people that fulfil the model by themselves fulfil it together. If no
+        person is in both, counts of people add up, also by value in the views that add up: the histograms of
+        "one value" and of "most" are the sums of those of the two classes. The "worst" view of both may be
+        less even than the sum; models that read it state why they survive. A comparison with the whole table
+        or with a population would need all people.
+
+    What depends on parameters is declared with `by_parameters`.
     """
 
     monotone_generalization: ClassVar[bool] = False
     monotone_suppression: ClassVar[bool] = False
-    reads_labels: ClassVar[bool] = False
-    reads_sizes_only: ClassVar[bool] = False
+    reads: ClassVar[Reads] = "records"
     protects_absence: ClassVar[bool] = False
-    reads_levels: ClassVar[bool] = False
     attacks: ClassVar[tuple[str, ...]] = ()
-    monotone_if: ClassVar[Mapping[str, str]] = {}
     over_neighbours: ClassVar[bool] = False
     unverifiable: ClassVar[str | None] = None
     views: ClassVar[tuple[View, ...]] = ("one value",)
     attribute_may_be_known: ClassVar[bool] = False
-    counts_owners: ClassVar[bool] = True
     relaxed_by: ClassVar[tuple[str, float] | None] = None
+    compares_with: ClassVar[tuple[Beside, ...]] = ()
+    survives_union: ClassVar[bool] = by_parameters(
+        lambda model: model.monotone_generalization and model.subset is None
+    )
+    survives_union_of_owners: ClassVar[bool] = by_parameters(
+        lambda model: (
+            model.survives_union and not model.compares_with and set(model.views) <= {"one value", "most"}
+        )
+    )
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Return the reason why the model cannot count people with several rows; None if it can.
@@ -215,11 +250,11 @@ class PrivacyModel:
         A class then has as many records as people, who may be in other classes as well; with `all_rows` known
         to an attacker, a class consists of people with the same rows.
         """
-        if not self.counts_owners:
+        if self.reads == "unions":
             return "it adds up the records of several classes, in which the same person may be"
         if self.subset is not None:
             return "its research subset chooses rows, and may choose some of a person's rows only"
-        if all_rows and self.reads_labels and not self.reads_sizes_only:
+        if all_rows and self.reads in ("labels", "levels"):
             return "it reads the labels of a class, and people with the same rows have several"
         return None
 
@@ -239,32 +274,6 @@ class PrivacyModel:
     def subset(self) -> Subset | None:
         """The research subset that the model defines: the rows to release; the others are the population."""
         return None
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """What `verify` compares the published table with, and recipients of the table may not have."""
-        return ()
-
-    @property
-    def survives_union(self) -> bool:
-        """Whether parts of a table that fulfil the model by themselves fulfil it together.
-
-        Classes of two parts with the same labels are one class to a recipient, which is harmless if a union
-        of acceptable classes is acceptable. With a research subset, the part to which a person of the
-        population belongs is unknown.
-        """
-        return self.monotone_generalization and self.subset is None
-
-    @property
-    def survives_union_of_owners(self) -> bool:
-        """Whether classes of different people that fulfil the model by themselves fulfil it together.
-
-        If no person is in both, counts of people add up, also by value in the views that add up: the
-        histograms of "one value" and of "most" are the sums of those of the two classes. The "worst" view of
-        both may be less even than the sum; models that read it state why they survive. A comparison with the
-        whole table or with a population would need all people.
-        """
-        return self.survives_union and not self.compares_with and set(self.views) <= {"one value", "most"}
 
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return the model for a part of the sample that is equivalent to this one for the whole."""
@@ -286,13 +295,6 @@ class PrivacyModel:
         """Check the promise on a published table, independently of the engine."""
         raise NotImplementedError
 
-    def verify_parts(self, whole: Published, parts: Iterable[Published]) -> Finding:
-        """Check the promise on a table whose parts are generalized to levels of their own."""
-        if not self.reads_levels:
-            return self.verify(whole)
-        findings = [self.verify(part) for part in parts] or [self.verify(whole)]
-        return next((finding for finding in findings if not finding.holds), findings[0])
-
     @classmethod
     def strongest(cls, published: Published, sensitive: Sequence[str]) -> list[Strength]:
         """Return the strongest parameters that the table fulfils, for each sensitive attribute."""
@@ -313,9 +315,10 @@ def monotonicity(model: PrivacyModel | type[PrivacyModel]) -> dict[str, str]:
     >>> monotonicity(EntropyLDiversity), monotonicity(EntropyLDiversity("disease", 2))["generalization"]
     ({'generalization': 'if estimator is shannon', 'suppression': 'no'}, 'yes')
     """
-    monotone = {"generalization": model.monotone_generalization, "suppression": model.monotone_suppression}
-    conditions = model.monotone_if if isinstance(model, type) else {}
-    return {
-        name: f"if {conditions[name]}" if name in conditions else "yes" if holds else "no"
-        for name, holds in monotone.items()
-    }
+    answers = {}
+    for kind in ("generalization", "suppression"):
+        declaration = inspect.getattr_static(model, f"monotone_{kind}")
+        answers[kind] = "yes" if getattr(model, f"monotone_{kind}") else "no"
+        if isinstance(model, type) and isinstance(declaration, _ByParameters):
+            answers[kind] = f"if {declaration.condition}"
+    return answers

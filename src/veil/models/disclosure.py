@@ -51,13 +51,9 @@ class DeltaDisclosure(SensitiveModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("delta", math.inf)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("distribution",)
     filling: ClassVar[FillingRule] = "each or one"
     views: ClassVar[tuple[View, ...]] = ("most", "fewest")
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The distribution of the input."""
-        return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
         """Return the least size for which the allowed counts of the values add up (see `ShareLimits`)."""

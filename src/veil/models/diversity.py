@@ -15,6 +15,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_above, largest_fraction
 from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ImpossibleError, ParameterError
@@ -53,13 +54,9 @@ class DistinctLDiversity(SensitiveModel):
     relaxed_by: ClassVar[tuple[str, float] | None] = ("l", 1)
     filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
-
-    @property
-    def survives_union_of_owners(self) -> bool:
-        """It does: a class fails iff some l - 1 values cover all its people. The l - 1 commonest values of
-        two classes together cover no more people of each than its own do, so people are left in both.
-        """
-        return True
+    # A class fails iff some l - 1 values cover all its people. The l - 1 commonest values of two classes together
+    # cover no more people of each than its own do, so people are left in both.
+    survives_union_of_owners: ClassVar[bool] = True
 
     def least_size(self, sample: Sample) -> int:
         """Return l: each record brings one value."""
@@ -122,13 +119,9 @@ class RecursiveCLDiversity(SensitiveModel):
     relaxed_by: ClassVar[tuple[str, float] | None] = ("c", math.inf)
     filling: ClassVar[FillingRule] = "commonest"
     views: ClassVar[tuple[View, ...]] = ("worst",)
-
-    @property
-    def survives_union_of_owners(self) -> bool:
-        """It does: in both, people show none of the l - 1 most frequent values, or none would be left. So the
-        worst view has r_1 = c_1 people and leaves n less the l - 1 largest counts, as in a union of rows.
-        """
-        return True
+    # In both classes, people show none of the l - 1 most frequent values, or none would be left. So the worst view
+    # has r_1 = c_1 people and leaves n less the l - 1 largest counts, as in a union of rows.
+    survives_union_of_owners: ClassVar[bool] = True
 
     def least_size(self, sample: Sample) -> int:
         """Return l + floor(1/c).
@@ -242,10 +235,8 @@ class _Recursive:
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
-        _reject_dominated(
-            histogram.classes, histogram.counts, table.count, self.model.l - 1, self.left, self.right,
-            self.gap, rejected,
-        )  # fmt: skip
+        frequent = self.model.l - 1
+        _reject_dominated(histogram, table.count, frequent, self.left, self.right, self.gap, rejected)
 
 
 @kernel
@@ -263,8 +254,7 @@ def _reject_uniform(
 
 @kernel
 def _reject_dominated(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Entries,
     sizes: NDArray[np.int64],
     frequent: int,
     left: int,
@@ -273,6 +263,7 @@ def _reject_dominated(
     rejected: NDArray[np.uint8],
 ) -> None:
     """Reject classes unless r_1 * left + gap <= right * (all records but those of the `frequent` values)."""
+    _, classes, counts = entries
     width = max(1, frequent)
     largest = np.zeros((sizes.size, width), np.int64)
     for e in range(classes.size):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -13,11 +12,12 @@ from pydantic import Field
 from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, entropy_reaches
-from veil.base.views import FillingRule
+from veil.base.views import FillingRule, View
 from veil.base.wording import beside, exactly
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
-from veil.models.base import PrivacyModel, PromisedRisk, Strength
+from veil.models.base import PrivacyModel, PromisedRisk, Strength, by_parameters
 from veil.models.diversity import Attribute, ClassValues, check_l, one_of, split
 from veil.models.sensitive import Missing, SensitiveModel
 from veil.published.finding import Finding
@@ -66,7 +66,13 @@ class EntropyLDiversity(SensitiveModel):
     attacks: ClassVar[tuple[str, ...]] = ("record linkage", "attribute linkage")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("l", 1)
     filling: ClassVar[FillingRule] = "commonest"
-    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "estimator is shannon"}
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.estimator == "shannon", condition="estimator is shannon"
+    )
+    # Shannon's entropy falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
+    views: ClassVar[tuple[View, ...]] = by_parameters(
+        lambda model: ("worst",) if model.estimator == "shannon" else ("one value",), safe=("one value",)
+    )
 
     def __post_init__(self) -> None:
         if self.missing == "worst" and self.estimator != "shannon":
@@ -74,10 +80,6 @@ class EntropyLDiversity(SensitiveModel):
                 "`missing` of EntropyLDiversity should be 'left out' or 'a value' for the estimator 'grassberger', not "
                 "'worst': its entropy may rise as a frequent value becomes more frequent. Use estimator='shannon'"
             )
-        # A class variable of the base, which has the safe answer.
-        object.__setattr__(self, "monotone_generalization", self.estimator == "shannon")
-        # Shannon's entropy falls as counts move to frequent values; Grassberger's may rise: (2, 2) to (3, 1).
-        object.__setattr__(self, "views", ("worst",) if self.estimator == "shannon" else ("one value",))
 
     def least_size(self, sample: Sample) -> int:
         """Return l, rounded up: at least that many values occur."""
@@ -141,8 +143,7 @@ class _Entropy:
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         close = _reject_low_entropy(
-            histogram.classes, histogram.counts, table.count, self.terms, self.least, self.bound,
-            self.model.estimator == "shannon", rejected,
+            histogram, table.count, self.terms, self.least, self.bound, self.model.estimator == "shannon", rejected
         )  # fmt: skip
         if close:
             entries = np.flatnonzero(rejected[histogram.classes] == _CLOSE)
@@ -159,8 +160,7 @@ class _Entropy:
 
 @kernel
 def _reject_low_entropy(
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Entries,
     sizes: NDArray[np.int64],
     terms: NDArray[np.float64],
     least: int,
@@ -172,6 +172,7 @@ def _reject_low_entropy(
 
     Equal counts are no close call with the plain estimator: their entropy is the logarithm of their number.
     """
+    _, classes, counts = entries
     sums = np.zeros(sizes.size)
     distinct = np.zeros(sizes.size, np.int64)
     largest = np.zeros(sizes.size, np.int64)

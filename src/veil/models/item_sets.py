@@ -15,6 +15,7 @@ from pydantic import Field
 
 from veil.base.compiled import kernel
 from veil.base.declare import declared
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
@@ -138,8 +139,7 @@ class _Criterion:
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         histogram = self.sample.histogram(table, self.model.attribute)
         _reject_rare(
-            histogram.starts, histogram.classes, histogram.counts, table.count, self.model.k, self.hopeless,
-            self.starts, self.values, rejected,
+            histogram, table.count, self.model.k, self.hopeless, self.starts, self.values, rejected
         )  # fmt: skip
 
 
@@ -220,9 +220,7 @@ class _Index:
 
 @kernel
 def _reject_rare(
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    entries: Entries,
     sizes: NDArray[np.int64],
     k: int,
     hopeless: NDArray[np.uint8],
@@ -231,6 +229,7 @@ def _reject_rare(
     rejected: NDArray[np.uint8],
 ) -> None:
     """Reject classes in which fewer than k records hold a combination that one of them holds."""
+    starts, classes, counts = entries
     for i in range(sizes.size):
         if 0 < sizes[i] < k:
             rejected[i] = 1

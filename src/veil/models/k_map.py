@@ -15,7 +15,7 @@ from veil.base.exact import ball, decimal_fraction, is_at_most
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength, by_parameters
 from veil.models.k_anonymity import KAnonymity
 from veil.models.presence import require_subset, sizes_in_population
 from veil.models.subset import SubsetField
@@ -72,6 +72,11 @@ class KMap(PrivacyModel):
     monotone_suppression: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("k", 1)
+    # People of the population are in no part and cannot be counted by part, unless k' is derived.
+    survives_union: ClassVar[bool] = by_parameters(lambda model: model.population is not None)
+    compares_with: ClassVar[tuple[Beside, ...]] = by_parameters(
+        lambda model: ("population",) if model.population is None else ("records",), safe=()
+    )
 
     def __post_init__(self) -> None:
         if self.subset is not None and self.population is not None:
@@ -79,11 +84,6 @@ class KMap(PrivacyModel):
                 "`population` of KMap should be left out if `subset` is given: the whole table is then the "
                 "population"
             )
-
-    @property
-    def survives_union(self) -> bool:
-        """Whether k' is derived: people of the population are in no part and cannot be counted by part."""
-        return self.population is not None
 
     def derived_class_size(self, records: int) -> int:
         """Return k', for a table of so many records in total.
@@ -125,11 +125,6 @@ class KMap(PrivacyModel):
     def for_part(self, sample: Sample) -> PrivacyModel:
         """Return k'-anonymity if k' is derived: from the number of all records, not of those in the part."""
         return self if self.population is None else KAnonymity(self.minimal_class_size(sample))
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The population, or the number of records that k' is derived from."""
-        return ("population",) if self.population is None else ("records",)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return k' if it is derived: the model is k'-anonymity then. Otherwise `bind` counts people."""

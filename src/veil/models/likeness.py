@@ -48,12 +48,8 @@ class BetaLikeness(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("beta", math.inf)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("distribution",)
     views: ClassVar[tuple[View, ...]] = ("most",)
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The distribution of the input."""
-        return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
         """Return the least size for which the allowed counts of the values add up (see `ShareLimits`)."""

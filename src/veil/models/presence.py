@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from veil.base.wording import beside, exactly, plural
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import ParameterError
-from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength, by_parameters
 from veil.models.subset import SubsetField, row_numbers
 from veil.published.finding import Finding
 from veil.published.owners import count_owners
@@ -68,9 +68,16 @@ class DeltaPresence(PrivacyModel):
 
     attacks: ClassVar[tuple[str, ...]] = ("table linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("maximum", 1)
-    monotone_if: ClassVar[Mapping[str, str]] = {
-        "generalization": "minimum is 0 or empty classes are forbidden"
-    }
+    compares_with: ClassVar[tuple[Beside, ...]] = ("population",)
+    survives_union: ClassVar[bool] = False  # the part of people who are not released is unknown
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.minimum == 0 or model.empty_classes == "forbid",
+        condition="minimum is 0 or empty classes are forbidden",
+    )
+    # If all rows of a class are dropped, the release shows that its share is 0.
+    protects_absence: ClassVar[bool] = by_parameters(
+        lambda model: model.minimum > 0 and model.empty_classes == "forbid"
+    )
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
@@ -78,17 +85,6 @@ class DeltaPresence(PrivacyModel):
                 f"`minimum` of DeltaPresence should be at most `maximum`, which is {self.maximum:g}, "
                 f"not {self.minimum:g}"
             )
-        # If all rows of a class are dropped, the release shows that its share is 0.
-        object.__setattr__(self, "protects_absence", self.minimum > 0 and self.empty_classes == "forbid")
-        # A class variable of the base, which has the safe answer.
-        object.__setattr__(
-            self, "monotone_generalization", self.minimum == 0 or self.empty_classes == "forbid"
-        )
-
-    @property
-    def survives_union(self) -> bool:
-        """No: the part of people who are not released is unknown."""
-        return False
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the numerator of the simplest allowed share; no other allowed fraction has a smaller one."""
@@ -100,11 +96,6 @@ class DeltaPresence(PrivacyModel):
         """Compare the two counts of each class."""
         require_subset(self, sample)
         return _Presence(sample, self)
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The population."""
-        return ("population",)
 
     def verify(self, published: Published) -> Finding:
         """Count each class in the release and in the population."""
@@ -155,15 +146,11 @@ class Inclusion(PrivacyModel):
 
     monotone_generalization: ClassVar[bool] = True
     monotone_suppression: ClassVar[bool] = True
+    compares_with: ClassVar[tuple[Beside, ...]] = ("population",)
 
     def __post_init__(self) -> None:
         if self.subset is None:
             raise ValueError("`subset` of Inclusion is required: row numbers, a query, a path or a frame")
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The population."""
-        return ("population",)
 
     def verify(self, published: Published) -> Finding:
         """Check that there are no more records than the subset has, and none that the population lacks."""

@@ -19,13 +19,13 @@ from veil.classes import kernels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
-from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Reads, Strength, by_parameters
 from veil.models.k_map import LargeInPopulation
 from veil.models.presence import sizes_in_population
 from veil.models.subset import SubsetField
 from veil.published.finding import Finding
 from veil.published.table import Published
-from veil.quality.cover import fields, place
+from veil.quality.cover import Lookup, fields, place, sum_of_fixed
 from veil.quality.payout import Money, PayoutMeasure, PublisherPayout
 from veil.tables import canonical_text
 from veil.tables.columns import encode_values
@@ -73,9 +73,24 @@ class Profitability(PrivacyModel):
     ] = None
     kind: Literal["Profitability"] = Field(default="Profitability", repr=False, kw_only=True)
 
-    reads_labels: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
-    monotone_if: ClassVar[Mapping[str, str]] = {"generalization": "no_attack", "suppression": "no_attack"}
+    reads: ClassVar[Reads] = by_parameters(
+        lambda model: "labels" if model.no_attack else "levels", safe="levels"
+    )
+    monotone_generalization: ClassVar[bool] = by_parameters(
+        lambda model: model.no_attack, condition="no_attack"
+    )
+    # Without a research subset: larger classes are attacked less, and labels keep their worth.
+    survives_union: ClassVar[bool] = by_parameters(lambda model: model.subset is None)
+    monotone_suppression: ClassVar[bool] = by_parameters(lambda model: model.no_attack, condition="no_attack")
+
+    compares_with: ClassVar[tuple[Beside, ...]] = by_parameters(
+        lambda model: (
+            *(() if model.no_attack else ("hierarchies",)),
+            *(("population",) if model.attacker == "journalist" else ()),
+        ),
+        safe=(),
+    )
 
     def __post_init__(self) -> None:
         if self.no_attack and self.cost == 0 and self.adversary_gain > 0:
@@ -88,15 +103,6 @@ class Profitability(PrivacyModel):
                 "`benefit` of Profitability should be greater than 0 without no_attack, because otherwise "
                 "no attack pays, not 0"
             )
-        # Class variables of the base, which have the safe answers.
-        object.__setattr__(self, "monotone_generalization", self.no_attack)
-        object.__setattr__(self, "monotone_suppression", self.no_attack)
-        object.__setattr__(self, "reads_levels", not self.no_attack)
-
-    @property
-    def survives_union(self) -> bool:
-        """Yes, without a research subset: larger classes are attacked less, and labels keep their worth."""
-        return self.subset is None
 
     def unattacked_class_size(self) -> int:
         """Return the smallest size n with adversary_gain / n < cost."""
@@ -109,12 +115,6 @@ class Profitability(PrivacyModel):
         return PublisherPayout(
             self.attacker == "journalist", self.benefit, self.publisher_loss, self.adversary_gain, self.cost
         )
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The hierarchies, unless no attack pays; for a journalist, the population."""
-        people: tuple[Beside, ...] = ("population",) if self.attacker == "journalist" else ()
-        return people if self.no_attack else ("hierarchies", *people)
 
     def minimal_class_size(self, sample: Sample) -> int:
         """Return the size that makes attacks useless, or one that makes their harm smaller than the benefit.
@@ -286,11 +286,11 @@ class _Profit:
         return 2.0**-51 * (2 * m * unit + total * (11 * spread + m))
 
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
-        payout, cover = self.payout, self.cover
+        payout = self.payout
         sizes = table.population if payout.journalist else table.count
         close = _reject_unprofitable(
-            table.keys, table.count, sizes, np.array(table.levels), cover.layout, cover.starts, cover.uniform,
-            cover.numbers, payout.benefit, payout.harm, payout.attacked, self.slack, rejected,
+            table.keys, table.count, sizes, np.array(table.levels), self.cover.lookup, payout.benefit, payout.harm,
+            payout.attacked, self.slack, rejected,
         )  # fmt: skip
         if close:
             self._decide(table, sizes, rejected)
@@ -334,10 +334,7 @@ def _reject_unprofitable(
     counts: NDArray[np.int64],
     sizes: NDArray[np.int64],
     levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-    losses: NDArray[np.float64],
+    cover: Lookup,
     benefit: float,
     harm: float,
     attacked: int,
@@ -345,17 +342,15 @@ def _reject_unprofitable(
     rejected: NDArray[np.uint8],
 ) -> int:
     """Reject classes whose payout is not above 0; mark and count close calls."""
-    varying, fixed = fields(levels, layout, starts, uniform)
-    everywhere = 0.0
-    for f in range(fixed.size):
-        everywhere += losses[fixed[f]]
+    varying, fixed = fields(levels, cover)
+    everywhere = sum_of_fixed(fixed, cover)
     close = 0
     for i in range(counts.size):
         if counts[i] == 0 or rejected[i]:
             continue
         loss = everywhere
         for v in range(varying.shape[0]):
-            loss += losses[place(keys, i, varying[v])]
+            loss += cover.numbers[place(keys, i, varying[v])]
         expected_harm = harm / sizes[i] if sizes[i] <= attacked else 0.0
         payout = benefit * (1.0 - min(max(loss, 0.0), 1.0)) - expected_harm
         error = benefit * slack + (benefit + expected_harm) * 2.0**-50

@@ -70,12 +70,8 @@ class RatioDistance(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("t", math.inf)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("distribution",)
     views: ClassVar[tuple[View, ...]] = ("most", "sure")
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The distribution of the input."""
-        return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
         """Return the number of values: each occurs in every class."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.base.exact import sign_of_logs
+from veil.classes.kernels import Entries
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.models.value_counts import count
@@ -53,9 +54,7 @@ class ShareLimits:
     def reject(self, table: ClassTable, rejected: NDArray[np.uint8]) -> None:
         """Reject classes in which a value's share is off limits."""
         histogram = self.sample.histogram(table, self.attribute)
-        _reject_shares(
-            histogram.starts, histogram.classes, histogram.counts, table.count, self.limits, rejected
-        )
+        _reject_shares(histogram, table.count, self.limits, rejected)
 
     def keepable(
         self, table: ClassTable, left: NDArray[np.int64], source: ClassTable, groups: NDArray[np.int32]
@@ -67,14 +66,7 @@ class ShareLimits:
         up to n.
         """
         histogram = self.sample.histogram(table, self.attribute)
-        keepable(
-            histogram.starts,
-            histogram.classes,
-            histogram.counts,
-            self.limits[:, 0] / self.limits[:, 1],
-            1.0,
-            left,
-        )
+        _lower_to_keepable(histogram, self.limits[:, 0] / self.limits[:, 1], left)
 
     def minimal_class_size(self) -> int:
         """Return the smallest n for which some counts within the limits add up to n.
@@ -99,14 +91,10 @@ class ShareLimits:
 
 @kernel
 def _reject_shares(
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    limits: NDArray[np.int64],
-    rejected: NDArray[np.uint8],
+    entries: Entries, sizes: NDArray[np.int64], limits: NDArray[np.int64], rejected: NDArray[np.uint8]
 ) -> None:
     """Reject classes with a value whose share is above its upper limit, or not above its lower limit."""
+    starts, classes, counts = entries
     for value in range(starts.size - 1):
         upper, upper_of, lower, lower_of = limits[value]
         for e in range(starts[value], starts[value + 1]):
@@ -122,24 +110,19 @@ ROUNDS = 6
 
 
 @kernel
-def keepable(
-    starts: NDArray[np.int64],
-    classes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    limits: NDArray[np.float64],
-    required: float,
-    left: NDArray[np.int64],
-) -> None:
-    """Lower `left[i]` to a bound on the n for which the sum of min(f, c * n) over values is >= required * n.
+def _lower_to_keepable(entries: Entries, limits: NDArray[np.float64], left: NDArray[np.int64]) -> None:
+    """Lower `left[i]` to a bound on the n for which the sum of min(f, c * n) over values is at least n.
 
     f is the count of a value in class i and c its limit. The left side minus the right is concave in n and 0
     at 0, so that Newton's method from above never passes the largest such n: every step is a bound.
     """
+    starts, classes, counts = entries
     bound = left.astype(np.float64)
     short = np.empty(left.size)
     full = np.empty(left.size)
-    rounding = starts.size * 2.0**-50 * max(1.0, required)
+    rounding = starts.size * 2.0**-50
     for _ in range(ROUNDS):
+        # Add up the counts below their limit, and the limits of the others.
         short[:] = 0.0
         full[:] = 0.0
         for value in range(starts.size - 1):
@@ -149,10 +132,11 @@ def keepable(
                     short[i] += counts[e]
                 else:
                     full[i] += limits[value]
+        # One step of Newton's method for each class.
         changed = False
         for i in range(left.size):
-            # Limits that add up to `required` within rounding give no bound.
-            slope = required - full[i] - rounding
+            # Limits that add up to 1 within rounding give no bound.
+            slope = 1.0 - full[i] - rounding
             if slope > 0.0:
                 better = short[i] / slope
                 if better < bound[i] * (1.0 - 1e-6):

@@ -65,7 +65,6 @@ class RowNumbers:
     kind: Literal["RowNumbers"] = Field(default="RowNumbers", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Return a mask of the rows of the subset."""
         if self.total is not None and self.total != table.num_rows:
             raise ParameterError(
                 f"`total` of RowNumbers should be {table.num_rows}, the number of rows of the table, not {self.total}: "
@@ -135,7 +134,6 @@ class Matching:
     kind: Literal["Matching"] = Field(default="Matching", repr=False, kw_only=True)
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Return a mask of the rows of the subset."""
         other = read(self.source)
         names = other.table.column_names
         for name in names:
@@ -217,7 +215,6 @@ class Where:
         Query(self.query).condition()
 
     def mask(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Return a mask of the rows of the subset."""
         try:
             truth = Query(self.query).condition()(table)
         except ValueError as error:

@@ -16,7 +16,7 @@ from veil.base.exact import decimal_fraction, float_at_least
 from veil.base.wording import beside, exactly
 from veil.classes.sample import Sample
 from veil.errors import ParameterError
-from veil.models.base import Beside, PrivacyModel, PromisedRisk, Strength
+from veil.models.base import Beside, PrivacyModel, PromisedRisk, Reads, Strength
 from veil.models.sample_based import Share, ShareCriterion, SizeCriterion
 from veil.population import Population, estimate
 from veil.population.dankar import Estimate, Estimator
@@ -47,15 +47,11 @@ class SampleUniqueness(PrivacyModel):
     kind: Literal["SampleUniqueness"] = Field(default="SampleUniqueness", repr=False, kw_only=True)
 
     monotone_suppression: ClassVar[bool] = True
-    reads_labels: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
+    # A share of two parts is between those of each, and merged classes are fewer and larger.
+    survives_union: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
-
-    @property
-    def survives_union(self) -> bool:
-        """Yes: a share of two parts is between those of each, and merged classes are fewer and larger."""
-        return True
 
     @property
     def _share(self) -> Share:
@@ -125,21 +121,17 @@ class PopulationUniqueness(PrivacyModel):
     ] = False
     kind: Literal["PopulationUniqueness"] = Field(default="PopulationUniqueness", repr=False, kw_only=True)
 
-    reads_labels: ClassVar[bool] = True
-    reads_sizes_only: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "sizes"
     attacks: ClassVar[tuple[str, ...]] = ("record linkage",)
     relaxed_by: ClassVar[tuple[str, float] | None] = ("threshold", 1)
+    # The number of records is a lower bound or a fraction of the population.
+    compares_with: ClassVar[tuple[Beside, ...]] = ("records",)
 
     def why_not_owners(self, *, all_rows: bool) -> str | None:
         """Return a reason unless attackers know all rows: estimators need a sample with each person once."""
         if all_rows:
             return super().why_not_owners(all_rows=True)
         return "its estimates take a sample in which everybody is once, as they are where attackers know all rows"
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The number of records, a lower bound or a fraction of the population."""
-        return ("records",)
 
     def bind(self, sample: Sample) -> SizeCriterion:
         """Estimate from the class sizes of each node."""

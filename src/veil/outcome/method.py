@@ -52,8 +52,8 @@ class Method:
     counts_owners: ClassVar[bool] = False
     """Whether its promise holds for people with several rows, as it counts people."""
 
-    why_not_owners: ClassVar[str] = "it counts records"
-    """Why its promise does not hold for people with several rows, where it does not."""
+    why_not_owners: ClassVar[str] = ""
+    """Why its promise, which is about records, does not hold for people with several rows."""
 
     if_broken: ClassVar[str] = ""
     """What to do about an output that breaks the promise, where that can happen."""
@@ -81,7 +81,7 @@ class Method:
     @property
     def counts_records(self) -> bool:
         """Whether its promise is about records, so that it must know who has several of them."""
-        return bool(self.privacy_models)
+        return bool(self.privacy_models or self.counts_owners or self.why_not_owners)
 
     @property
     def by_construction(self) -> tuple[str, ...]:
@@ -120,8 +120,9 @@ class Method:
         """Refuse people with several rows, if the promise is about records and the method cannot count people."""
         if owners.are_records or self.counts_owners or not self.counts_records:
             return
+        reason = self.why_not_owners or "it counts records"
         raise PlanError(
-            f"{type(self).__name__} cannot protect people who have several rows: {self.why_not_owners}. "
+            f"{type(self).__name__} cannot protect people who have several rows: {reason}. "
             "Keep one row per person and say ",
             Say("person", NOTHING),
             ", or use Mondrian or `veil.anonymize`, which count people",
@@ -142,6 +143,16 @@ class Method:
                 raise PlanError(
                     f"{self}: the table has no column {name!r}.{did_you_mean(name, table.column_names)}"
                 )
+
+
+class SingleColumnMethod(Method):
+    """A masking method that changes the column of its field `column`."""
+
+    column: str
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
 
 
 class ColumnMethod(Method):

@@ -333,7 +333,7 @@ class Plan:
                     Say("suppression_limit"),
                     " of 0",
                 )
-            if self.microaggregated and (model.reads_labels or model.subset is not None):
+            if self.microaggregated and (model.reads != "records" or model.subset is not None):
                 raise PlanError(
                     f"{model} compares the labels of generalized values, which microaggregated columns do not show: "
                     "generalize them instead"

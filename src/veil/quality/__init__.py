@@ -21,19 +21,9 @@ QUALITIES = Family(
     QualityModel,
     "veil.quality",
     order=(
-        "AverageClassSize",
-        "Discernibility",
-        "Ambiguity",
-        "Height",
-        "Precision",
-        "Loss",
-        "NonUniformEntropy",
-        "NormalizedNonUniformEntropy",
-        "KullbackLeibler",
-        "EntropyBased",
-        "Classification",
-        "PublisherPayout",
-        "Static",
+        *("AverageClassSize", "Discernibility", "Ambiguity", "Height", "Precision", "Loss"),
+        *("NonUniformEntropy", "NormalizedNonUniformEntropy", "KullbackLeibler", "EntropyBased"),
+        *("Classification", "PublisherPayout", "Static"),
     ),
 )
 """All quality models by their kind."""
@@ -87,19 +77,10 @@ else:
         return QUALITIES.attribute(__name__, name)
 
     import_files(__name__)
-    from veil.quality.vector import VectorMeasure
+    from veil.quality.vector import VectorMeasure as VectorMeasure
 
     __all__ = [
-        "NO_BOUND",
         "QUALITIES",
-        "Evaluation",
-        "Measure",
-        "Node",
-        "Quality",
         "QualityModel",
-        "Score",
-        "ClassSums",
-        "VectorMeasure",
-        "by_name",
         *QUALITIES.names,
     ]

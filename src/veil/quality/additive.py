@@ -88,6 +88,18 @@ def _monotone(
 
 
 @light_kernel
+def reached(cumulated: NDArray[np.int64], low: int, high: int, least: int) -> int:
+    """Return the first place from `low` to `high` at which `least` records are reached."""
+    while low < high:
+        middle = (low + high) // 2
+        if cumulated[middle] >= least:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@light_kernel
 def _least(
     levels: NDArray[np.int64],
     least: int,
@@ -103,13 +115,7 @@ def _least(
     for j in range(levels.size):
         out[j] = floors[j, levels[j]]
         if least and monotone[j]:
-            low, high = starts[j, levels[j]], starts[j, levels[j] + 1] - 1
-            while low < high:  # the first value at which `least` records are reached
-                middle = (low + high) // 2
-                if cumulated[middle] >= least:
-                    high = middle
-                else:
-                    low = middle + 1
+            low = reached(cumulated, starts[j, levels[j]], starts[j, levels[j] + 1] - 1, least)
             added = cumulated_cost[low] - (cumulated[low] - least) * cheapest[low]
             out[j] += max(0.0, added - margins[j])
     return out

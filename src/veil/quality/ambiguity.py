@@ -16,7 +16,7 @@ from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, domain_rows, fields, place
+from veil.quality.cover import Cover, Lookup, domain_rows, fields, place
 from veil.quality.summing import sum_in_any_order
 
 EXACT = 2.0**53
@@ -38,7 +38,6 @@ class Ambiguity(QualityModel):
     kind: Literal["Ambiguity"] = Field(default="Ambiguity", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _Ambiguity(sample)
 
 
@@ -100,12 +99,8 @@ class _Ambiguity(Measure):
         return (float(self.records),), (self.records * self.domain,)
 
     def _charge(self, node: Node, rejected: NDArray[np.uint8]) -> float:
-        cover = self.cover
-        charges = _charges(
-            node.table.keys, node.table.count, rejected, np.array(node.levels), cover.layout,
-            cover.starts, cover.uniform, cover.numbers,
-        )  # fmt: skip
-        return sum_in_any_order(charges)
+        table, lookup = node.table, self.cover.lookup
+        return sum_in_any_order(_charges(table.keys, table.count, rejected, np.array(node.levels), lookup))
 
 
 @kernel
@@ -114,23 +109,20 @@ def _charges(
     counts: NDArray[np.int64],
     rejected: NDArray[np.uint8],
     levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-    rows: NDArray[np.float64],
+    cover: Lookup,
 ) -> NDArray[np.float64]:
     """Return the charge of each kept class."""
-    varying, fixed = fields(levels, layout, starts, uniform)
+    varying, fixed = fields(levels, cover)
     everywhere = 1.0
     for f in range(fixed.size):
-        everywhere *= rows[fixed[f]]
+        everywhere *= cover.numbers[fixed[f]]
     charges = np.empty(counts.size)
     kept_count = 0
     for i in range(counts.size):
         if counts[i] and not rejected[i]:
             covered = everywhere
             for v in range(varying.shape[0]):
-                covered *= rows[place(keys, i, varying[v])]
+                covered *= cover.numbers[place(keys, i, varying[v])]
             charges[kept_count] = counts[i] * covered
             kept_count += 1
     return charges[:kept_count]

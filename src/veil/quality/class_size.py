@@ -30,7 +30,6 @@ class AverageClassSize(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("aecs", "average_equivalence_class_size", "class_size")
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _AverageClassSize(sample.records, *factors(self.factor))
 
 

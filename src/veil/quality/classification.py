@@ -50,7 +50,6 @@ class Classification(QualityModel):
         return tuple(self.responses)
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _Classification(sample, self.responses, self.factor)
 
 

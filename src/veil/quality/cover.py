@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,15 @@ from veil.classes.table import ClassTable
 from veil.hierarchies.hierarchy import Hierarchy
 
 Fields = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Lookup(NamedTuple):
+    """The arrays of a cover, for kernels: `layout` is that of the encoding."""
+
+    layout: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    uniform: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
 
 
 class Cover:
@@ -26,6 +37,11 @@ class Cover:
         self.starts = encoding.value_starts
         self.numbers = np.zeros(encoding.value_count)
         self.uniform = np.ones(encoding.cardinalities.shape, np.bool_)
+
+    @property
+    def lookup(self) -> Lookup:
+        """The arrays of this cover."""
+        return Lookup(self.layout, self.starts, self.uniform, self.numbers)
 
     def set(self, attribute: int, level: int, numbers: NDArray[np.float64]) -> None:
         """Set the numbers of all values of one attribute on one level."""
@@ -50,27 +66,32 @@ def domain_rows(hierarchy: Hierarchy) -> tuple[NDArray[np.float64], ...]:
 
 
 @kernel
-def fields(
-    levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-) -> Fields:
+def fields(levels: NDArray[np.int64], cover: Lookup) -> Fields:
     """Return the attributes to look up, as (word, shift, mask, start), and the places of all others."""
+    starts = cover.starts
     attributes = levels.size
     varying = np.empty((attributes, 4), np.int64)
     fixed = np.empty(attributes, np.int64)
     v = f = 0
     for j in range(attributes):
         start = starts[j, levels[j]]
-        if uniform[j, levels[j]]:
+        if cover.uniform[j, levels[j]]:
             fixed[f] = start
             f += 1
         else:
-            varying[v, :3] = layout[j]
+            varying[v, :3] = cover.layout[j]
             varying[v, 3] = start
             v += 1
     return varying[:v], fixed[:f]
+
+
+@kernel
+def sum_of_fixed(fixed: NDArray[np.int64], cover: Lookup) -> float:
+    """Return the sum of the numbers that are the same in all classes."""
+    total = 0.0
+    for f in range(fixed.size):
+        total += cover.numbers[fixed[f]]
+    return total
 
 
 @kernel

@@ -31,7 +31,6 @@ class Discernibility(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("discernability", "dm")
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _Discernibility(sample, self.monotone)
 
 

@@ -14,6 +14,7 @@ from veil.base.compiled import kernel
 from veil.base.declare import declared
 from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
+from veil.quality.additive import reached
 from veil.quality.aggregate import Aggregate, Function
 from veil.quality.base import Node, QualityModel, count_suppressed_values
 from veil.quality.factors import Factor, Monotone, Weights, factors
@@ -43,7 +44,6 @@ class NonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy", "nue")
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         aggregate = Aggregate(self.aggregate, sample.encoding.names, self.weights)
         return _Entropy(sample, aggregate, *factors(self.factor), self.monotone)
 
@@ -69,7 +69,6 @@ class NormalizedNonUniformEntropy(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("normalized_entropy",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         return _NormalizedEntropy(sample, Aggregate(self.aggregate, sample.encoding.names, self.weights))
 
 
@@ -194,13 +193,7 @@ def _least_losses(
         total = floors[j, levels[j]]
         if least:
             first = starts[j, levels[j]]
-            low, high = first, starts[j, levels[j] + 1] - 1
-            while low < high:  # the first value at which `least` records are reached
-                middle = (low + high) // 2
-                if cumulated[middle] >= least:
-                    high = middle
-                else:
-                    low = middle + 1
+            low = reached(cumulated, first, starts[j, levels[j] + 1] - 1, least)
             prefix, prefix_bits = 0, 0.0
             if low > first:
                 prefix, prefix_bits = cumulated[low - 1], cumulated_bits[low - 1]

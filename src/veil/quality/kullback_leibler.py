@@ -17,7 +17,7 @@ from veil.classes.sample import Sample
 from veil.classes.table import ClassTable
 from veil.errors import PlanError
 from veil.quality.base import Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, domain_rows, fields, place
+from veil.quality.cover import Cover, Lookup, domain_rows, fields, place, sum_of_fixed
 from veil.quality.summing import sum_in_any_order
 
 
@@ -41,7 +41,6 @@ class KullbackLeibler(QualityModel):
     needs_squares: ClassVar[bool] = True
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         if len(sample.table.measures) < 2:
             raise PlanError("KullbackLeibler needs a sample made with squares=True")
         return _KullbackLeibler(sample)
@@ -86,12 +85,13 @@ class _KullbackLeibler(Measure):
     def _sums(
         self, table: ClassTable, rejected: NDArray[np.uint8], *, one_cell: bool = False
     ) -> tuple[float, int]:
-        cover = self.cover
-        logs = np.zeros_like(cover.numbers) if one_cell else cover.numbers
+        lookup = self.cover.lookup
+        if one_cell:
+            lookup = lookup._replace(numbers=np.zeros_like(lookup.numbers))
+        levels = np.array(table.levels)
         terms, suppressed = _terms(
-            table.keys, table.count, table.squares, rejected, self.records, np.array(table.levels),
-            cover.layout, cover.starts, cover.uniform, logs,
-        )  # fmt: skip
+            table.keys, table.count, table.squares, rejected, self.records, levels, lookup
+        )
         return sum_in_any_order(terms), suppressed
 
 
@@ -103,16 +103,11 @@ def _terms(
     rejected: NDArray[np.uint8],
     records: int,
     levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-    logs: NDArray[np.float64],
+    cover: Lookup,
 ) -> tuple[NDArray[np.float64], int]:
     """Return squares times log2 of the guessed frequency of kept classes, and the squares of the others."""
-    varying, fixed = fields(levels, layout, starts, uniform)
-    everywhere = 0.0
-    for f in range(fixed.size):
-        everywhere += logs[fixed[f]]
+    varying, fixed = fields(levels, cover)
+    everywhere = sum_of_fixed(fixed, cover)
     terms = np.empty(counts.size)
     kept_count = suppressed = 0
     for i in range(counts.size):
@@ -121,7 +116,7 @@ def _terms(
         elif counts[i]:
             cells = everywhere
             for v in range(varying.shape[0]):
-                cells += logs[place(keys, i, varying[v])]
+                cells += cover.numbers[place(keys, i, varying[v])]
             terms[kept_count] = squares[i] * (np.log2(counts[i] / records) - cells)
             kept_count += 1
     return terms[:kept_count], suppressed

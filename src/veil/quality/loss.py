@@ -46,7 +46,6 @@ class Loss(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("granularity",)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         names = (*sample.encoding.names, *sample.microaggregated)
         aggregate = Aggregate(self.aggregate, names, self.weights)
         return _Loss(sample, aggregate, *factors(self.factor))

@@ -19,7 +19,7 @@ from veil.classes.table import ClassTable
 from veil.quality.additive import Additive
 from veil.quality.aggregate import comparable
 from veil.quality.base import NO_BOUND, Measure, Node, QualityModel, Score
-from veil.quality.cover import Cover, fields, place
+from veil.quality.cover import Cover, Lookup, fields, place, sum_of_fixed
 from veil.quality.factors import Factor, factors
 from veil.quality.summing import sum_in_any_order
 
@@ -48,7 +48,6 @@ class EntropyBased(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("entropy_based_information_loss",)
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return _EntropyBased(sample, *factors(self.factor), benefit=1.0, harm=0.0, attacked=0)
 
 
@@ -81,7 +80,6 @@ class PublisherPayout(QualityModel):
     synonyms: ClassVar[tuple[str, ...]] = ("publisher_payoff", "payout", "payoff")
 
     def bind(self, sample: Sample) -> Measure:
-        """Return the measure of this model for a sample."""
         return PayoutMeasure(
             sample,
             *factors(self.factor),
@@ -177,11 +175,9 @@ class PayoutMeasure(Measure):
     def _sum(
         self, node: Node, rejected: NDArray[np.uint8], sizes: NDArray[np.int64], most: float, harm: float
     ) -> float:
-        cover = self.cover
         costs = _costs(
-            node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), cover.layout,
-            cover.starts, cover.uniform, cover.numbers, self.further(node.table), self.g, self.benefit, most, harm,
-            self.attacked,
+            node.table.keys, node.table.count, sizes, rejected, np.array(node.levels), self.cover.lookup,
+            self.further(node.table), self.g, self.benefit, most, harm, self.attacked,
         )  # fmt: skip
         return sum_in_any_order(costs)
 
@@ -212,10 +208,7 @@ def _costs(
     sizes: NDArray[np.int64],
     rejected: NDArray[np.uint8],
     levels: NDArray[np.int64],
-    layout: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    uniform: NDArray[np.bool_],
-    losses: NDArray[np.float64],
+    cover: Lookup,
     further: NDArray[np.float64],
     g: float,
     benefit: float,
@@ -224,11 +217,9 @@ def _costs(
     attacked: int,
 ) -> NDArray[np.float64]:
     """Return the cost of the records of each kept class, each at most `most`."""
-    varying, fixed = fields(levels, layout, starts, uniform)
+    varying, fixed = fields(levels, cover)
     # The loss of attributes with the same loss in all classes.
-    everywhere = 0.0
-    for f in range(fixed.size):
-        everywhere += losses[fixed[f]]
+    everywhere = sum_of_fixed(fixed, cover)
     # The cost of each kept class: benefit times its loss, and the expected harm if it is attacked.
     costs = np.empty(counts.size)
     kept_count = 0
@@ -236,7 +227,7 @@ def _costs(
         if counts[i] and not rejected[i]:
             loss = everywhere
             for v in range(varying.shape[0]):
-                loss += losses[place(keys, i, varying[v])]
+                loss += cover.numbers[place(keys, i, varying[v])]
             if further.size:
                 loss += further[i]
             cost = benefit * min(max(loss, 0.0), 1.0)

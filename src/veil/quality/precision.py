@@ -38,7 +38,6 @@ class Precision(QualityModel):
     kind: Literal["Precision"] = Field(default="Precision", repr=False, kw_only=True)
 
     def bind(self, sample: Sample) -> VectorMeasure:
-        """Return the measure of this model for a sample."""
         further = () if self.monotone else sample.microaggregated
         aggregate = Aggregate(self.aggregate, (*sample.encoding.names, *further), self.weights)
         return _Precision(sample, aggregate, *exact_factors(self.factor), self.monotone)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from veil.base.declare import declared
-from veil.classes.encoding import Levels
 from veil.classes.sample import Sample
 from veil.errors import PlanError, did_you_mean
 from veil.quality.aggregate import Aggregate, Function
-from veil.quality.base import Node, QualityModel
+from veil.quality.base import QualityModel
 from veil.quality.factors import Weights
-from veil.quality.vector import VectorMeasure
+from veil.quality.vector import LevelMeasure, VectorMeasure
 
 Losses = Annotated[
     dict[str, list[Annotated[float, Field(ge=0, allow_inf_nan=False)]]],
@@ -44,7 +42,7 @@ class Static(QualityModel):
                     f"losses for {name!r}, which is not a quasi-identifier.{did_you_mean(name, names)}"
                 )
         table = [self._column(name, height) for name, height in zip(names, heights, strict=True)]
-        return _Static(sample, Aggregate(self.aggregate, names, self.weights), table)
+        return LevelMeasure(sample, Aggregate(self.aggregate, names, self.weights), table)
 
     def _column(self, name: str, height: int) -> list[float]:
         if name not in self.losses:
@@ -59,23 +57,3 @@ class Static(QualityModel):
                     f"level {level + 1} has {losses[level + 1]}"
                 )
         return losses
-
-
-class _Static(VectorMeasure):
-    """The score depends on the levels alone and only grows with them, so it is its own bound."""
-
-    def __init__(self, sample: Sample, aggregate: Aggregate, table: list[list[float]]) -> None:
-        super().__init__(sample, aggregate)
-        self.table = table
-
-    def vector(self, node: Node) -> Sequence[float]:
-        return self._at(node.levels)
-
-    def least_vector(self, levels: Levels, least: int) -> Sequence[float]:
-        return self._at(levels)
-
-    def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
-        return self._at(minimum), self._at(maximum)
-
-    def _at(self, levels: Levels) -> list[float]:
-        return [losses[level] for losses, level in zip(self.table, levels, strict=True)]

@@ -65,3 +65,23 @@ class VectorMeasure(Measure):
         low, high = (self.aggregate.number(extreme) for extreme in self.extremes(minimum, maximum))
         share = (self.aggregate.number(score) - low) / (high - low) if high != low else 0.0
         return min(1.0, max(0.0, share)) if self.aggregate.function == "rank" else share
+
+
+class LevelMeasure(VectorMeasure):
+    """A loss for each attribute and level. It only grows with the level, so a score is its own bound."""
+
+    def __init__(self, sample: Sample, aggregate: Aggregate, table: Sequence[Sequence[float]]) -> None:
+        super().__init__(sample, aggregate)
+        self.table = table
+
+    def vector(self, node: Node) -> Sequence[float]:
+        return self._at(node.levels)
+
+    def least_vector(self, levels: Levels, least: int) -> Sequence[float]:
+        return self._at(levels)
+
+    def vector_extremes(self, minimum: Levels, maximum: Levels) -> tuple[Sequence[float], Sequence[float]]:
+        return self._at(minimum), self._at(maximum)
+
+    def _at(self, levels: Levels) -> list[float]:
+        return [losses[level] for losses, level in zip(self.table, levels, strict=True)]

@@ -26,7 +26,7 @@ def verify_tables(outcome: Outcome, stacked: Stacked) -> list[Finding]:
     masks = {
         name: outcome.suppressed_mask[span][outcome.tables[name].rows] for name, span in stacked.spans.items()
     }
-    models = [model for model in stacked.asked.models if not model.reads_levels]
+    models = [model for model in stacked.asked.models if model.reads != "levels"]
     findings = verify_models(_join(outcome, stacked, masks), models)
     together = [replace(each, promise=f"all tables together: {each.promise}") for each in findings]
     return together + [_verify_cells(stacked, name, out, masks[name]) for name, out in outcome.tables.items()]

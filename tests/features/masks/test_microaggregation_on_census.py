@@ -22,11 +22,11 @@ from veil.masking.microaggregation.methods import (
     KWard,
     UnivariateMicroaggregation,
 )
+from veil.masking.parameters import redistribute
 from veil.masking.ties.confidential_groups import BucketizedTCloseness, ConfidentialAttributePartitioning
 from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
     MDAVSwapping,
-    draw_swaps,
 )
 from veil.masking.ties.whole_record_swapping import WholeRecordSwapping
 from veil.tables import read
@@ -240,7 +240,7 @@ def test_whole_confidential_records_keep_their_correlations():
     apart = [
         np.corrcoef(
             *(
-                values(census(), [name])[0][draw_swaps(groups, Randomness.for_testing(2 * seed + turn))]
+                values(census(), [name])[0][redistribute(groups, Randomness.for_testing(2 * seed + turn))]
                 for turn, name in enumerate(["PEARNVAL", "WSALVAL"])
             )
         )[0, 1]

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from support.amount import tables
-from support.realdata import needs_data, source
 from veil import (
     AlphaKAnonymity,
     AverageReidentificationRisk,
@@ -29,7 +28,6 @@ from veil import (
     EntropyLDiversity,
     KAnonymity,
     KMap,
-    PopulationUniqueness,
     Profitability,
     RecursiveCLDiversity,
     SampleUniqueness,
@@ -37,7 +35,7 @@ from veil import (
     TCloseness,
 )
 from veil.models import PrivacyModel
-from veil.models.implication import ValueFrequencies, consequences, implied, weakest
+from veil.models.implication import ValueFrequencies, consequences, implied
 from veil.models.implication.rules import RULES, RuleContext
 from veil.models.implication.weaker import follows
 from veil.models.subset import Where
@@ -360,99 +358,3 @@ def test_what_does_not_follow_has_a_counterexample(
     assert not holds(conclusion, table)
     assert implied([premise], conclusion, {"ill": table.distribution}) is None
     assert implied([premise], conclusion) is None
-
-
-def test_estimates_and_mechanisms_prove_nothing() -> None:
-    from veil import SafePub
-
-    goals = [
-        KAnonymity(2),
-        KMap(2, population=1000),
-        PopulationUniqueness(0.01, 1000),
-        DistinctLDiversity("ill", 2),
-    ]
-    for premise in (SafePub(1.0, 1e-6), PopulationUniqueness(0.01, 1000), KMap(5, population=1000)):
-        for goal in goals:
-            assert goal == premise or implied([premise], goal) is None
-    assert implied([KAnonymity(50)], PopulationUniqueness(0.01, 1000)) is None
-    assert implied([KAnonymity(50)], SafePub(1.0, 1e-6)) is None
-
-
-@needs_data
-def test_the_figures_of_adult() -> None:
-    occupation = ValueFrequencies.of(source("adult").table["occupation"].to_pylist())
-    known = {"occupation": occupation}
-
-    def strongest(premises: list[PrivacyModel]) -> dict[str, Any]:
-        return {type(each).__name__: each for each in consequences(premises, known)}
-
-    close = strongest([TCloseness("occupation", 0.2)])
-    assert close["DistinctLDiversity"].l == 7
-    assert close["EntropyLDiversity"].l == pytest.approx(2.995114, abs=5e-7)
-    like = strongest([BetaLikeness("occupation", 1)])
-    assert (like["DistinctLDiversity"].l, like["TCloseness"].t) == (4, 0.5)
-    textbook = strongest([DeltaDisclosure("occupation", 1), DistinctLDiversity("occupation", occupation.m)])
-    assert textbook["KAnonymity"].k == 1676
-    assert textbook["TCloseness"].t == pytest.approx(1 / 3, abs=1e-15)
-
-
-def test_distances_next_to_nothing_are_settled_at_once() -> None:
-    counts = {"ill": ValueFrequencies((3, 2, 1))}
-    for t in (0.0, 5e-324, 1e-300, 1e-17, 7e-10, 0.16):
-        (found,) = [
-            each for each in consequences([TCloseness("ill", t)], counts) if isinstance(each, DeltaDisclosure)
-        ]
-        assert found.delta > 0
-        assert found.delta <= max(40 * t, 2e-9)
-
-
-def test_profitability_and_sizes_are_the_same() -> None:
-    paying = Profitability(no_attack=True, adversary_gain=300, cost=4)
-    assert consequences([paying])[0] == KAnonymity(76)
-    assert implied([KAnonymity(76)], paying)
-    assert implied([KAnonymity(75)], paying) is None
-    journalist = Profitability("journalist", True, adversary_gain=300, cost=4, subset=SUBSET_OF)
-    assert KMap(76, subset=SUBSET_OF) in consequences([journalist])
-    assert implied([KMap(76, subset=SUBSET_OF)], journalist)
-    assert implied([KMap(76, subset=SUBSET_OF)], paying) is None
-
-
-def test_alpha_k_gives_k_and_entropy() -> None:
-    found = consequences([AlphaKAnonymity("ill", 0.25, 8)])
-    assert KAnonymity(8) in found
-    assert EntropyLDiversity("ill", 4.0) in found
-    some = consequences([AlphaKAnonymity("ill", 0.25, 8, values=["HIV"])])
-    assert not any(isinstance(each, EntropyLDiversity) for each in some)
-
-
-def test_a_smallest_set_is_found_with_every_step() -> None:
-    asked = [KAnonymity(3), DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5)]
-    assert weakest(asked).models == tuple(asked)  # a class may show no value
-    found = weakest(asked, {"ill": ValueFrequencies((9, 8, 7, 6, 5))})
-    assert found.models == (DistinctLDiversity("ill", 5), EntropyLDiversity("ill", 2.5))
-    ((model, steps),) = found.proofs
-    assert model == KAnonymity(3)
-    assert [each.conclusion for each in steps] == [KAnonymity(5), KAnonymity(3)]
-    assert "l records" in str(found)
-
-
-def test_distributions_prove_more_and_without_them_every_model_stays() -> None:
-    asked = [TCloseness("ill", 0.2), DistinctLDiversity("ill", 3)]
-    assert len(weakest(asked).models) == 2
-    flat = {"ill": ValueFrequencies((10, 10, 10, 10))}
-    assert weakest(asked, flat).models == (TCloseness("ill", 0.2),)
-    assert len(weakest(asked, {"job": ValueFrequencies((10, 10, 10, 10))}).models) == 2
-
-
-def test_ties_are_settled_by_trial_runs() -> None:
-    paying = Profitability(no_attack=True, adversary_gain=300, cost=4)
-    asked = [KAnonymity(76), paying]
-    assert weakest(asked).models == (KAnonymity(76),)
-    tried = weakest(asked, trial=lambda models: 0.0 if paying in models else 1.0)
-    assert (tried.models, tried.others) == ((paying,), ((KAnonymity(76),),))
-
-
-def test_many_requirements_are_thinned_one_by_one() -> None:
-    asked = [KAnonymity(k) for k in range(2, 20)]
-    assert weakest(asked).models == (KAnonymity(19),)
-    assert weakest([]).models == ()

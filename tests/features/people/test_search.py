@@ -164,7 +164,7 @@ def test_people_with_one_row_each_are_judged_as_rows_are(knows: str, monkeypatch
         assert not prepared.sample.persons.are_records
         as_people = evaluator_of(prepared)
         # Which of several classes of one size goes first follows from labels, and sets of rows have none: others may go.
-        by_size = knows == "all rows" and any(model.reads_sizes_only for model in prepared.plan.models)
+        by_size = knows == "all rows" and any(model.reads == "sizes" for model in prepared.plan.models)
         for levels in nodes_of(prepared):
             row, person = (
                 each.evaluate(levels, each.sample.table, score=True)[0] for each in (as_rows, as_people)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.masking.partition.kernels import (
+    ItemOrder,
     arrange,
-    by_item,
     by_node,
     copy_order,
     histogram,
@@ -43,16 +43,17 @@ def test_parts_stand_side_by_side(partition, data):
     firsts = np.cumsum([0, *parts])
     arranged = order.copy()
     part_begins, part_ends, records = (np.full(firsts[-1], 99) for _ in range(3))
-    arrange(order, part, weights, begins, ends, firsts, arranged, part_begins, part_ends, records)
+    items = ItemOrder(np.zeros((order.size, 1), np.int32), weights, order)
+    arrange(items, part, begins, ends, firsts, arranged, part_begins, part_ends, records)
     for p, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         here = begin
         for g in range(parts[p]):
-            items = [order[place] for place in range(begin, end) if part[place] == g]
+            placed = [order[place] for place in range(begin, end) if part[place] == g]
             number = firsts[p] + g
-            assert (part_begins[number], part_ends[number]) == (here, here + len(items))
-            assert arranged[here : here + len(items)].tolist() == items
-            assert records[number] == sum(weights[items])
-            here += len(items)
+            assert (part_begins[number], part_ends[number]) == (here, here + len(placed))
+            assert arranged[here : here + len(placed)].tolist() == placed
+            assert records[number] == sum(weights[placed])
+            here += len(placed)
     taken = order.copy()
     copy_order(taken, arranged, begins, ends)
     inside = [place for begin, end in zip(begins, ends, strict=True) for place in range(begin, end)]
@@ -96,15 +97,6 @@ def _listed(starts, others, counts):
 
 
 @often
-@given(st.integers(1, 6), st.integers(1, 5), st.data())
-def test_value_by_value_becomes_item_by_item(items, domain, data):
-    starts, classes, counts = data.draw(entries(domain, items))
-    out_starts, values, found = by_item(starts, classes, counts, items)
-    turned = sorted((item, value, count) for value, item, count in _listed(starts, classes, counts))
-    assert _listed(out_starts, values, found) == turned
-
-
-@often
 @given(partitions(), st.integers(1, 5), st.data())
 def test_ranks_that_occur_and_equal_sets_of_them(partition, size, data):
     order, begins, ends = partition
@@ -140,7 +132,7 @@ def test_records_are_counted_by_node(partition, data):
     weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=order.size, max_size=order.size)))
     begin, end = int(begins[0]), int(ends[0])
     tally, met = np.zeros(5, np.int64), np.full(5, 99, np.int32)
-    number, least = by_node(ranks, weights, order, begin, end, 0, nodes, tally, met)
+    number, least = by_node(ItemOrder(ranks, weights, order), begin, end, 0, nodes, tally, met)
     expected: Counter[int] = Counter()
     for item in order[begin:end]:
         expected[int(nodes[ranks[item, 0]])] += int(weights[item])

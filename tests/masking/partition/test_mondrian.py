@@ -32,7 +32,6 @@ from veil.errors import (
 )
 from veil.masking.partition import mondrian
 from veil.masking.partition.mondrian import Mondrian, partition
-from veil.masking.partition.mondrian_kernels import _median
 from veil.masking.partition.partitioning import Partitioning
 from veil.models.subset import RowNumbers
 from veil.outcome.outcome import Outcome
@@ -191,20 +190,6 @@ def test_the_number_of_threads_does_not_matter(
     assert (alone.begins[1:] == alone.ends[:-1]).all()
     for each in others:
         assert all(map(np.array_equal, each, alone))
-
-
-@often
-@given(st.lists(st.tuples(st.integers(0, 100_000), st.integers(1, 9)), min_size=2, max_size=60))
-def test_the_median_is_found_among_many_more_values_than_items(items: list[tuple[int, int]]) -> None:
-    ranks, weights = (np.array(each) for each in zip(*items, strict=True))
-    every = np.repeat(ranks, weights)
-    half = (every.size + 1) // 2
-    room = np.empty(max(64, 2 * ranks.size), np.int64)
-    low, high, order = int(ranks.min()), int(ranks.max()), np.arange(ranks.size)
-    column = ranks.astype(np.int32)[:, None]
-    median, below, upto = _median(column, weights, order, 0, ranks.size, 0, low, high, half, room)
-    assert median == np.sort(every)[half - 1]
-    assert (below, upto) == ((every < median).sum(), (every <= median).sum())
 
 
 # --- merging of labels ----------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.masking.running import masked, outcome
+from support.masking.suppression import (
+    counts,
+    fulfils,
+    match,
+    random_tables,
+    rows_of,
+    table_of,
+)
 from support.refusals import refused
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking import LocalSuppression
 from veil.masking.suppression import cells as suppressed_cells
-from veil.masking.suppression.cells import alike_cells, few_cells, sets_of_columns
-from veil.published.matching import matches
-from veil.tables.rows import Owners
 
 MEANINGS = ("matches_everything", "own_value")
 
@@ -27,61 +31,6 @@ REGION = {
     "region": ["rural"] * 7,
     "education": ["higher"] * 4 + ["lower"] * 3,
 }
-
-
-# The slow twins: rows are tuples, None is missing
-
-
-def match(a, b):
-    return all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
-
-
-def counts(rows):
-    return [sum(match(a, b) for b in rows) for a in rows]
-
-
-def fulfils(rows, k, missing):
-    if missing == "own_value":
-        return min(Counter(rows).values()) >= k
-    return min(counts(rows)) >= k
-
-
-def least_weight(rows, k, missing, weights):
-    """Try every set of cells, the lightest first."""
-    cells = [(i, j) for i in range(len(rows)) for j in range(len(rows[0])) if rows[i][j] is not None]
-    chosen = (each for size in range(len(cells) + 1) for each in combinations(cells, size))
-    best = None
-    for each in chosen:
-        weight = sum(weights[j] for _, j in each)
-        if best is not None and weight >= best:
-            continue
-        made = [
-            tuple(None if (i, j) in each else cell for j, cell in enumerate(row))
-            for i, row in enumerate(rows)
-        ]
-        if fulfils(made, k, missing):
-            best = weight
-    return best
-
-
-def rows_of(table):
-    return list(zip(*table.values(), strict=True))
-
-
-def table_of(rows):
-    columns = zip(*rows, strict=True)
-    return {f"c{at}": list(column) for at, column in enumerate(columns)}
-
-
-def codes_of(rows):
-    return np.array([[-1 if cell is None else cell for cell in row] for row in rows], np.int32)
-
-
-def random_tables(columns, rows, values=3, gaps=True):
-    cell = st.integers(0, values - 1)
-    return st.lists(
-        st.tuples(*[cell | st.none() if gaps else cell] * columns), min_size=rows[0], max_size=rows[1]
-    )
 
 
 # Examples
@@ -139,63 +88,6 @@ def test_the_promise_holds_and_only_cells_were_left_out(rows, k, missing):
     assert made.facts["cells left out"] == left_out
     if fulfils(rows, k, missing):
         assert left_out == 0
-
-
-@given(random_tables(3, (3, 12)), st.integers(2, 3))
-def test_no_cell_could_be_shown_again(rows, k):
-    after = np.where(few_cells(codes_of(rows), k, np.array([1.0, 2.0, 1.0])), -1, codes_of(rows))
-    made = [tuple(None if cell < 0 else int(cell) for cell in row) for row in after]
-    assert fulfils(made, k, "matches_everything")
-    for i, (before, now) in enumerate(zip(rows, made, strict=True)):
-        for j in range(3):
-            if before[j] is not None and now[j] is None:
-                shown = [*made[:i], (*now[:j], before[j], *now[j + 1 :]), *made[i + 1 :]]
-                assert not fulfils(shown, k, "matches_everything")
-
-
-# How good the heuristics are
-
-
-@pytest.mark.parametrize(("missing", "bound"), [("matches_everything", 1.12), ("own_value", 1.06)])
-def test_close_to_the_least_weight_of_cells(missing, bound):
-    """Over many small tables, with and without weights: never below the least, and little above it."""
-    draws = np.random.default_rng(18)
-
-    def search(codes, k, weights):
-        if missing == "matches_everything":
-            return few_cells(codes, k, weights)
-        return alike_cells(codes, k, weights, Owners(len(codes)))
-
-    made = least = exact = 0.0
-    for _ in range(120):
-        rows = [tuple(row) for row in draws.integers(0, 3, (int(draws.integers(4, 6)), 2)).tolist()]
-        k = int(draws.integers(2, 4))
-        weights = np.array([1.0, float(draws.choice([1.0, 1.5, 3.0]))])
-        found = float((search(codes_of(rows), k, weights) @ weights).sum())
-        possible = least_weight(rows, k, missing, weights.tolist())
-        assert found >= possible
-        made, least, exact = made + found, least + possible, exact + (found == possible)
-    assert made <= bound * least
-    assert exact >= 90
-
-
-def test_fewer_cells_than_records_at_risk():
-    """Where every such record loses a cell of its own, as in a simple loop over them, there are more."""
-    draws = np.random.default_rng(19)
-    codes = draws.integers(0, 4, (400, 5)).astype(np.int32)
-    crowd, whole, _ = matches(codes)
-    risky = int((whole[crowd.of_row] < 3).sum())
-    assert few_cells(codes, 3, np.ones(5)).sum() < 0.7 * risky
-
-
-def test_sets_of_columns_come_by_weight_then_by_values_then_from_behind():
-    codes = np.array([[0, 0, 0], [1, 1, 1], [0, 2, 0]], np.int32)
-    order = [tuple(np.flatnonzero(mask).tolist()) for mask in sets_of_columns(codes, np.ones(3))]
-    assert order[:7] == [(1,), (2,), (0,), (1, 2), (0, 1), (0, 2), (0, 1, 2)]
-    weighted = [
-        tuple(np.flatnonzero(mask).tolist()) for mask in sets_of_columns(codes, np.array([1.0, 5.0, 2.0]))
-    ]
-    assert weighted[:7] == [(0,), (2,), (0, 2), (1,), (0, 1), (1, 2), (0, 1, 2)]
 
 
 @pytest.mark.parametrize("missing", MEANINGS)

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 
 from support.masking.running import holds_the_same, masked, outcome
 from support.refusals import refused
-from veil.base.randomness import Randomness
 from veil.errors import InputError, ParameterError, PlanError
 from veil.masking.microaggregation.univariate import from_both_ends
 from veil.masking.ties.probabilistic import (
     IndividualRankingSwapping,
     MDAVSwapping,
-    draw_swaps,
     linkage_probabilities,
     swapping_likelihoods,
 )
@@ -76,22 +74,6 @@ def test_k_by_column():
         "probabilistic 8-anonymity of '",
     ]
     assert all(abs(a - b) <= 2 for a, b in zip(table["x"], made.table["x"].to_pylist(), strict=True))
-
-
-def test_every_order_of_a_group_is_equally_likely():
-    """24 orders, 4,800 draws: each close to 200; all that leave some value in place are among them."""
-    randomness = Randomness.for_testing(3)
-    drawn = Counter(tuple(draw_swaps(np.zeros(4, np.int64), randomness).tolist()) for _ in range(4800))
-    assert len(drawn) == 24
-    # The 99.99 % quantile of chi-squared with 23 degrees of freedom.
-    assert sum((count - 200) ** 2 / 200 for count in drawn.values()) < 55.3
-
-
-def test_swapping_stays_within_groups():
-    groups = np.array([0, 1, 0, 2, 1, 0])
-    order = draw_swaps(groups, Randomness())
-    assert (groups[order] == groups).all()
-    assert sorted(order.tolist()) == list(range(6))
 
 
 def test_a_value_from_elsewhere_is_found_out():

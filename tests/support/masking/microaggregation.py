@@ -13,6 +13,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from hypothesis import strategies as st
+
+from veil.masking.microaggregation.records import Coordinates
+
 Record = tuple[tuple[float, ...], tuple[int, ...]]
 
 
@@ -160,3 +165,41 @@ def partitions(rows: list[int], k: int) -> Iterator[list[list[int]]]:
             left = [row for row in rest if row not in others]
             for further in partitions(left, k):
                 yield [[first, *others], *further]
+
+
+# --- random records --------------------------------------------------------------------------------
+
+
+# Few different numbers, so that there are ties; many, so that there is rounding (but not in sums of twice the
+# precision, which are then what `math.fsum` finds).
+few = st.integers(-3, 3).map(float)
+
+floats = st.integers(-(10**12), 10**12).map(lambda millionths: millionths / 10**6)
+
+
+@st.composite
+def some_records(draw, most=45):
+    """Draw records with numbers and codes, and the same for the twins."""
+    rows = draw(st.integers(1, most))
+    numbers, codes = draw(st.integers(0, 3)), draw(st.integers(0, 2))
+    codes = codes or int(numbers == 0)
+    weights = [draw(st.sampled_from([1.0, 0.25, 0.75])) for _ in range(codes)]
+    number = draw(st.sampled_from([few, floats]))
+    columns = [draw(st.lists(number, min_size=rows, max_size=rows)) for _ in range(numbers)]
+    columns += [draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows)) for _ in range(codes)]
+    twin = [
+        (
+            tuple(column[row] for column in columns[:numbers]),
+            tuple(column[row] for column in columns[numbers:]),
+        )
+        for row in range(rows)
+    ]
+    return Coordinates(np.array(columns, float).reshape(-1, rows), numbers, np.array(weights)), twin, weights
+
+
+def line(*values: float) -> Coordinates:
+    return Coordinates(np.array([values], float), 1, np.empty(0))
+
+
+def as_sets(groups):
+    return {frozenset(np.flatnonzero(groups == group).tolist()) for group in set(groups.tolist())}

@@ -27,7 +27,7 @@ from veil.engines.settings import available_memory
 from veil.engines.shuffle import shuffled
 from veil.engines.write.writing import Piece, write, write_pieces
 from veil.errors import InputError, ParameterError, VerificationError
-from veil.masking.partition.partitioning import SAME_LABELS
+from veil.masking.partition.partitioning import PartitioningMethod
 from veil.outcome.method import Method
 from veil.outcome.outcome import Outcome
 from veil.outcome.result import Origins, Pass, Privacy, Recoding, StepResult, SuppressedRows
@@ -204,7 +204,7 @@ def _verify(blocks: Blocks, rows: pa.Table, weights: NDArray[np.int64], class_co
     findings = verify_models(published, blocks.numbered.method.models)
     broken = [str(finding) for finding in findings if not finding.holds]
     if broken:
-        hint = f". {SAME_LABELS}" if published.sizes.size < class_count else ""
+        hint = f". {PartitioningMethod.if_broken}" if published.sizes.size < class_count else ""
         raise VerificationError(f"the output breaks a promise and is withheld: {'; '.join(broken)}{hint}")
     return findings
 

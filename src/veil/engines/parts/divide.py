@@ -16,6 +16,7 @@ import numpy as np
 
 from veil.engines.parts.ranked import Marginals, RankedRelation, RankRange
 from veil.masking.partition.items import RecordItems
+from veil.masking.partition.kernels import ItemOrder
 from veil.masking.partition.mondrian_kernels import propose, survey
 
 
@@ -113,15 +114,14 @@ class _Dividing:
         weights = np.concatenate([each.marginals.weights for each in waiting])
         ends = np.cumsum([each.marginals.weights.size for each in waiting])
         begins = np.concatenate([[0], ends[:-1]])
-        order = np.arange(weights.size)
+        items = ItemOrder(ranks, weights, np.arange(weights.size))
         shape = ends.size, ranks.shape[1]
         lows, highs = np.empty(shape, np.int32), np.empty(shape, np.int32)
         turns, tried = np.empty(shape, np.int16), np.array([each.tried for each in waiting], np.int64)
         part, parts = np.empty(weights.size, np.int32), np.empty(ends.size, np.int64)
-        survey(ranks, order, begins, ends, self.numbered.scheme, lows, highs, turns)
+        survey(items, begins, ends, self.numbered.scheme, lows, highs, turns)
         propose(
-            ranks, weights, order, begins, ends, lows, highs, turns, tried, self.numbered.scheme,
-            self.judge.smallest, False, part, parts,
+            items, begins, ends, lows, highs, turns, tried, self.numbered.scheme, self.judge.smallest, False, part, parts
         )  # fmt: skip
         proposals = []
         for p, each in enumerate(waiting):

@@ -84,12 +84,12 @@ def anonymize_people_in_parts(
 
 def _check_models(plan: Plan) -> None:
     for model in plan.models:
-        if model.survives_union_of_owners and not model.reads_levels:
+        if model.survives_union_of_owners and model.reads != "levels":
             continue
         why = "what is taken for its worst view may be worse in two classes together than in each"
         if model.compares_with:
             why = "it compares with the whole table, and a part knows its own people only"
-        elif model.reads_levels or not model.survives_union:
+        elif model.reads == "levels" or not model.survives_union:
             why = "what holds for classes of two parts need not hold where these get the same labels"
         raise PlanError(
             f"people cannot be anonymized part by part under {model}: {why}. Use KAnonymity, DistinctLDiversity, "

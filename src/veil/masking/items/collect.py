@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from veil.errors import PlanError, Say
 from veil.masking.items.baskets import Baskets
+from veil.masking.items.problem import rows_of
 from veil.models.item_sets import KMAnonymity
 from veil.plan.owners import number_people
 from veil.plan.plan import Plan
@@ -40,7 +41,7 @@ def gathered(source: Source, plan: Plan) -> Source:
             _check_constant(table, owners, name, plan)
     collected = table.take(pa.array(rows))
     for name in plan.items:
-        sets = _sets(table[name], name, _separator(plan, name), owners, rows.size)
+        sets = _sets(table[name], _separator(plan, name), owners, rows.size)
         collected = collected.set_column(collected.column_names.index(name), name, sets)
     return dataclasses.replace(source, table=collected)
 
@@ -62,12 +63,10 @@ def _separator(plan: Plan, name: str) -> str:
     )
 
 
-def _sets(
-    column: pa.ChunkedArray, name: str, separator: str, owners: Integers, people: int
-) -> pa.ChunkedArray:
+def _sets(column: pa.ChunkedArray, separator: str, owners: Integers, people: int) -> pa.ChunkedArray:
     """Return the set of each person.
 
-    >>> _sets(pa.chunked_array([["b", "a", "b,c"]]), "drugs", ",", np.array([0, 1, 0]), 2).to_pylist()
+    >>> _sets(pa.chunked_array([["b", "a", "b,c"]]), ",", np.array([0, 1, 0]), 2).to_pylist()
     ['b,c', 'a']
     """
     text = is_text(column.type)
@@ -78,9 +77,7 @@ def _sets(
         owners = owners[np.array(pc.list_parent_indices(lists), dtype=np.int64)]
         column = pa.chunked_array([lists.flatten()])
     baskets = Baskets.of_rows(owners, column, people)
-    lengths = np.diff(baskets.starts)[baskets.set_of]
-    starts = np.append(0, np.cumsum(lengths))
-    places = np.arange(starts[-1]) + np.repeat(baskets.starts[:-1][baskets.set_of] - starts[:-1], lengths)
+    places, starts = rows_of(baskets.starts, baskets.set_of)
     sets = pa.LargeListArray.from_arrays(
         pa.array(starts), baskets.items.take(pa.array(baskets.codes[places]))
     )

@@ -18,21 +18,17 @@ from veil.masking.items.parts import ItemPart, Recoder
 from veil.masking.items.parts import Strategy as Strategy
 from veil.masking.items.problem import ItemProblem
 from veil.masking.items.publishing import PublishedSets
-from veil.masking.items.records import ItemRecords, problem_of
+from veil.masking.items.records import ItemRecords, PersonRecords, SetRecords, problem_of
 from veil.masking.items.taxonomy import LEFT_OUT, ItemTaxonomy
 from veil.masking.parameters import Names, OneHierarchy
 from veil.models.base import PrivacyModel
 from veil.models.item_sets import KMAnonymity
 from veil.outcome.method import MaskedTable, Method
-from veil.published.linked_tables import blank_rows
-from veil.tables.columns import column_of, is_text, replace_column
+from veil.tables.columns import column_of
 from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON
 
 Integers = NDArray[np.int64]
-
-MARKER = "*"
-"""Text of suppressed cells in a table that may have some."""
 
 
 @declared(kind_of=Method)
@@ -127,7 +123,7 @@ class ItemGeneralization(Method):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        return (self.column,) if self.person is None else (self.person, self.column)
+        return (*filter(None, [self.person]), self.column)
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -142,7 +138,7 @@ class ItemGeneralization(Method):
     @property
     def counts_records(self) -> bool:
         """K of them hold a person's items, unless `person` identifies people."""
-        return self.person is None
+        return bool(self.privacy_models)
 
     @property
     def by_construction(self) -> tuple[str, ...]:
@@ -157,17 +153,9 @@ class ItemGeneralization(Method):
         return KMAnonymity(self.column, self.k, self.m, self.separator)
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
-        table = rows.table
         for name in self.within:
-            column_of(table, name, self)  # raises if it is missing
-        visible_rows = np.flatnonzero(~blank_rows(table, MARKER))
-        if self.person is not None and visible_rows.size < table.num_rows:
-            table = table.take(pa.array(visible_rows))  # suppressed rows have no owner
-        records = (
-            ItemRecords.of_rows(table, self.column, self.within, self.separator, self)
-            if self.person is None
-            else ItemRecords.of_people(table, self.person, self.column, self.within, self)
-        )
+            column_of(rows.table, name, self)  # raises if it is missing
+        records = self._read(rows.table)
         self._check_sizes(records)
         baskets, hierarchy = records.baskets, self._build_hierarchy(records)
         problem, pair_of = problem_of(records, self.k, self.m)
@@ -181,11 +169,14 @@ class ItemGeneralization(Method):
                 "or `m`"
             )
         published_sets = PublishedSets.of(problem, parts, baskets, hierarchy, self.column)
-        after, origins = self._publish(table, records, published_sets, pair_of, randomness)
-        if self.person is not None:
-            origins = visible_rows[origins]
+        after, origins = records.publish(published_sets, pair_of, self.separator, randomness)
         facts = _facts(problem, parts, records, proven=self.recoding == "global")
         return MaskedTable(after, origins, facts=facts)
+
+    def _read(self, table: pa.Table) -> ItemRecords:
+        if self.person is None:
+            return SetRecords.of(table, self.column, self.within, self.separator, self)
+        return PersonRecords.of(table, self.column, self.within, self.person, self)
 
     def _check_sizes(self, records: ItemRecords) -> None:
         """Refuse classes that are too small for any recoding."""
@@ -223,29 +214,6 @@ class ItemGeneralization(Method):
             return ItemTaxonomy.of(hierarchy, items.take(pa.array(numbers)), column, cost)
 
         return grow
-
-    def _publish(
-        self,
-        table: pa.Table,
-        records: ItemRecords,
-        published_sets: PublishedSets,
-        pair_of: Integers,
-        randomness: Randomness,
-    ) -> tuple[pa.Table, Integers]:
-        """Return the published table, and the input row of each of its rows."""
-        if self.person is not None:
-            rows, items = published_sets.as_rows(pair_of, records.owners, records.baskets.item_of)
-            owners = records.owners[rows]
-            masked = replace_column(table.take(pa.array(rows)), self.column, pa.chunked_array([items]))
-            pseudonyms = randomness.permutation(pair_of.size)[owners] + 1
-            return replace_column(masked, self.person, pseudonyms), rows
-        old = column_of(table, self.column, self)
-        if is_text(old.type):
-            masked = published_sets.as_text(pair_of, self.separator, self.column)
-        else:
-            masked = published_sets.as_lists(pair_of, old.type)
-        visible = table.take(pa.array(records.rows))
-        return replace_column(visible, self.column, masked), records.rows
 
 
 def _facts(

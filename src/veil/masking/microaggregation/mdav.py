@@ -6,6 +6,8 @@ and the farthest remaining record, uses a tree that is rebuilt whenever half of 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,15 +30,16 @@ def maximum_distance_to_average_vector(records: Coordinates, k: int) -> Groups:
     >>> maximum_distance_to_average_vector(records, 3).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    return _mdav(records.cells, records.numbers, records.weights, k)
+    return _mdav(records, k)
 
 
 @kernel
-def _mdav(cells: Floats, numbers: int, weights: Floats, k: int) -> Groups:
+def _mdav(records: Coordinates, k: int) -> Groups:
+    cells, numbers, weights = records
     rows = cells.shape[1]
     groups = np.full(rows, -1, np.int64)
     left, group = rows, 0
-    total, error, counts, starts = _totals(cells, numbers)
+    totals = _totals(records)
     average = np.empty(cells.shape[0])
     near = np.empty(k, np.int64)
     squares = np.empty(k)
@@ -50,24 +53,25 @@ def _mdav(cells: Floats, numbers: int, weights: Floats, k: int) -> Groups:
             tree = build(cells, numbers, weights, np.flatnonzero(groups < 0))
             built = left
         # Find the record farthest from the average of those left.
-        _average(total, error, counts, starts, numbers, left, average)
+        _average(totals, left, average)
         if examined >= left:
-            order, reach = _by_distance(cells, numbers, weights, average, np.flatnonzero(groups < 0))
+            order, reach = _by_distance(records, average, np.flatnonzero(groups < 0))
             reference, examined = average.copy(), 0
-        center, steps = _farthest_from(cells, numbers, weights, average, order, reach, reference, groups)
+        center, steps = _farthest_from(records, average, order, reach, reference, groups)
         examined += steps
+        # Make a group around it, and another around the record farthest from it.
         for turn in range(pair):
             if turn:
                 center = farthest(tree, cells[:, center].copy())
             # The center is in its group even if k others coincide with it.
             groups[center] = group
             remove(tree, center)
-            _take_out(cells, center, numbers, total, error, counts, starts)
+            _take_out(records, center, totals)
             nearest(tree, cells[:, center].copy(), near[: k - 1], squares[: k - 1])
             for row in near[: k - 1]:
                 groups[row] = group
                 remove(tree, row)
-                _take_out(cells, row, numbers, total, error, counts, starts)
+                _take_out(records, row, totals)
             left -= k
             group += 1
     for row in range(rows):
@@ -87,12 +91,12 @@ def variable_maximum_distance_to_average_vector(records: Coordinates, k: int, ga
     >>> variable_maximum_distance_to_average_vector(records, 3, gamma=0.2).tolist()
     [0, 0, 0, 1, 1, 1, 1]
     """
-    groups = _variable(records.cells, records.numbers, records.weights, k, gamma)
+    groups = _variable(records, k, gamma)
     alone = np.flatnonzero(groups < 0)
     if alone.size:
         averages = averages_of(records, groups)
         for row in alone.tolist():
-            groups[row] = _nearest_average(records.cells, records.numbers, records.weights, row, averages)
+            groups[row] = _nearest_average(records, row, averages)
     return groups
 
 
@@ -115,23 +119,24 @@ def averages_of(records: Coordinates, groups: Groups) -> Floats:
 
 
 @kernel
-def _nearest_average(cells: Floats, numbers: int, weights: Floats, row: int, averages: Floats) -> int:
+def _nearest_average(records: Coordinates, row: int, averages: Floats) -> int:
     best, closest = np.inf, 0
     for group in range(averages.shape[1]):
-        distance = square(averages, numbers, weights, group, cells[:, row])
+        distance = square(averages, records.numbers, records.weights, group, records.cells[:, row])
         if distance < best:
             best, closest = distance, group
     return closest
 
 
 @kernel
-def _variable(cells: Floats, numbers: int, weights: Floats, k: int, gamma: float) -> Groups:
+def _variable(records: Coordinates, k: int, gamma: float) -> Groups:
+    cells, numbers, weights = records
     rows = cells.shape[1]
     groups = np.full(rows, -1, np.int64)
     left, group = rows, 0
-    total, error, counts, starts = _totals(cells, numbers)
+    totals = _totals(records)
     average = np.empty(cells.shape[0])
-    _average(total, error, counts, starts, numbers, rows, average)
+    _average(totals, rows, average)
     # Order the records by their distance from the average.
     reach = np.empty(rows)
     for row in range(rows):
@@ -198,10 +203,9 @@ def square(cells: Floats, numbers: int, weights: Floats, row: int, point: Floats
 
 
 @kernel
-def _by_distance(
-    cells: Floats, numbers: int, weights: Floats, point: Floats, rows: Integers
-) -> tuple[Integers, Floats]:
+def _by_distance(records: Coordinates, point: Floats, rows: Integers) -> tuple[Integers, Floats]:
     """Return rows and their squared distances from a point, the farthest first, equally far ones in order."""
+    cells, numbers, weights = records
     reach = np.empty(rows.size)
     for i in range(rows.size):
         reach[i] = square(cells, numbers, weights, rows[i], point)
@@ -211,9 +215,7 @@ def _by_distance(
 
 @kernel
 def _farthest_from(
-    cells: Floats,
-    numbers: int,
-    weights: Floats,
+    records: Coordinates,
     point: Floats,
     order: Integers,
     reach: Floats,
@@ -226,6 +228,7 @@ def _farthest_from(
     from the reference plus the distance of the two, so the search ends early; the slack is far above rounding
     and underflow, and the distances that decide are those of a full scan.
     """
+    cells, numbers, weights = records
     moved = np.sqrt(square(reference.reshape(-1, 1), numbers, weights, 0, point))
     best, farthest_row = -1.0, -1
     for i in range(order.size):
@@ -241,9 +244,19 @@ def _farthest_from(
     return farthest_row, order.size
 
 
+class Totals(NamedTuple):
+    """Sums of the numbers, their rounding errors, and counts of all codes, column by column from `starts` on."""
+
+    total: Floats
+    error: Floats
+    counts: Integers
+    starts: Integers
+
+
 @kernel
-def _totals(cells: Floats, numbers: int) -> tuple[Floats, Floats, Integers, Integers]:
-    """Return sums of the numbers, their rounding errors, and counts of all codes, column by column."""
+def _totals(records: Coordinates) -> Totals:
+    """Add up all records."""
+    cells, numbers, _ = records
     columns, rows = cells.shape
     total, error = np.zeros(numbers), np.zeros(numbers)
     starts = np.zeros(columns - numbers + 1, np.int64)
@@ -255,7 +268,7 @@ def _totals(cells: Floats, numbers: int) -> tuple[Floats, Floats, Integers, Inte
             _add(total, error, j, cells[j, row])
         for j in range(numbers, columns):
             counts[starts[j - numbers] + np.int64(cells[j, row])] += 1
-    return total, error, counts, starts
+    return Totals(total, error, counts, starts)
 
 
 @kernel
@@ -270,20 +283,19 @@ def _add(total: Floats, error: Floats, j: int, value: float) -> None:
 
 
 @kernel
-def _take_out(
-    cells: Floats, row: int, numbers: int, total: Floats, error: Floats, counts: Integers, starts: Integers
-) -> None:
+def _take_out(records: Coordinates, row: int, totals: Totals) -> None:
+    cells, numbers, _ = records
     for j in range(numbers):
-        _add(total, error, j, -cells[j, row])
+        _add(totals.total, totals.error, j, -cells[j, row])
     for j in range(numbers, cells.shape[0]):
-        counts[starts[j - numbers] + np.int64(cells[j, row])] -= 1
+        totals.counts[totals.starts[j - numbers] + np.int64(cells[j, row])] -= 1
 
 
 @kernel
-def _average(
-    total: Floats, error: Floats, counts: Integers, starts: Integers, numbers: int, left: int, out: Floats
-) -> None:
+def _average(totals: Totals, left: int, out: Floats) -> None:
     """Compute means of the numbers and most frequent codes; the first of equally frequent ones."""
+    total, _, counts, starts = totals
+    numbers = total.size
     for j in range(numbers):
         out[j] = total[j] / left
     for j in range(numbers, out.size):

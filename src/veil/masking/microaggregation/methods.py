@@ -65,11 +65,6 @@ class _Microaggregation(ColumnMethod):
 
     counts_owners: ClassVar[bool] = True
 
-    @property
-    def counts_records(self) -> bool:
-        """K of them are in a group."""
-        return True
-
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Group rows, and join groups to the nearest ones until each has k people; aggregate rows."""
         table, owners = rows.table, rows.owners

@@ -9,8 +9,7 @@ the levels on which they differ: every level becomes one column of codes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,8 +25,7 @@ _LARGEST = 1e150
 """Largest number whose squared differences are floats."""
 
 
-@dataclass(frozen=True, eq=False)
-class Coordinates:
+class Coordinates(NamedTuple):
     """Records as columns of coordinates: `numbers` columns of scaled numbers, then columns of codes.
 
     Attributes

@@ -189,13 +189,32 @@ def _farthest_bound(tree: Tree, node: int, point: Floats) -> float:
 @kernel
 def nearest(tree: Tree, point: Floats, rows: Integers, squares: Floats) -> int:
     """Find the nearest records, as many as `rows` has room for, in order; return how many there are."""
+    return _search(tree, point, False, rows, squares)
+
+
+@kernel
+def farthest(tree: Tree, point: Floats) -> int:
+    """Find the farthest record."""
+    rows, squares = np.full(1, NO_ROW), np.empty(1)
+    _search(tree, point, True, rows, squares)
+    return int(rows[0])
+
+
+@kernel
+def _search(tree: Tree, point: Floats, far: bool, rows: Integers, squares: Floats) -> int:
+    """Find the records that come first by distance, from the farthest on if `far`; return how many there are.
+
+    Distances are then taken negative, and so are bounds: both are to be small.
+    """
     number = min(rows.size, tree.left[0])
     inner = tree.left.size // 2
+    sign = -1.0 if far else 1.0
     nodes = np.empty(128, np.int64)  # a stack of twice the depth of any tree that fits into memory
     bounds = np.empty(128)
     distances = np.empty(LEAF)
-    nodes[0], bounds[0], waiting, count = 0, 0.0, 1, 0
+    nodes[0], bounds[0], waiting, count = 0, -np.inf, 1, 0
     while waiting and number:
+        # Skip a box in which no record comes before the last one found.
         waiting -= 1
         node = nodes[waiting]
         if count == number and (
@@ -203,22 +222,29 @@ def nearest(tree: Tree, point: Floats, rows: Integers, squares: Floats) -> int:
             or (bounds[waiting] == squares[count - 1] and tree.lowest[node] > rows[count - 1])
         ):
             continue
-        if node < inner:  # visit the nearer child first
-            near, far = 2 * node + 1, 2 * node + 2
-            near_bound, far_bound = _nearest_bound(tree, near, point), _nearest_bound(tree, far, point)
-            if near_bound > far_bound:
-                near, far, near_bound, far_bound = far, near, far_bound, near_bound
-            if tree.left[far]:
-                nodes[waiting], bounds[waiting] = far, far_bound
+        # Visit the child first whose bound is better.
+        if node < inner:
+            one, other = 2 * node + 1, 2 * node + 2
+            if far:
+                one_bound, other_bound = (
+                    -_farthest_bound(tree, one, point),
+                    -_farthest_bound(tree, other, point),
+                )
+            else:
+                one_bound, other_bound = _nearest_bound(tree, one, point), _nearest_bound(tree, other, point)
+            if one_bound > other_bound:
+                one, other, one_bound, other_bound = other, one, other_bound, one_bound
+            if tree.left[other]:
+                nodes[waiting], bounds[waiting] = other, other_bound
                 waiting += 1
-            if tree.left[near]:
-                nodes[waiting], bounds[waiting] = near, near_bound
+            if tree.left[one]:
+                nodes[waiting], bounds[waiting] = one, one_bound
                 waiting += 1
             continue
+        # Insert the records of a leaf into the sorted result.
         _squares(tree, node - inner, tree.left[node], point, distances)
         for place in range(tree.left[node]):
-            # Insert the record into the sorted result.
-            square, row = distances[place], tree.rows[node - inner, place]
+            square, row = sign * distances[place], tree.rows[node - inner, place]
             if count == number and (
                 square > squares[count - 1] or (square == squares[count - 1] and row > rows[count - 1])
             ):
@@ -230,37 +256,3 @@ def nearest(tree: Tree, point: Floats, rows: Integers, squares: Floats) -> int:
             squares[at], rows[at] = square, row
             count = min(count + 1, number)
     return count
-
-
-@kernel
-def farthest(tree: Tree, point: Floats) -> int:
-    """Find the farthest record."""
-    inner = tree.left.size // 2
-    nodes = np.empty(128, np.int64)
-    bounds = np.empty(128)
-    distances = np.empty(LEAF)
-    nodes[0], bounds[0], waiting = 0, np.inf, 1
-    best, farthest_row = -1.0, NO_ROW
-    while waiting:
-        waiting -= 1
-        node = nodes[waiting]
-        if bounds[waiting] < best or (bounds[waiting] == best and tree.lowest[node] > farthest_row):
-            continue
-        if node < inner:
-            far, near = 2 * node + 1, 2 * node + 2
-            far_bound, near_bound = _farthest_bound(tree, far, point), _farthest_bound(tree, near, point)
-            if far_bound < near_bound:
-                far, near, far_bound, near_bound = near, far, near_bound, far_bound
-            if tree.left[near]:
-                nodes[waiting], bounds[waiting] = near, near_bound
-                waiting += 1
-            if tree.left[far]:
-                nodes[waiting], bounds[waiting] = far, far_bound
-                waiting += 1
-            continue
-        _squares(tree, node - inner, tree.left[node], point, distances)
-        for place in range(tree.left[node]):
-            square, row = distances[place], tree.rows[node - inner, place]
-            if square > best or (square == best and row < farthest_row):
-                best, farthest_row = square, row
-    return farthest_row

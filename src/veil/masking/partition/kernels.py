@@ -7,30 +7,44 @@ different classes touches different places, so threads need no locks.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 
+Integers = NDArray[np.int64]
+Ranks = NDArray[np.int32]
+
+
+class ItemOrder(NamedTuple):
+    """The ranks and the weight of each item, and the items in the order of a partition."""
+
+    ranks: Ranks
+    weights: Integers
+    order: Integers
+
 
 @kernel
 def arrange(
-    order: NDArray[np.int64],
-    part: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    firsts: NDArray[np.int64],
-    arranged: NDArray[np.int64],
-    part_begins: NDArray[np.int64],
-    part_ends: NDArray[np.int64],
-    records: NDArray[np.int64],
+    items: ItemOrder,
+    part: Ranks,
+    begins: Integers,
+    ends: Integers,
+    firsts: Integers,
+    arranged: Integers,
+    part_begins: Integers,
+    part_ends: Integers,
+    records: Integers,
 ) -> None:
     """Arrange the items of each class part by part, in `arranged`; items of a part stay in order.
 
     The parts of class p are numbered from `firsts[p]` on. They receive their places and their records.
     """
+    order = items.order
     for p in range(begins.size):
+        # Count the items and the records of each part.
         first = firsts[p]
         stop = firsts[p + 1]
         part_ends[first:stop] = 0
@@ -38,7 +52,8 @@ def arrange(
         for place in range(begins[p], ends[p]):
             g = first + part[place]
             part_ends[g] += 1
-            records[g] += weights[order[place]]
+            records[g] += items.weights[order[place]]
+        # Let each part begin where the one before it ends, and fill them.
         here = begins[p]
         for g in range(first, stop):
             part_begins[g] = here
@@ -51,9 +66,7 @@ def arrange(
 
 
 @kernel
-def copy_order(
-    order: NDArray[np.int64], arranged: NDArray[np.int64], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> None:
+def copy_order(order: Integers, arranged: Integers, begins: Integers, ends: Integers) -> None:
     """Copy the new order of some classes."""
     for p in range(begins.size):
         for place in range(begins[p], ends[p]):
@@ -62,14 +75,14 @@ def copy_order(
 
 @kernel
 def histogram(
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    order: Integers,
+    begins: Integers,
+    ends: Integers,
+    starts: Integers,
+    values: Ranks,
+    counts: Integers,
     domain: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Integers, Ranks, Integers]:
     """Count the values of a further attribute in each class, and store the counts value by value.
 
     Item i has the value `values[e]` for `counts[e]` of its records, for the entries e from `starts[i]` on.
@@ -115,36 +128,14 @@ def histogram(
 
 
 @kernel
-def by_item(
-    starts: NDArray[np.int64], classes: NDArray[np.int32], counts: NDArray[np.int64], items: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Convert a histogram stored value by value to one stored item by item."""
-    out_starts = np.zeros(items + 1, np.int64)
-    for e in range(classes.size):
-        out_starts[classes[e] + 1] += 1
-    for i in range(items):
-        out_starts[i + 1] += out_starts[i]
-    next_place = out_starts[:items].copy()
-    out_values = np.empty(classes.size, np.int32)
-    out_counts = np.empty(classes.size, np.int64)
-    for value in range(starts.size - 1):
-        for e in range(starts[value], starts[value + 1]):
-            place = next_place[classes[e]]
-            next_place[classes[e]] += 1
-            out_values[place] = value
-            out_counts[place] = counts[e]
-    return out_starts, out_values, out_counts
-
-
-@kernel
 def occurring(
-    ranks: NDArray[np.int32],
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    ranks: Ranks,
+    order: Integers,
+    begins: Integers,
+    ends: Integers,
     column: int,
     size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+) -> tuple[Integers, Ranks]:
     """List the ranks of a column in each class, in order; also return where those of each class start."""
     newest = np.full(size, -1, np.int64)  # the newest class with each rank
     starts = np.zeros(begins.size + 1, np.int64)
@@ -163,9 +154,7 @@ def occurring(
 
 
 @kernel
-def same_sets(
-    starts: NDArray[np.int64], members: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def same_sets(starts: Integers, members: Ranks) -> tuple[Integers, Integers]:
     """Number distinct sets in order of first appearance; also return the first class with each."""
     classes = starts.size - 1
     bits = 1
@@ -202,15 +191,7 @@ def same_sets(
 
 @kernel
 def by_node(
-    ranks: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    order: NDArray[np.int64],
-    begin: int,
-    end: int,
-    column: int,
-    nodes: NDArray[np.int32],
-    tally: NDArray[np.int64],
-    met: NDArray[np.int32],
+    items: ItemOrder, begin: int, end: int, column: int, nodes: Ranks, tally: Integers, met: Ranks
 ) -> tuple[int, int]:
     """Count the records of a class by node, for the nodes above the ranks of one column.
 
@@ -219,11 +200,12 @@ def by_node(
     """
     number = 0
     for place in range(begin, end):
-        node = nodes[ranks[order[place], column]]
+        item = items.order[place]
+        node = nodes[items.ranks[item, column]]
         if tally[node] == 0:
             met[number] = node
             number += 1
-        tally[node] += weights[order[place]]
+        tally[node] += items.weights[item]
     met[:number].sort()
     least = tally[met[0]]
     for g in range(number):

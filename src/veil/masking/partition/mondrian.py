@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,8 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.masking.partition.columns import Classes, Column, Labels, OrderedColumn, Scheme, Style
-from veil.masking.partition.kernels import arrange, copy_order
 from veil.masking.partition.mondrian_kernels import propose, survey
-from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
-from veil.models.base import PrivacyModel
+from veil.masking.partition.partitioning import Arrangement, Partitioning, PartitioningMethod
 from veil.outcome.method import MaskedTable, Method
 from veil.plan.parameters import Columns, Models
 from veil.tables.columns import count_codes
@@ -33,7 +31,7 @@ _SHARES = 8
 
 
 @declared(kind_of=Method)
-class Mondrian(Method):
+class Mondrian(PartitioningMethod):
     """Cut the table into classes, as long as every part fulfils every privacy model.
 
     The table is one class at first. A class is cut in the column in which it is widest, compared with the
@@ -79,18 +77,6 @@ class Mondrian(Method):
         ),
     ] = "intervals"
     kind: Literal["Mondrian"] = Field(default="Mondrian", repr=False, kw_only=True)
-
-    counts_owners: ClassVar[bool] = True
-    if_broken: ClassVar[str] = SAME_LABELS
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The quasi-identifiers."""
-        return tuple(self.quasi_identifiers)
-
-    @property
-    def privacy_models(self) -> tuple[PrivacyModel, ...]:
-        return self.models
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Partition the table into classes of enough people, who count once for each combination of cells. Nothing is random."""
@@ -175,18 +161,14 @@ class _Cutting:
     """
 
     def __init__(self, work: Partitioning, relaxed: bool) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.items.sizes, work.judge
-        self.records = work.weights
-        self.relaxed = relaxed
+        self.judge, self.records, self.relaxed = work.judge, work.weights, relaxed
         self.scheme = Scheme.of(work.columns)
-        items = self.weights.size
-        self.order = np.arange(items)
-        self.arranged = np.empty(items, np.int64)
-        self.part = np.empty(items, np.int32)
+        self.arrangement = Arrangement(work)
+        self.items = self.arrangement.items
 
     def run(self, threads: int) -> Classes:
         done: list[_Ranges] = []
-        items = self.order.size
+        items = self.items.order.size
         waiting = self._survey(np.zeros(1, np.int64), np.array([items], np.int64))
         enough = _SHARES * threads if threads > 1 and items > WORTH_A_THREAD else items
         while 0 < waiting.begins.size <= enough:
@@ -198,7 +180,7 @@ class _Cutting:
         begins = np.concatenate([each for each, _ in done])
         ends = np.concatenate([each for _, each in done])
         places = np.argsort(begins)
-        return Classes(self.ranks, self.records, self.order, begins[places], ends[places])
+        return Classes(self.items.ranks, self.records, self.items.order, begins[places], ends[places])
 
     def _finish(self, waiting: _Open) -> list[_Ranges]:
         done: list[_Ranges] = []
@@ -207,35 +189,28 @@ class _Cutting:
         return done
 
     def _survey(self, begins: NDArray[np.int64], ends: NDArray[np.int64]) -> _Open:
-        shape = begins.size, self.ranks.shape[1]
+        shape = begins.size, self.items.ranks.shape[1]
         lows, highs = np.empty(shape, np.int32), np.empty(shape, np.int32)
         turns, tried = np.empty(shape, np.int16), np.zeros(begins.size, np.int64)
-        survey(self.ranks, self.order, begins, ends, self.scheme, lows, highs, turns)
+        survey(self.items, begins, ends, self.scheme, lows, highs, turns)
         return _Open(begins, ends, lows, highs, turns, tried)
 
     def _round(self, waiting: _Open, done: list[_Ranges]) -> _Open:
         """Propose a cut of each class, and make the accepted ones. Return the classes still to be cut."""
         parts = np.empty(waiting.begins.size, np.int64)
-        propose(
-            self.ranks, self.weights, self.order, *waiting, self.scheme, self.judge.smallest, self.relaxed,
-            self.part, parts,
-        )  # fmt: skip
+        arrangement = self.arrangement
+        propose(self.items, *waiting, self.scheme, self.judge.smallest, self.relaxed, arrangement.part, parts)
         final = parts == 0
         done.append((waiting.begins[final], waiting.ends[final]))
         waiting, parts = waiting.choose(~final), parts[~final]
         if not parts.size:
             return waiting
-        firsts = np.concatenate([[0], np.cumsum(parts)])
-        begins, ends, records = (np.empty(firsts[-1], np.int64) for _ in range(3))
-        arrange(
-            self.order, self.part, self.weights, waiting.begins, waiting.ends, firsts, self.arranged, begins,
-            ends, records,
-        )  # fmt: skip
+        begins, ends, records = arrangement.divide(waiting.begins, waiting.ends, parts)
         accepted = np.ones(parts.size, np.bool_)
         if self.judge.looks_at_values:
-            fine = self.judge.accept(self.arranged, begins, ends, records)
-            accepted = np.logical_and.reduceat(fine, firsts[:-1])
-        copy_order(self.order, self.arranged, waiting.begins[accepted], waiting.ends[accepted])
+            fine = self.judge.accept(arrangement.arranged, begins, ends, records)
+            accepted = np.logical_and.reduceat(fine, np.cumsum(parts) - parts)
+        arrangement.accept(waiting.begins[accepted], waiting.ends[accepted])
         part_mask = np.repeat(accepted, parts)
         new = self._survey(begins[part_mask], ends[part_mask])
         again = waiting.choose(~accepted)

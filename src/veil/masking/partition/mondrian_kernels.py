@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from veil.base.compiled import kernel
 from veil.masking.partition.columns import Scheme
-from veil.masking.partition.kernels import by_node
+from veil.masking.partition.kernels import Integers, ItemOrder, Ranks, by_node
 
 _FEW = 64
 """Least number of ranges that are counted in search of a median."""
@@ -15,22 +15,23 @@ _FEW = 64
 
 @kernel
 def survey(
-    ranks: NDArray[np.int32],
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    items: ItemOrder,
+    begins: Integers,
+    ends: Integers,
     scheme: Scheme,
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
+    lows: Ranks,
+    highs: Ranks,
     turns: NDArray[np.int16],
 ) -> None:
     """Find the lowest and highest rank of each class in each column, and the order in which to try columns.
 
     The widest one is first; of equally wide ones, the one that is named first.
     """
+    ranks, order = items.ranks, items.order
     columns = ranks.shape[1]
     widths = np.empty(columns)
     for p in range(begins.size):
+        # The range of each column, and the columns by its width: insertion sort.
         for j in range(columns):
             lows[p, j] = highs[p, j] = ranks[order[begins[p]], j]
         for place in range(begins[p] + 1, ends[p]):
@@ -76,20 +77,18 @@ def _level(scheme: Scheme, j: int, low: int, high: int) -> int:
 
 @kernel
 def propose(
-    ranks: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
+    items: ItemOrder,
+    begins: Integers,
+    ends: Integers,
+    lows: Ranks,
+    highs: Ranks,
     turns: NDArray[np.int16],
-    tried: NDArray[np.int64],
+    tried: Integers,
     scheme: Scheme,
     smallest: int,
     relaxed: bool,
-    part: NDArray[np.int32],
-    parts: NDArray[np.int64],
+    part: Ranks,
+    parts: Integers,
 ) -> None:
     """Find for each class the first column, from `tried` on, with a cut that leaves no part too small.
 
@@ -107,7 +106,7 @@ def propose(
         parts[p] = 0
         total = 0
         for place in range(begins[p], ends[p]):
-            total += weights[order[place]]
+            total += items.weights[items.order[place]]
         if total < 2 * smallest:
             continue
         # Try column after column, the widest first.
@@ -118,14 +117,11 @@ def propose(
                 if scheme.levels[j]:
                     at = scheme.starts[j] + (_level(scheme, j, low, high) - 1) * scheme.sizes[j]
                     nodes = scheme.nodes[at : at + scheme.sizes[j]]
-                    parts[p] = _by_children(
-                        ranks, weights, order, begins[p], ends[p], j, nodes, smallest, tally, met, part
-                    )
+                    parts[p] = _by_children(items, begins[p], ends[p], j, nodes, smallest, tally, met, part)
                 else:
                     parts[p] = _at_median(
-                        ranks, weights, order, begins[p], ends[p], j, low, high, total, smallest, relaxed,
-                        buckets, part,
-                    )  # fmt: skip
+                        items, begins[p], ends[p], j, low, high, total, smallest, relaxed, buckets, part
+                    )
             if parts[p]:
                 break
             tried[p] += 1
@@ -133,22 +129,20 @@ def propose(
 
 @kernel
 def _by_children(
-    ranks: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    order: NDArray[np.int64],
+    items: ItemOrder,
     begin: int,
     end: int,
     j: int,
-    nodes: NDArray[np.int32],
+    nodes: Ranks,
     smallest: int,
-    tally: NDArray[np.int64],
-    met: NDArray[np.int32],
-    part: NDArray[np.int32],
+    tally: Integers,
+    met: Ranks,
+    part: Ranks,
 ) -> int:
-    number, least = by_node(ranks, weights, order, begin, end, j, nodes, tally, met)
+    number, least = by_node(items, begin, end, j, nodes, tally, met)
     if least >= smallest:
         for place in range(begin, end):
-            part[place] = tally[nodes[ranks[order[place], j]]] - 1
+            part[place] = tally[nodes[items.ranks[items.order[place], j]]] - 1
     for g in range(number):
         tally[met[g]] = 0
     return number if least >= smallest else 0
@@ -156,9 +150,7 @@ def _by_children(
 
 @kernel
 def _at_median(
-    ranks: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    order: NDArray[np.int64],
+    items: ItemOrder,
     begin: int,
     end: int,
     j: int,
@@ -167,11 +159,12 @@ def _at_median(
     total: int,
     smallest: int,
     relaxed: bool,
-    buckets: NDArray[np.int64],
-    part: NDArray[np.int32],
+    buckets: Integers,
+    part: Ranks,
 ) -> int:
+    ranks, order = items.ranks, items.order
     half = (total + 1) // 2
-    median, below, upto = _median(ranks, weights, order, begin, end, j, low, high, half, buckets)
+    median, below, upto = _median(items, begin, end, j, low, high, half, buckets)
     if relaxed:  # every item is one record, and those at the median fill up the left half
         if total - half < smallest:
             return 0
@@ -195,16 +188,7 @@ def _at_median(
 
 @kernel
 def _median(
-    ranks: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    order: NDArray[np.int64],
-    begin: int,
-    end: int,
-    j: int,
-    low: int,
-    high: int,
-    half: int,
-    buckets: NDArray[np.int64],
+    items: ItemOrder, begin: int, end: int, j: int, low: int, high: int, half: int, buckets: Integers
 ) -> tuple[int, int, int]:
     """Find the rank at which half the records are reached; also the records below it, and up to it.
 
@@ -219,9 +203,10 @@ def _median(
             shift += 1
         buckets[: ((high - low) >> shift) + 1] = 0
         for place in range(begin, end):
-            rank = ranks[order[place], j]
+            item = items.order[place]
+            rank = items.ranks[item, j]
             if low <= rank <= high:
-                buckets[(rank - low) >> shift] += weights[order[place]]
+                buckets[(rank - low) >> shift] += items.weights[item]
         b = 0
         while below + buckets[b] < half:
             below += buckets[b]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from veil.classes import kernels
 from veil.classes.owner_sample import describe_several_values, one_value_each
 from veil.classes.owners import Persons
 from veil.classes.sample import Sample
-from veil.classes.table import ClassTable
+from veil.classes.table import ClassTable, Histogram
 from veil.errors import NoSolutionError, PlanError
 from veil.masking.partition.columns import (
     Column,
@@ -30,14 +30,17 @@ from veil.masking.partition.columns import (
     without_surprises,
 )
 from veil.masking.partition.items import Entries, Items, OwnerItems, RecordItems, Unlabelled
-from veil.masking.partition.kernels import by_item
+from veil.masking.partition.kernels import ItemOrder, arrange, copy_order
 from veil.models.base import ClassCriterion, PrivacyModel, SampleCriterion, views_of
-from veil.outcome.method import MaskedTable
+from veil.outcome.method import MaskedTable, Method
+from veil.plan.parameters import Columns, Models
 from veil.plan.plan import Plan
 from veil.plan.prepare import Prepared, prepare_rows
 from veil.published.table import Published
 from veil.quality.figures import quality
 from veil.tables.rows import Rows
+
+Integers = NDArray[np.int64]
 
 # --- judging --------------------------------------------------------------------------------------
 
@@ -80,11 +83,7 @@ class PartCriterion:
         return bool(self._criteria) or not self._items.add_up
 
     def accept(
-        self,
-        order: NDArray[np.int64],
-        begins: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        records: NDArray[np.int64],
+        self, order: Integers, begins: Integers, ends: Integers, records: Integers
     ) -> NDArray[np.bool_]:
         """Return a mask of the classes that every model accepts."""
         table = self._items.parts(order, begins, ends, records)
@@ -94,7 +93,7 @@ class PartCriterion:
         accepted: NDArray[np.bool_] = rejected == 0
         return accepted
 
-    def require_whole(self, order: NDArray[np.int64], records: int) -> None:
+    def require_whole(self, order: Integers, records: int) -> None:
         """Refuse a table that is not acceptable even as one class."""
         begins, ends = np.zeros(1, np.int64), np.array([order.size], np.int64)
         table = self._items.parts(order, begins, ends, np.array([records], np.int64))
@@ -169,19 +168,14 @@ class Partitioning:
             ]
         else:
             self.weights, self.item_of_row = sample.table.count, sample.row_class.astype(np.int64)
-            entries = [
-                Entries(*by_item(each.starts, each.classes, each.counts, len(sample.table)), each.domain)
-                for each in sample.table.histograms
-            ]
+            entries = [by_item(each, len(sample.table)) for each in sample.table.histograms]
         self.items: Items = RecordItems(self.weights, tuple(entries))
         if isinstance(sample.persons, Persons):
             self.items = OwnerItems(sample.persons, self.item_of_row, self.weights.size)
         self.judge = PartCriterion(models, sample, self.items)
         self.judge.require_whole(np.arange(self.weights.size), self.records)
 
-    def some(
-        self, ranks: NDArray[np.int32], weights: NDArray[np.int64], entries: tuple[Entries, ...]
-    ) -> Partitioning:
+    def some(self, ranks: NDArray[np.int32], weights: Integers, entries: tuple[Entries, ...]) -> Partitioning:
         """Return a part of the table, given by its items, to be partitioned as within the whole."""
         part = copy.copy(self)
         part.ranks, part.weights, part.items = ranks, weights, RecordItems(weights, entries)
@@ -202,11 +196,63 @@ class Partitioning:
         return MaskedTable(masked, facts={**measured, **facts})
 
 
-SAME_LABELS = (
-    "Classes that got the labels of another became one with it, which the model does not survive: use relaxed=False, "
-    "intervals or sets instead of means, or hierarchies in which no label occurs on two levels"
-)
-"""Advice if a partition breaks its models: as each class fulfils them, only merged ones can be the cause."""
+class Arrangement:
+    """The items in the order of a partition, which starts with one class and is refined by cuts of classes.
+
+    A cut is proposed in `part`: the part of its class to which it moves the item at each place.
+    """
+
+    def __init__(self, work: Partitioning) -> None:
+        size = work.items.sizes.size
+        self.items = ItemOrder(work.ranks, work.items.sizes, np.arange(size))
+        self.part = np.empty(size, np.int32)
+        self.arranged = np.empty(size, np.int64)
+
+    def divide(
+        self, begins: Integers, ends: Integers, parts: Integers
+    ) -> tuple[Integers, Integers, Integers]:
+        """Arrange classes as proposed, each in so many parts. Return the places of the parts, and their records."""
+        firsts = np.concatenate([[0], np.cumsum(parts)])
+        part_begins, part_ends, records = (np.empty(firsts[-1], np.int64) for _ in range(3))
+        arrange(
+            self.items, self.part, begins, ends, firsts, self.arranged, part_begins, part_ends, records
+        )  # fmt: skip
+        return part_begins, part_ends, records
+
+    def accept(self, begins: Integers, ends: Integers) -> None:
+        """Make the proposed cuts of some classes."""
+        copy_order(self.items.order, self.arranged, begins, ends)
+
+
+def by_item(histogram: Histogram, items: int) -> Entries:
+    """Return the values of each item, from a histogram that is stored value by value."""
+    order = np.argsort(histogram.classes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(histogram.classes, minlength=items))])
+    values = np.repeat(np.arange(histogram.domain, dtype=np.int32), np.diff(histogram.starts))
+    return Entries(starts, values[order], histogram.counts[order], histogram.domain)
+
+
+class PartitioningMethod(Method):
+    """A masking method that divides a table into classes, each of which fulfils privacy models."""
+
+    quasi_identifiers: Columns
+    models: Models
+
+    counts_owners: ClassVar[bool] = True
+    if_broken: ClassVar[str] = (
+        "Classes that got the labels of another became one with it, which the model does not survive: use relaxed=False, "
+        "intervals or sets instead of means, or hierarchies in which no label occurs on two levels"
+    )
+    """As each class fulfils the models, only merged ones can break them."""
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return tuple(self.quasi_identifiers)
+
+    @property
+    def privacy_models(self) -> tuple[PrivacyModel, ...]:
+        return self.models
 
 
 def _prepare_rows(rows: Rows, builders: Mapping[str, Any], models: Sequence[PrivacyModel]) -> Prepared:

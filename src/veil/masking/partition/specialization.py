@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,8 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.masking.partition.columns import TreeColumn
-from veil.masking.partition.kernels import arrange, copy_order
-from veil.masking.partition.partitioning import SAME_LABELS, Partitioning
+from veil.masking.partition.partitioning import Arrangement, Partitioning, PartitioningMethod
 from veil.masking.partition.specialization_kernels import divide, least_of_steps, smallest_part
-from veil.models.base import PrivacyModel
 from veil.outcome.method import MaskedTable, Method
 from veil.plan.parameters import Columns, Models
 from veil.tables.columns import column_of, encode_values
@@ -27,7 +25,7 @@ from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
-class TopDownSpecialization(Method):
+class TopDownSpecialization(PartitioningMethod):
     """Replace labels by their children in the hierarchy, the most useful first, while every model is
     fulfilled.
 
@@ -64,9 +62,6 @@ class TopDownSpecialization(Method):
     ] = None
     kind: Literal["TopDownSpecialization"] = Field(default="TopDownSpecialization", repr=False, kw_only=True)
 
-    counts_owners: ClassVar[bool] = True
-    if_broken: ClassVar[str] = SAME_LABELS
-
     def __post_init__(self) -> None:
         for name, hierarchy in self.quasi_identifiers.items():
             if hierarchy is None:
@@ -76,15 +71,6 @@ class TopDownSpecialization(Method):
                 )
         if self.target in self.quasi_identifiers:
             raise PlanError(f"column {self.target!r} cannot be both target and quasi-identifier")
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The quasi-identifiers."""
-        return tuple(self.quasi_identifiers)
-
-    @property
-    def privacy_models(self) -> tuple[PrivacyModel, ...]:
-        return self.models
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Specialize while classes have enough people, who count once for each combination of cells. Nothing is random."""
@@ -131,19 +117,17 @@ class _Search:
     """
 
     def __init__(self, work: Partitioning, target: NDArray[np.int32] | None) -> None:
-        self.ranks, self.weights, self.judge = work.ranks, work.items.sizes, work.judge
+        self.judge = work.judge
+        self.arrangement = Arrangement(work)
+        self.items = self.arrangement.items
         self.columns = [column for column in work.columns if isinstance(column, TreeColumn)]
         self.starts = np.cumsum([0, *(column.size for column in self.columns)])
         self.levels = np.concatenate([np.full(column.size, column.levels - 1) for column in self.columns])
         self.nodes = [column.nodes for column in self.columns]
         self.tables = [_contingency(work, j, target) for j in range(len(self.columns))]
         self.by_target = target is not None
-        items = self.weights.size
-        self.order = np.arange(items)
-        self.arranged = np.empty(items, np.int64)
-        self.part = np.empty(items, np.int32)
-        self.begins, self.ends = np.zeros(1, np.int64), np.array([items], np.int64)
-        self.records = self.weights.sum(keepdims=True)
+        self.begins, self.ends = np.zeros(1, np.int64), np.array([self.items.weights.size], np.int64)
+        self.records = self.items.weights.sum(keepdims=True)
         self.least = self._smallest_parts(self.begins, self.ends)
         self.steps: list[_Step] = []
         for j, column in enumerate(self.columns):
@@ -164,7 +148,7 @@ class _Search:
         for number, step in enumerate(self.steps):
             step_of[self.starts[step.column] + step.first : self.starts[step.column] + step.last] = number
         least = np.full(len(self.steps), smallest, np.int64)
-        least_of_steps(self.ranks, self.order, self.begins, self.least, self.starts, step_of, least)
+        least_of_steps(self.items, self.begins, self.least, self.starts, step_of, least)
         # Parts only get smaller, and a monotone model that refuses parts refuses their parts.
         possible = [
             (step, left)
@@ -177,7 +161,7 @@ class _Search:
         )
         for step, _ in possible:
             split = self._split(step)
-            if self.judge.accept(self.arranged, split.begins, split.ends, split.records).all():
+            if self.judge.accept(self.arrangement.arranged, split.begins, split.ends, split.records).all():
                 return split
             if self.judge.monotone:
                 self.steps.remove(step)
@@ -185,20 +169,17 @@ class _Search:
 
     def _split(self, step: _Step) -> _Split:
         """Arrange the parts of all classes with the label of a step."""
-        ranks = self.ranks[self.order[self.begins], step.column]
+        ranks = self.items.ranks[self.items.order[self.begins], step.column]
         classes = np.flatnonzero((ranks >= step.first) & (ranks < step.last))
         old = self.begins[classes], self.ends[classes]
         parts = np.empty(classes.size, np.int64)
         nodes = self.nodes[step.column][step.level - 1]
-        divide(self.ranks, self.weights, self.order, *old, step.column, nodes, self.part, parts)
-        firsts = np.concatenate([[0], np.cumsum(parts)])
-        begins, ends, records = (np.empty(firsts[-1], np.int64) for _ in range(3))
-        arrange(self.order, self.part, self.weights, *old, firsts, self.arranged, begins, ends, records)
-        return _Split(step, classes, begins, ends, records)
+        divide(self.items, *old, step.column, nodes, self.arrangement.part, parts)
+        return _Split(step, classes, *self.arrangement.divide(*old, parts))
 
     def _make(self, split: _Split) -> None:
         step, classes, begins, ends, records = split
-        copy_order(self.order, self.arranged, self.begins[classes], self.ends[classes])
+        self.arrangement.accept(self.begins[classes], self.ends[classes])
         self.levels[self.starts[step.column] + step.first : self.starts[step.column] + step.last] -= 1
         stay = np.ones(self.begins.size, np.bool_)
         stay[classes] = False
@@ -213,7 +194,7 @@ class _Search:
         least = np.empty((begins.size, len(self.columns)), np.int64)
         for j, nodes in enumerate(self.nodes):
             levels = self.levels[self.starts[j] : self.starts[j + 1]]
-            smallest_part(self.ranks, self.weights, self.order, begins, ends, j, nodes, levels, least)
+            smallest_part(self.items, begins, ends, j, nodes, levels, least)
         return least
 
     def _add_steps(self, j: int, level: int, first: int, last: int) -> None:

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from veil.base.declare import declared
-from veil.base.keys import Key, KeyFile, KeyVariable, check_key, read_key, start_hmac
+from veil.base.keys import read_key, start_hmac
 from veil.base.randomness import Randomness
 from veil.errors import InputError
-from veil.masking.pseudonyms.methods import Context, Identifying, Pseudonyms
+from veil.masking.pseudonyms.methods import SecretPseudonyms
 from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import column_of, encode_values, is_text, replace_column
 from veil.tables.rows import Rows
@@ -36,7 +36,7 @@ ALPHABETS = {
 
 
 @declared(kind_of=Method)
-class FormatPreservingPseudonyms(Pseudonyms):
+class FormatPreservingPseudonyms(SecretPseudonyms):
     """Each value becomes another of the same form: AB-1234567 may become QX-9034418.
 
     A secret permutation of all values of a form: an alternating Feistel network of ten rounds over its
@@ -54,19 +54,9 @@ class FormatPreservingPseudonyms(Pseudonyms):
     ['HF-1140370']
     """
 
-    columns: Identifying
-    key_file: KeyFile = None
-    key_variable: KeyVariable = None
-    key: Key = Field(default=None, repr=False)
-    context: Context = ""
     kind: Literal["FormatPreservingPseudonyms"] = Field(
         default="FormatPreservingPseudonyms", repr=False, kw_only=True
     )
-
-    @model_validator(mode="after")
-    def _has_a_key(self) -> FormatPreservingPseudonyms:
-        check_key("FormatPreservingPseudonyms", self.key, self.key_file, self.key_variable)
-        return self
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import pyarrow as pa
 from pydantic import Field, model_validator
@@ -20,17 +20,12 @@ from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
 
-Identifying = Annotated[Columns, Field(description="columns that name a person")]
-Context = Annotated[
-    str,
-    Field(description="what the pseudonyms are for; the same person has different ones in another context"),
-]
 
-
+@declared
 class Pseudonyms(ColumnMethod):
     """Base of methods that replace each value of a column consistently."""
 
-    columns: tuple[str, ...]
+    columns: Annotated[Columns, Field(description="columns that name a person")]
 
     attacks: ClassVar[tuple[str, ...]] = ("identity linkage",)
 
@@ -40,8 +35,28 @@ class Pseudonyms(ColumnMethod):
         return ()
 
 
+@declared
+class SecretPseudonyms(Pseudonyms):
+    """Base of methods whose pseudonyms follow from a secret key."""
+
+    key_file: KeyFile = None
+    key_variable: KeyVariable = None
+    key: Key = Field(default=None, repr=False)
+    context: Annotated[
+        str,
+        Field(
+            description="what the pseudonyms are for; the same person has different ones in another context"
+        ),
+    ] = ""
+
+    @model_validator(mode="after")
+    def _has_a_key(self) -> Self:
+        check_key(type(self).__name__, self.key, self.key_file, self.key_variable)
+        return self
+
+
 @declared(kind_of=Method)
-class KeyedPseudonyms(Pseudonyms):
+class KeyedPseudonyms(SecretPseudonyms):
     """Each value becomes its HMAC-SHA-256 under a secret key, in hexadecimal digits.
 
     The same value has the same pseudonym in every column, table and run with the same key and context, so
@@ -53,18 +68,8 @@ class KeyedPseudonyms(Pseudonyms):
     ['c8fedc2e', 'bb4d5ec6', 'c8fedc2e']
     """
 
-    columns: Identifying
-    key_file: KeyFile = None
-    key_variable: KeyVariable = None
-    key: Key = Field(default=None, repr=False)
-    context: Context = ""
     length: Annotated[int, Field(ge=8, le=64, description="hexadecimal digits of a pseudonym")] = 32
     kind: Literal["KeyedPseudonyms"] = Field(default="KeyedPseudonyms", repr=False, kw_only=True)
-
-    @model_validator(mode="after")
-    def _has_a_key(self) -> KeyedPseudonyms:
-        check_key("KeyedPseudonyms", self.key, self.key_file, self.key_variable)
-        return self
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table
@@ -92,7 +97,6 @@ class RandomPseudonyms(Pseudonyms):
     ['Ada', 'Bob']
     """
 
-    columns: Identifying
     length: Annotated[int, Field(ge=4, le=16, description="hexadecimal digits of a pseudonym")] = 16
     kind: Literal["RandomPseudonyms"] = Field(default="RandomPseudonyms", repr=False, kw_only=True)
 
@@ -127,7 +131,6 @@ class UnkeyedHash(Pseudonyms):
     that have to match others made this way; it warns whenever it runs. Use `KeyedPseudonyms`.
     """
 
-    columns: Identifying
     although_values_can_be_guessed: Annotated[
         bool, Field(description="has to be true: you know that the values can be found out")
     ]

@@ -95,11 +95,6 @@ class LocalSuppression(Method):
     def known_columns(self) -> tuple[str, ...]:
         return self.columns
 
-    @property
-    def counts_records(self) -> bool:
-        """K of them look alike."""
-        return True
-
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         """Leave cells out until every record looks like records of at least k - 1 other people."""
         table = rows.table

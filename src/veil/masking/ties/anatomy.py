@@ -21,7 +21,7 @@ from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, PlanError
 from veil.masking.microaggregation.records import group_facts
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, in_random_order
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
 from veil.tables.columns import Groups, encode_values, groups, ranks
@@ -139,13 +139,14 @@ def in_two_tables(
     places = np.unique(numbers, return_inverse=True)[1]
     group_numbers = randomness.permutation(int(places.max()) + 1)[places] + 1
     first = table.drop_columns(list(columns)).append_column(name, pa.array(group_numbers))
-    order = np.lexsort((*(_places(table, column) for column in reversed(columns)), group_numbers))
+    order = np.lexsort((*(places_of(table, column) for column in reversed(columns)), group_numbers))
     content = table.select(list(columns)).take(pa.array(order))
     second = pa.table([pa.chunked_array([group_numbers[order]]), *content.columns], names=[name, *columns])
     return MaskedTable(first, apart={"confidential": second}, facts=group_facts(places))
 
 
-def _places(table: pa.Table, name: str) -> Integers:
+def places_of(table: pa.Table, name: str) -> Integers:
+    """Return the place of each row in the order of a column; refuse one that has none."""
     column = table[name]
     if pa.types.is_nested(column.type):
         raise InputError(
@@ -184,7 +185,6 @@ def diverse_groups(
             f"{method}: {counts.max(initial=0)} of {values.size} records have the value of row {worst + 1}, "
             f"more than 1/{l}, so some group would contain it too often. Choose a smaller `l`"
         )
-    shuffled = randomness.permutation(values.size)
     dealt = np.empty(values.size, np.int64)
-    dealt[shuffled[np.argsort(values[shuffled], kind="stable")]] = np.arange(values.size) % (values.size // l)
+    dealt[in_random_order(values, randomness)] = np.arange(values.size) % (values.size // l)
     return dealt

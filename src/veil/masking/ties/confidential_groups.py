@@ -22,13 +22,13 @@ from veil.masking.microaggregation.distance import Measuring
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.records import places_in_hierarchy
 from veil.masking.microaggregation.univariate import from_both_ends
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, in_random_order
 from veil.masking.ties.anatomy import GROUP, ROWS_ARE_FOUND, in_two_tables
 from veil.masking.ties.buckets import bucket_sizes, fitting_counts
 from veil.masking.ties.probabilistic import moves_among, swap_together
 from veil.models import ratio_distance
 from veil.outcome.aggregates import Aggregate, aggregate_groups, ordered_places
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.published.table import Published
 from veil.tables.columns import Groups, replace_column
 from veil.tables.rows import Rows
@@ -44,8 +44,19 @@ GroupName = Annotated[
 ]
 
 
+class _ConfidentialGroups(Measuring):
+    """Common part of both ways to group."""
+
+    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """None: confidential values are what an attacker wants to learn."""
+        return ()
+
+
 @declared(kind_of=Method)
-class ConfidentialAttributePartitioning(Measuring):
+class ConfidentialAttributePartitioning(_ConfidentialGroups, ColumnMethod):
     """Groups of k records with similar confidential values.
 
     One confidential column is sorted and cut into groups from both ends (Soria-Comas 2013, Algorithm 7.1,
@@ -71,22 +82,6 @@ class ConfidentialAttributePartitioning(Measuring):
         default="ConfidentialAttributePartitioning", repr=False, kw_only=True
     )
 
-    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
-    @property
-    def known_columns(self) -> tuple[str, ...]:
-        """None: confidential values are what an attacker wants to learn."""
-        return ()
-
-    @property
-    def counts_records(self) -> bool:
-        """A value is hidden among those of k of them."""
-        return True
-
     @property
     def by_construction(self) -> tuple[str, ...]:
         """The promise of the draw if groups are not published."""
@@ -102,11 +97,11 @@ class ConfidentialAttributePartitioning(Measuring):
             groups = from_both_ends(order, self.k)
         else:
             groups = maximum_distance_to_average_vector(self.records(table, self.columns), self.k)
-        return _release_groups(table, self.columns, groups, self.release, self.group, randomness, self)
+        return _release_groups(self, table, self.columns, groups, randomness)
 
 
 @declared(kind_of=Method)
-class BucketizedTCloseness(Measuring):
+class BucketizedTCloseness(_ConfidentialGroups):
     """Groups in which a confidential attribute, coarsened to t + 1 buckets, is within a factor t of the
     whole.
 
@@ -152,21 +147,10 @@ class BucketizedTCloseness(Measuring):
     kind: Literal["BucketizedTCloseness"] = Field(default="BucketizedTCloseness", repr=False, kw_only=True)
 
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
-    why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
     def column_names(self) -> tuple[str, ...]:
         return (self.confidential,)
-
-    @property
-    def known_columns(self) -> tuple[str, ...]:
-        """None: confidential values are what an attacker wants to learn."""
-        return ()
-
-    @property
-    def counts_records(self) -> bool:
-        """A value is hidden among those of k of them."""
-        return True
 
     @property
     def by_construction(self) -> tuple[str, ...]:
@@ -186,9 +170,7 @@ class BucketizedTCloseness(Measuring):
         aggregate: Aggregate = "set" if self.confidential in self.hierarchies else "interval"
         labels = aggregate_groups(table[self.confidential], buckets, aggregate, self.confidential)
         coarse = replace_column(table, self.confidential, labels.take(pa.array(buckets)))
-        names = (self.confidential,)
-        release = _release_groups(coarse, names, groups, self.release, self.group, randomness, self)
-        return MaskedTable(release.table, apart=release.apart, facts=release.facts)
+        return _release_groups(self, coarse, (self.confidential,), groups, randomness)
 
     def _times(self, records: int) -> int:
         """Return how many groups emphasize each bucket."""
@@ -221,9 +203,8 @@ class BucketizedTCloseness(Measuring):
                 )
             return groups
         counts = fitting_counts(table.num_rows, self.t, times)
-        shuffled = randomness.permutation(buckets.size)
         groups = np.empty(buckets.size, np.int64)
-        groups[shuffled[np.argsort(buckets[shuffled], kind="stable")]] = np.concatenate(
+        groups[in_random_order(buckets, randomness)] = np.concatenate(
             [np.repeat(np.arange(len(counts)), column) for column in counts.T]
         )
         return groups
@@ -260,19 +241,16 @@ def _sort_rows(
         raise InputError(
             f"{method}: column {name!r} has no value in row {missing[0] + 1}. Drop such rows, or fill them in first"
         )
-    shuffled = randomness.permutation(table.num_rows)
-    return np.asarray(shuffled[np.argsort(places[shuffled], kind="stable")], np.int64)
+    return in_random_order(places, randomness)
 
 
 def _release_groups(
+    method: ConfidentialAttributePartitioning | BucketizedTCloseness,
     table: pa.Table,
     columns: tuple[str, ...],
     groups: Groups,
-    release: str,
-    name: str,
     randomness: Randomness,
-    method: Method,
 ) -> MaskedTable:
-    if release == "two tables":
-        return in_two_tables(table, columns, groups, method, randomness, name=name)
-    return swap_together(table, columns, groups, method, randomness)
+    if method.release == "two tables":
+        return in_two_tables(table, columns, groups, method, randomness, name=method.group)
+    return swap_together(table, columns, groups, randomness)

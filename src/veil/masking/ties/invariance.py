@@ -21,16 +21,15 @@ from veil.base.randomness import Randomness
 from veil.base.references import Reference
 from veil.errors import InputError, PlanError
 from veil.masking.parameters import Columns
+from veil.masking.ties.anatomy import GROUP, places_of
 from veil.masking.ties.history import History
 from veil.masking.ties.signatures import SignatureGroup, invariant_groups
 from veil.outcome.method import MaskedTable, Method
 from veil.published.blank import MARKER, shows_no_value
-from veil.tables.columns import column_of, encode_values, is_number, ranks, replace_column
+from veil.tables.columns import column_of, encode_values, is_number, replace_column
 from veil.tables.rows import Rows
 from veil.tables.spelling import PERSON, encode_people, fold_text
 from veil.tables.text import canonical_text
-
-GROUP = "group"
 
 
 @declared(kind_of=Method)
@@ -112,7 +111,7 @@ class MInvariance(Method):
         path = Path(self.history)
         with wait_for_lock(path, "Nothing was released"):
             history = History.read(path, self.attribute, self.m)
-            order = np.lexsort([_place(table, name) for name in reversed(self.quasi_identifiers)])
+            order = np.lexsort([places_of(table, name) for name in reversed(self.quasi_identifiers)])
             before = history.signatures_of([people[row] for row in order])
             self._check_values(order, values, before)
             groups = invariant_groups([values[row] for row in order], before, self.m)
@@ -173,11 +172,6 @@ def _texts(table: pa.Table, name: str, method: object) -> list[str]:
             f"column {name!r}, row {missing[0] + 1}: the value is missing. Fill it in, or leave the record out"
         )
     return [str(each) for each in texts]
-
-
-def _place(table: pa.Table, name: str) -> NDArray[np.int64]:
-    column = table[name]
-    return ranks(column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column)[0]
 
 
 def _labels(column: pa.ChunkedArray, numbers: NDArray[np.int64]) -> pa.Array:

@@ -30,7 +30,7 @@ from veil.masking.microaggregation.distance import Measuring, check_named
 from veil.masking.microaggregation.mdav import maximum_distance_to_average_vector
 from veil.masking.microaggregation.records import group_facts, quantities
 from veil.masking.microaggregation.univariate import from_both_ends
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, redistribute
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import Groups, replace_column
@@ -65,11 +65,6 @@ class _Swapping(ColumnMethod):
     why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
-    def counts_records(self) -> bool:
-        """A value is hidden among those of k of them."""
-        return True
-
-    @property
     def by_construction(self) -> tuple[str, ...]:
         """The promise of the draw, as groups are not published."""
         sizes = self.k if isinstance(self.k, dict) else dict.fromkeys(self.columns, self.k)
@@ -86,7 +81,7 @@ class _Swapping(ColumnMethod):
             partitions = list(pool.map(lambda name: self._partition(table, name), self.columns))
         masked = table
         for name, groups in zip(self.columns, partitions, strict=True):
-            order = draw_swaps(groups, randomness)
+            order = redistribute(groups, randomness)
             masked = replace_column(masked, name, table[name].take(pa.array(order)))
         return MaskedTable(masked, facts=group_facts(*partitions))
 
@@ -156,21 +151,11 @@ class MDAVSwapping(Measuring, _Swapping):
         return maximum_distance_to_average_vector(self.records(table, compared, [name]), self._size(name))
 
 
-def draw_swaps(groups: Groups, randomness: Randomness) -> Groups:
-    """Draw for each row the row of its group whose value it gets, all permutations being equally likely."""
-    shuffled = randomness.permutation(groups.size)
-    # All rows in a random order, sorted by group: each group by itself is in a random order.
-    source = shuffled[np.argsort(groups[shuffled], kind="stable")]
-    order = np.empty_like(source)
-    order[np.argsort(groups, kind="stable")] = source
-    return order
-
-
 def swap_together(
-    table: pa.Table, columns: Sequence[str], groups: Groups, method: Method, randomness: Randomness
+    table: pa.Table, columns: Sequence[str], groups: Groups, randomness: Randomness
 ) -> MaskedTable:
     """Exchange the values of columns within groups, by one permutation: those of a record stay together."""
-    order, masked = pa.array(draw_swaps(groups, randomness)), table
+    order, masked = pa.array(redistribute(groups, randomness)), table
     for name in columns:
         masked = replace_column(masked, name, table[name].take(order))
     return MaskedTable(masked, facts=group_facts(groups))

@@ -15,12 +15,12 @@ from veil.masking.microaggregation.mdav import maximum_distance_to_average_vecto
 from veil.masking.parameters import Columns, Names
 from veil.masking.ties.anatomy import ROWS_ARE_FOUND
 from veil.masking.ties.probabilistic import swap_together
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.rows import Rows
 
 
 @declared(kind_of=Method)
-class WholeRecordSwapping(Measuring):
+class WholeRecordSwapping(Measuring, ColumnMethod):
     """Confidential values change places together, as one record, among people with similar quasi-identifiers.
 
     MDAV groups the records by quasi-identifiers, and in each group one permutation, all equally likely, moves
@@ -50,15 +50,6 @@ class WholeRecordSwapping(Measuring):
     why_not_owners: ClassVar[str] = ROWS_ARE_FOUND
 
     @property
-    def column_names(self) -> tuple[str, ...]:
-        return self.columns
-
-    @property
-    def counts_records(self) -> bool:
-        """A value is hidden among those of k of them."""
-        return True
-
-    @property
     def by_construction(self) -> tuple[str, ...]:
         """The promise of the draw, as groups are not published."""
         promise = f"probabilistic {self.k}-anonymity against those who know no confidential value"
@@ -68,7 +59,7 @@ class WholeRecordSwapping(Measuring):
         table = rows.table
         self.check_size(self.k, rows)
         groups = maximum_distance_to_average_vector(self.records(table, self._compared(table)), self.k)
-        return swap_together(table, self.columns, groups, self, randomness)
+        return swap_together(table, self.columns, groups, randomness)
 
     def _compared(self, table: pa.Table) -> list[str]:
         names = table.column_names if self.quasi_identifiers is None else self.quasi_identifiers

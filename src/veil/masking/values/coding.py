@@ -14,7 +14,7 @@ from veil.base.declare import declared
 from veil.base.exact import least_count
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import MaskedTable, Method, SingleColumnMethod
 from veil.tables.arrow import has_ordered_categories
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, is_number, is_text, replace_column
@@ -27,20 +27,30 @@ _LEAST = 3
 _Value = int | Annotated[float, Field(allow_inf_nan=False)] | str
 
 
-class _Coding(Method):
+@declared
+class _Coding(SingleColumnMethod):
     """Common part of top and bottom coding, which differ in `sign`."""
 
-    sign: ClassVar[int]
-    column: str
-    threshold: _Value | None
-    quantile: float | None
-    replacement: Literal["threshold", "mean", "median"]
-    value: _Value | None
-    order: tuple[str, ...]
+    column: Annotated[str, Field(description="column to code")]
+    threshold: Annotated[_Value | None, Field(description="values at or beyond it are replaced")] = None
+    quantile: Annotated[
+        float | None, Field(gt=0, lt=1, description="share of the values at or below the threshold")
+    ] = None
+    replacement: Annotated[
+        Literal["threshold", "mean", "median"],
+        Field(
+            description="what to show for the tail: the threshold itself, or the mean or median of the tail"
+        ),
+    ] = "threshold"
+    value: Annotated[_Value | None, Field(description="what to show for the tail instead, such as '90+'")] = (
+        None
+    )
+    order: Annotated[
+        tuple[str, ...],
+        Field(description="values of a column of text, lowest first; ordered categories have theirs"),
+    ] = ()
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
+    sign: ClassVar[int]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -175,21 +185,6 @@ class _Coding(Method):
         return pa.scalar(float(tail.mean() if self.replacement == "mean" else np.median(tail)))
 
 
-_Threshold = Annotated[_Value | None, Field(description="values at or beyond it are replaced")]
-_Quantile = Annotated[
-    float | None, Field(gt=0, lt=1, description="share of the values at or below the threshold")
-]
-_Replacement = Annotated[
-    Literal["threshold", "mean", "median"],
-    Field(description="what to show for the tail: the threshold itself, or the mean or median of the tail"),
-]
-_Given = Annotated[_Value | None, Field(description="what to show for the tail instead, such as '90+'")]
-_Order = Annotated[
-    tuple[str, ...],
-    Field(description="values of a column of text, lowest first; ordered categories have theirs"),
-]
-
-
 @declared(kind_of=Method)
 class TopCoding(_Coding):
     """Values at or above a threshold become one value.
@@ -204,12 +199,6 @@ class TopCoding(_Coding):
     ['20', '18', '21+', '21+']
     """
 
-    column: Annotated[str, Field(description="column to code")]
-    threshold: _Threshold = None
-    quantile: _Quantile = None
-    replacement: _Replacement = "threshold"
-    value: _Given = None
-    order: _Order = ()
     kind: Literal["TopCoding"] = Field(default="TopCoding", repr=False, kw_only=True)
 
     sign: ClassVar[int] = 1
@@ -224,12 +213,6 @@ class BottomCoding(_Coding):
     [20.0, 20.0, 20.0, 25.0]
     """
 
-    column: Annotated[str, Field(description="column to code")]
-    threshold: _Threshold = None
-    quantile: _Quantile = None
-    replacement: _Replacement = "threshold"
-    value: _Given = None
-    order: _Order = ()
     kind: Literal["BottomCoding"] = Field(default="BottomCoding", repr=False, kw_only=True)
 
     sign: ClassVar[int] = -1

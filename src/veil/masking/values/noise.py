@@ -17,14 +17,40 @@ from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import numbers, refuse_constant, replace_column
 from veil.tables.rows import Rows
 
-_Alpha = Annotated[
-    float,
-    Field(gt=0, allow_inf_nan=False, description="variance of the noise, over the variance of the column"),
-]
+
+@declared
+class _Noise(ColumnMethod):
+    """Parameters and facts of both kinds of noise."""
+
+    columns: Annotated[Columns, Field(description="columns of numbers")]
+    alpha: Annotated[
+        float,
+        Field(
+            gt=0, allow_inf_nan=False, description="variance of the noise, over the variance of the column"
+        ),
+    ]
+
+    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
+
+    def _values(self, table: pa.Table) -> NDArray[np.float64]:
+        if table.num_rows < 2:
+            raise InputError(f"{self}: noise depends on the spread of a column, and a single record has none")
+        for name in self.columns:
+            refuse_constant(numbers(table, name, self), name, self)
+        return np.column_stack([numbers(table, name, self) for name in self.columns])
+
+    def _outcome(
+        self, table: pa.Table, values: NDArray[np.float64], spread: NDArray[np.float64]
+    ) -> MaskedTable:
+        facts: dict[str, Any] = {}
+        for at, name in enumerate(self.columns):
+            table = replace_column(table, name, values[:, at])
+            facts[f"standard deviation of the noise of {name}"] = float(spread[at])
+        return MaskedTable(table, facts=facts)
 
 
 @declared(kind_of=Method)
-class UncorrelatedNoise(ColumnMethod):
+class UncorrelatedNoise(_Noise):
     """Each number gets normal noise of its own, with α times the variance of its column.
 
     Expected means and covariances stay; variances grow by the factor 1 + α and correlations shrink by it
@@ -36,22 +62,18 @@ class UncorrelatedNoise(ColumnMethod):
     DataType(double)
     """
 
-    columns: Annotated[Columns, Field(description="columns of numbers")]
-    alpha: _Alpha
     kind: Literal["UncorrelatedNoise"] = Field(default="UncorrelatedNoise", repr=False, kw_only=True)
-
-    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table
-        values = _matrix(table, self.columns, self)
+        values = self._values(table)
         spread = np.sqrt(self.alpha * values.var(axis=0, ddof=1))
         noisy = values + _normals(values.shape, randomness) * spread
-        return _outcome(self, table, self.columns, noisy, spread)
+        return self._outcome(table, noisy, spread)
 
 
 @declared(kind_of=Method)
-class CorrelatedNoise(ColumnMethod):
+class CorrelatedNoise(_Noise):
     """Each record gets normal noise with α times the covariance matrix of the columns.
 
     Expected means and correlations stay; variances and covariances grow by the factor 1 + α. With
@@ -63,32 +85,20 @@ class CorrelatedNoise(ColumnMethod):
     3
     """
 
-    columns: Annotated[Columns, Field(description="columns of numbers")]
-    alpha: _Alpha
     transformed: Annotated[
         bool, Field(description="whether values are pulled back so that variances and covariances stay")
     ] = False
     kind: Literal["CorrelatedNoise"] = Field(default="CorrelatedNoise", repr=False, kw_only=True)
 
-    attacks: ClassVar[tuple[str, ...]] = ("identity linkage", "attribute linkage")
-
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table
-        values = _matrix(table, self.columns, self)
+        values = self._values(table)
         covariance = self.alpha * np.cov(values, rowvar=False).reshape(len(self.columns), -1)
         noisy = values + _normals(values.shape, randomness) @ _root(covariance).T
         if self.transformed:
             centre = values.mean(axis=0)
             noisy = centre + (noisy - centre) / np.sqrt(1 + self.alpha)
-        return _outcome(self, table, self.columns, noisy, np.sqrt(np.diag(covariance)))
-
-
-def _matrix(table: pa.Table, columns: tuple[str, ...], method: object) -> NDArray[np.float64]:
-    if table.num_rows < 2:
-        raise InputError(f"{method}: noise depends on the spread of a column, and a single record has none")
-    for name in columns:
-        refuse_constant(numbers(table, name, method), name, method)
-    return np.column_stack([numbers(table, name, method) for name in columns])
+        return self._outcome(table, noisy, np.sqrt(np.diag(covariance)))
 
 
 def _normals(shape: tuple[int, ...], randomness: Randomness) -> NDArray[np.float64]:
@@ -100,20 +110,3 @@ def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(covariance)
     root: NDArray[np.float64] = vectors * np.sqrt(np.clip(values, 0, None))
     return root
-
-
-def _outcome(
-    method: Method,
-    table: pa.Table,
-    columns: tuple[str, ...],
-    values: NDArray[np.float64],
-    spread: NDArray[np.float64],
-) -> MaskedTable:
-    noisy = table
-    for at, name in enumerate(columns):
-        noisy = replace_column(noisy, name, values[:, at])
-    facts: dict[str, Any] = {
-        f"standard deviation of the noise of {name}": float(each)
-        for name, each in zip(columns, spread, strict=True)
-    }
-    return MaskedTable(noisy, facts=facts)

@@ -17,7 +17,7 @@ from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError, did_you_mean
 from veil.hierarchies._labels import Text
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import MaskedTable, Method, SingleColumnMethod
 from veil.tables.columns import column_of, encode_values, replace_column
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
@@ -47,7 +47,7 @@ Matrix = dict[Text, dict[Text, Probability]]
 
 
 @declared(kind_of=Method)
-class PRAM(Method):
+class PRAM(SingleColumnMethod):
     """Each value of a column turns into another with known probability, independently of all others (PRAM).
 
     By default a value stays with the probability `retention`, and else becomes any other value of the column,
@@ -87,10 +87,6 @@ class PRAM(Method):
                     f"not {show_total(total)}"
                 )
         return self
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
 
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table

@@ -16,7 +16,7 @@ from veil.dp.symbolic import Symbolic, enclosure
 from veil.errors import InputError, ParameterError, PlanError, did_you_mean
 from veil.hierarchies._labels import Text
 from veil.masking.values.pram import Probability, Transitions, draw_values, show_total
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import MaskedTable, Method, SingleColumnMethod
 from veil.tables.columns import column_of, encode_values
 from veil.tables.rows import Rows
 from veil.tables.text import canonical_text
@@ -32,7 +32,7 @@ Budget = Annotated[int | float | str, BeforeValidator(_plain)]
 
 
 @declared(kind_of=Method)
-class RandomizedResponse(Method):
+class RandomizedResponse(SingleColumnMethod):
     """Each value is replaced by a draw from declared categories: ε-differential privacy for every answer.
 
     With `epsilon`, a value stays with the probability e^ε / (e^ε + c - 1) for c categories, and else becomes
@@ -87,15 +87,6 @@ class RandomizedResponse(Method):
         if self.matrix is not None:
             _check_matrix(self.categories, self.transitions)
         return self
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    @property
-    def counts_records(self) -> bool:
-        """Each is one answer of a person."""
-        return True
 
     @property
     def transitions(self) -> Transitions:

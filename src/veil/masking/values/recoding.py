@@ -15,7 +15,7 @@ from veil.base.randomness import Randomness
 from veil.errors import PlanError
 from veil.hierarchies._labels import Text
 from veil.masking.parameters import OneHierarchy
-from veil.outcome.method import MaskedTable, Method
+from veil.outcome.method import MaskedTable, Method, SingleColumnMethod
 from veil.tables.canonical import widened
 from veil.tables.columns import column_of, encode_values, numbers, replace_column, require_numbers, texts
 from veil.tables.rows import Rows
@@ -29,7 +29,7 @@ def _ascending(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
 
 
 @declared(kind_of=Method)
-class GlobalRecoding(Method):
+class GlobalRecoding(SingleColumnMethod):
     """All values of a column are replaced by coarser ones, everywhere in the same way.
 
     By a level of a hierarchy (see `veil.hierarchies`); by `mapping`, from values to replacements (others
@@ -71,10 +71,6 @@ class GlobalRecoding(Method):
             )
         return self
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
-
     def _mask(self, rows: Rows, randomness: Randomness) -> MaskedTable:
         table = rows.table
         column = column_of(table, self.column, self)
@@ -83,7 +79,7 @@ class GlobalRecoding(Method):
         elif self.mapping is not None:
             recoded = self._map_values(column, self.mapping)
         else:
-            recoded = self._cut(table, column)
+            recoded = self._cut(column)
         before, after = (len(encode_values(each)[0]) for each in (column, recoded))
         return MaskedTable(
             replace_column(table, self.column, recoded),
@@ -115,7 +111,7 @@ class GlobalRecoding(Method):
             )
         return pa.chunked_array([pa.array(labels, pa.string()).take(pa.array(codes))])
 
-    def _cut(self, table: pa.Table, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _cut(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         require_numbers(column, self.column, self)
         breaks = np.array(self.breaks)
         limits = texts(pa.chunked_array([pa.array(breaks)]), self.column).to_pylist()

@@ -13,7 +13,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
-from veil.masking.parameters import Columns, happens, round_half_up
+from veil.masking.parameters import Columns, happens, in_random_order, round_half_up
 from veil.outcome.method import MaskedTable, Method
 from veil.tables.columns import groups
 from veil.tables.rows import Rows
@@ -87,8 +87,7 @@ class StratifiedSampling(_SizedSampling):
         sizes = np.bincount(strata)
         sample_sizes = self._sample_sizes(table, strata, sizes, randomness)
         # In a random order sorted by stratum, the first records of each stratum are a random choice of it.
-        shuffled = randomness.permutation(table.num_rows)
-        order = shuffled[np.argsort(strata[shuffled], kind="stable")]
+        order = in_random_order(strata, randomness)
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         origins = np.sort(order[place < sample_sizes[strata[order]]])
         return _keep_rows(

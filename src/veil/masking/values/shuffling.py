@@ -13,7 +13,7 @@ from pydantic import Field
 from veil.base.declare import declared
 from veil.base.randomness import Randomness
 from veil.errors import InputError, PlanError
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, redistribute
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import column_of, groups, numbers, refuse_constant, replace_column
 from veil.tables.rows import Rows
@@ -42,12 +42,12 @@ class ColumnShuffling(ColumnMethod):
         table = rows.table
         _refuse_overlap(self.columns, self.within, self)
         strata = groups(table, self.within, self)
-        source = _shuffle_strata(strata, randomness)
+        source = redistribute(strata, randomness)
         for name in self.columns:
             refuse_constant(groups(table, (name,), self), name, self)
             table = replace_column(table, name, column_of(table, name, self).take(pa.array(source)))
             if not self.together:
-                source = _shuffle_strata(strata, randomness)
+                source = redistribute(strata, randomness)
         return MaskedTable(table)
 
 
@@ -99,14 +99,6 @@ def _refuse_overlap(columns: tuple[str, ...], others: tuple[str, ...], method: o
     for name in columns:
         if name in others:
             raise PlanError(f"{method}: column {name!r} cannot be both shuffled and kept in place")
-
-
-def _shuffle_strata(strata: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """Return for each row the row that its value comes from, in the same stratum."""
-    order = randomness.permutation(strata.size)
-    source = np.empty(strata.size, np.int64)
-    source[np.argsort(strata, kind="stable")] = order[np.argsort(strata[order], kind="stable")]
-    return source
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from veil.base.declare import declared
 from veil.base.exact import decimal_fraction
 from veil.base.randomness import Randomness
 from veil.errors import PlanError
-from veil.masking.parameters import Columns, Names
+from veil.masking.parameters import Columns, Names, in_random_order
 from veil.outcome.method import ColumnMethod, MaskedTable, Method
 from veil.tables.columns import column_of, groups, ranks, refuse_constant, replace_column
 from veil.tables.rows import Rows
@@ -51,8 +51,7 @@ class DataSwapping(ColumnMethod):
         exact = (sizes.astype(object) * share.numerator + share.denominator) // (2 * share.denominator)
         pairs = np.minimum(exact.astype(np.int64), sizes // 2)
         # In a random order sorted by stratum, neighbours are random partners.
-        shuffled = randomness.permutation(table.num_rows)
-        order = shuffled[np.argsort(strata[shuffled], kind="stable")]
+        order = in_random_order(strata, randomness)
         place = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         swapped = place < 2 * pairs[strata[order]]
         partner = np.where(place % 2 == 0, 1, -1)
@@ -120,8 +119,7 @@ class RankSwapping(ColumnMethod):
         if self.keep_extremes and not missing.all():
             present = place[~missing]
             fixed |= (place == present.min()) | (place == present.max())
-        shuffled = randomness.permutation(place.size)
-        order = shuffled[np.argsort(place[shuffled], kind="stable")]
+        order = in_random_order(place, randomness)
         partner = np.arange(place.size)
         _pair(fixed[order], window, randomness.uniform(place.size), partner)
         source = np.empty(place.size, np.int64)

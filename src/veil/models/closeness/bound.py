@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from veil.base.compiled import kernel
 from veil.classes.kernels import Entries
 from veil.models.closeness.kernels import (
+    Groups,
     Indices,
     Integers,
-    Marks,
+    Line,
+    Task,
     fewer,
     judge_groups,
     judge_ordered,
@@ -35,11 +37,11 @@ from veil.models.closeness.kernels import (
     potentials_of_groups,
 )
 
-Groups = tuple[Indices, Indices, Integers, Integers]
-"""The parameters of `judge_groups` for groups of values."""
-
 Parts = tuple[Entries, Integers, Indices]
 """Classes of a more specific node: entries, sizes, and the class here that contains each."""
+
+Bounds = tuple[float, float, int]
+"""t*K; the amount by which gains are raised; and the size below which no class is acceptable."""
 
 STEPS = 16
 """Gains are not sorted, only put into so many equal ranges."""
@@ -50,42 +52,22 @@ PAD = 1e-12
 
 @kernel
 def foresee_groups(
-    entries: Entries,
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    allowance: float,
-    details: Groups,
-    parts: Parts,
-    bounds: tuple[float, int],
-    left: Integers,
+    entries: Entries, task: Task, bounds: Bounds, groups: Groups, parts: Parts, left: Integers
 ) -> None:
     """Do as `judge_groups`, and lower `left` to the records that can be kept of bad classes."""
-    slots, state, met = judge_groups(entries, sizes, aside, bad, records, limits, True, *details)
-    if state.shape[0] > 1 and bad.any():
-        potentials = potentials_of_groups(entries, slots, state, met, records, allowance, *details)
-        _keep_of_entries(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
+    slots, state, met = judge_groups(entries, task, True, groups)
+    if state.shape[0] > 1 and task.bad.any():
+        potentials = potentials_of_groups(entries, slots, state, met, task.records, bounds[0], groups)
+        _keep_of_entries(entries, task, slots, state, potentials, parts, bounds, left)
 
 
 @kernel
-def foresee_cells(
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    allowance: float,
-    details: Groups,
-    parts: Parts,
-    bounds: tuple[float, int],
-    left: Integers,
-) -> None:
+def foresee_cells(task: Task, bounds: Bounds, groups: Groups, parts: Parts, left: Integers) -> None:
     """Do as `foresee_groups`, with a cell for each group and class: faster, if there are few."""
     (starts, classes, counts), part_sizes, owners = parts
-    _, parents, masses, weights = details
-    slots, state = open_rows(aside, sizes, 1)
+    _, parents, masses, weights = groups
+    records = task.records
+    slots, state = open_rows(task.aside, task.sizes, 1)
     row_sizes = state[:, 0].copy()
     if row_sizes.size == 1:
         return
@@ -101,11 +83,11 @@ def foresee_cells(
         for value in range(domain):
             cells[l, parents[l, value]] += cells[0, value]
     totals, costs = _choose(cells, row_sizes, row_sizes, records, masses, weights, False)
-    if not mark_bad(slots, sizes, totals, limits, bad):
+    if not mark_bad(task, slots, totals):
         return
     # Choose the groups again by what can be kept, and add up the potentials of each part.
     part_slots = slots[owners]
-    bars = fewer(row_sizes, totals, costs, float(records) * weights.sum(), allowance)
+    bars = fewer(row_sizes, totals, costs, float(records) * weights.sum(), bounds[0])
     totals, costs = _choose(cells, row_sizes, bars, records, masses, weights, True)
     potentials = cells[0]
     weighed = np.zeros(part_sizes.size, np.int64)
@@ -116,7 +98,7 @@ def foresee_cells(
         for e in range(starts[value], starts[value + 1]):
             j = np.uint32(classes[e])
             weighed[j] += counts[e] * here[np.uint32(part_slots[j])]
-    keep_parts(sizes, slots, totals, costs, weighed, part_slots, part_sizes, records, allowance, bounds, left)
+    keep_parts(task, slots, totals, costs, weighed, part_slots, part_sizes, bounds, left)
 
 
 @kernel
@@ -149,35 +131,23 @@ def _choose(
 
 @kernel
 def foresee_ordered(
-    entries: Entries,
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    allowance: float,
-    details: tuple[Integers, Integers, Indices],
-    parts: Parts,
-    bounds: tuple[float, int],
-    left: Integers,
+    entries: Entries, task: Task, bounds: Bounds, line: Line, parts: Parts, left: Integers
 ) -> None:
     """Do as `judge_ordered`, and lower `left` to the records that can be kept of bad classes."""
-    slots, state, potentials = judge_ordered(entries, sizes, aside, bad, records, limits, True, *details)
-    if state.shape[0] > 1 and bad.any():
-        _keep_of_entries(entries, sizes, slots, state, potentials, records, allowance, parts, bounds, left)
+    slots, state, potentials = judge_ordered(entries, task, True, line)
+    if state.shape[0] > 1 and task.bad.any():
+        _keep_of_entries(entries, task, slots, state, potentials, parts, bounds, left)
 
 
 @kernel
 def _keep_of_entries(
     entries: Entries,
-    sizes: Integers,
+    task: Task,
     slots: Indices,
     state: Integers,
     potentials: Indices,
-    records: int,
-    allowance: float,
     parts: Parts,
-    bounds: tuple[float, int],
+    bounds: Bounds,
     left: Integers,
 ) -> None:
     """Do as `keep_parts`, given the potential of each entry."""
@@ -193,30 +163,28 @@ def _keep_of_entries(
             j = np.uint32(part_classes[e])
             weighed[j] += part_counts[e] * current[np.uint32(part_slots[j])]
     totals, costs = state[:, 1].copy(), state[:, 2].copy()
-    keep_parts(sizes, slots, totals, costs, weighed, part_slots, part_sizes, records, allowance, bounds, left)
+    keep_parts(task, slots, totals, costs, weighed, part_slots, part_sizes, bounds, left)
 
 
 @kernel
 def keep_parts(
-    sizes: Integers,
+    task: Task,
     slots: Indices,
     totals: Integers,
     costs: Integers,
     weighed: Integers,
     part_slots: Indices,
     part_sizes: Integers,
-    records: int,
-    allowance: float,
-    bounds: tuple[float, int],
+    bounds: Bounds,
     left: Integers,
 ) -> None:
     """Lower `left` to the records that can be kept of each class that has a slot, by whole parts.
 
-    `weighed` are the potentials of all records of a part together, `allowance` is t*K; `bounds` are the
-    amount by which gains are raised, and the size below which no class is acceptable. The parts with the
-    greatest gain for a record go until the excess of their class is gone.
+    `weighed` are the potentials of all records of a part together. The parts with the greatest gain for a
+    record go until the excess of their class is gone.
     """
-    pad, smallest = bounds
+    allowance, pad, smallest = bounds
+    sizes, records = task.sizes, task.records
     none = totals.size - 1
     part_numbers = np.empty(part_sizes.size + 1, np.int32)  # of classes that have a slot
     many = 0

@@ -23,11 +23,12 @@ from veil.base.exact import largest_fraction
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.classes.table import ClassTable, Histogram
-from veil.models.closeness.bound import PAD, Parts, foresee_cells, foresee_groups, foresee_ordered
+from veil.models.closeness.bound import PAD, Bounds, Parts, foresee_cells, foresee_groups, foresee_ordered
 from veil.models.closeness.kernels import (
     Indices,
     Integers,
     Marks,
+    Task,
     judge_groups,
     judge_ordered,
     mark_exhausted,
@@ -106,9 +107,13 @@ class Criterion:
         raise NotImplementedError
 
     @property
-    def bounds(self) -> tuple[float, int]:
-        """The amount by which gains are raised, and the size below which no class is acceptable."""
-        return PAD * (self.scale + self.records), self.smallest
+    def bounds(self) -> Bounds:
+        """T times the scale, the amount by which gains are raised, and the least size of an acceptable class."""
+        return self.allowance, PAD * (self.scale + self.records), self.smallest
+
+    def task(self, table: ClassTable, aside: Marks, bad: Marks) -> Task:
+        """Return what kernels need to judge the classes of a node."""
+        return Task(table.count, aside, bad, self.records, self.limits)
 
     def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
         """Mark the classes that the kernel skips: decided ones, and, decided here, those beyond 64 bits."""
@@ -175,23 +180,19 @@ class Ordered(Criterion):
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         entries = self.sample.histogram(table, self.attribute)
-        judge_ordered(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+        judge_ordered(entries, self.task(table, aside, bad), False, self.details)
 
     def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
-        foresee_ordered(
-            self.sample.histogram(table, self.attribute), table.count, aside, bad, self.records, self.limits,
-            self.allowance, self.details, parts, self.bounds, left,
-        )  # fmt: skip
+        entries = self.sample.histogram(table, self.attribute)
+        foresee_ordered(entries, self.task(table, aside, bad), self.bounds, self.details, parts, left)
 
     def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
         """Mark as well the classes that a comparison by blocks proves acceptable."""
         if self.block < _WORTH_A_BLOCK or 2 * self.largest > self.room:
             return super()._set_aside(table, decided, bad)
         aside = decided.copy()
-        set_aside_acceptable(
-            self.sample.histogram(table, self.attribute), table.count, aside, self.records, self.limits,
-            self.block, 2 * self.blocks, *self.details,
-        )  # fmt: skip
+        entries = self.sample.histogram(table, self.attribute)
+        set_aside_acceptable(entries, self.task(table, aside, bad), self.block, 2 * self.blocks, self.details)
         return aside
 
     @property
@@ -237,12 +238,10 @@ class ByGroups(Criterion):
 
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         entries = self.sample.histogram(table, self.attribute)
-        judge_groups(entries, table.count, aside, bad, self.records, self.limits, False, *self.details)
+        judge_groups(entries, self.task(table, aside, bad), False, self.details)
 
     def foresee(self, table: ClassTable, aside: Marks, bad: Marks, parts: Parts, left: Integers) -> None:
-        arguments = (
-            table.count, aside, bad, self.records, self.limits, self.allowance, self.details, parts, self.bounds, left,
-        )  # fmt: skip
+        arguments = (self.task(table, aside, bad), self.bounds, self.details, parts, left)
         rows = len(table) - int(np.count_nonzero(aside))
         if rows * self.details[1].size <= _CELLS * parts[0][1].size:
             foresee_cells(*arguments)

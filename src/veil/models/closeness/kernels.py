@@ -15,6 +15,8 @@ matter at a few nanoseconds an entry.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +26,24 @@ from veil.classes.kernels import Entries
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
 Marks = NDArray[np.uint8]
+Groups = tuple[Indices, Indices, Integers, Integers]
+"""Groups of values: `order`, `parents`, `masses` and `weights` of `judge_groups`."""
+
+Line = tuple[Integers, Integers, Indices]
+"""Values in their order: `cumulated`, `sums` and `near` of `judge_ordered`."""
+
 Met = tuple[Indices, Integers, Integers]
 """For each level and place: a class with records in a group, how many; and the end of each group's places."""
+
+
+class Task(NamedTuple):
+    """The classes of a node to judge: their sizes, which to set aside, marks for bad ones; and what to judge by."""
+
+    sizes: Integers
+    aside: Marks
+    bad: Marks
+    records: int
+    limits: Integers
 
 
 @light_kernel
@@ -51,17 +69,7 @@ def reject_judged(exhausted: Marks, bad: Marks, rejected: Marks) -> tuple[Marks,
 
 @kernel
 def judge_groups(
-    entries: Entries,
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    foresee: bool,
-    order: Indices,
-    parents: Indices,
-    masses: Integers,
-    weights: Integers,
+    entries: Entries, task: Task, foresee: bool, groups: Groups
 ) -> tuple[Indices, Integers, Met]:
     """Mark bad classes by the weighted sum of their excesses over groups of values.
 
@@ -71,7 +79,9 @@ def judge_groups(
     the group above.
     """
     starts, classes, counts = entries
-    slots, state = open_rows(aside, sizes, 3)
+    order, parents, masses, weights = groups
+    records = task.records
+    slots, state = open_rows(task.aside, task.sizes, 3)
     levels, count = weights.size, state.shape[0]
     together = np.zeros((levels, count), np.int64)  # records of each class in the present group
     met = np.empty((levels, count + 1), np.int32)  # the classes that have any
@@ -117,7 +127,7 @@ def judge_groups(
             ends[l, closed[l] + 1] = ends[l, closed[l]] + many[l]
             closed[l] += 1
             many[l] = 0
-    mark_bad(slots, sizes, state[:, 1], limits, bad)
+    mark_bad(task, slots, state[:, 1])
     return slots, state, (history, tallies, ends)
 
 
@@ -129,10 +139,7 @@ def potentials_of_groups(
     met: Met,
     records: int,
     allowance: float,
-    order: Indices,
-    parents: Indices,
-    masses: Integers,
-    weights: Integers,
+    groups: Groups,
 ) -> Indices:
     """Return the potential of each entry, by the groups in excess among the records that can be kept.
 
@@ -140,6 +147,7 @@ def potentials_of_groups(
     """
     starts, classes, counts = entries
     history, tallies, ends = met
+    order, parents, masses, weights = groups
     levels = weights.size
     whole = float(records) * weights.sum()
     bars = fewer(state[:, 0], state[:, 1], state[:, 2], whole, allowance)
@@ -192,14 +200,14 @@ def fewer(sizes: Integers, totals: Integers, costs: Integers, whole: float, allo
 
 
 @kernel
-def mark_bad(slots: Indices, sizes: Integers, totals: Integers, limits: Integers, bad: Marks) -> bool:
+def mark_bad(task: Task, slots: Indices, totals: Integers) -> bool:
     """Mark the classes whose sum is too large, and remove the other slots. Return whether any is bad."""
     none = totals.size - 1
     any_bad = False
-    for i in range(sizes.size):
+    for i in range(slots.size):
         if slots[i] < none:
-            if totals[slots[i]] > limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]:
-                bad[i] = 1
+            if totals[slots[i]] > limit_of(task.limits, task.sizes[i]):
+                task.bad[i] = 1
                 any_bad = True
             else:
                 slots[i] = none
@@ -208,16 +216,7 @@ def mark_bad(slots: Indices, sizes: Integers, totals: Integers, limits: Integers
 
 @kernel
 def judge_ordered(
-    entries: Entries,
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    foresee: bool,
-    cumulated: Integers,
-    sums: Integers,
-    near: Indices,
+    entries: Entries, task: Task, foresee: bool, line: Line
 ) -> tuple[Indices, Integers, Indices]:
     """Mark bad classes by the sum, over all values, of the difference of cumulated counts.
 
@@ -225,15 +224,17 @@ def judge_ordered(
     class is left alone as soon as its sum is too large, unless potentials of entries are required.
     """
     starts, classes, counts = entries
+    sizes, bad, records = task.sizes, task.bad, task.records
+    near = line[2]
     # Size, sum, cost, N times the records so far, next value, `sums` there, balance of signs, limit
-    slots, state = open_rows(aside, sizes, 8)
+    slots, state = open_rows(task.aside, sizes, 8)
     steps = np.empty(state.shape[0])
     none = state.shape[0] - 1
     if none == 0:
         return slots, state, np.empty(0, np.int32)
     for i in range(sizes.size):
         if slots[i] < none:
-            state[slots[i], 7] = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
+            state[slots[i], 7] = limit_of(task.limits, sizes[i])
             steps[slots[i]] = (near.size - 4) / (float(records) * max(1, sizes[i]))
     # Account for the stretch before each entry of a class.
     potentials = np.empty(classes.size if foresee else 0, np.int32)
@@ -244,7 +245,7 @@ def judge_ordered(
             if slot == none:
                 continue
             s = np.uint32(slot)
-            _account(state, s, value, steps[s], cumulated, sums, near)
+            _account(state, s, value, steps[s], line)
             if foresee:
                 potentials[e] = -state[s, 6]
             elif state[s, 1] > state[s, 7]:
@@ -255,7 +256,7 @@ def judge_ordered(
     for i in range(sizes.size):
         if slots[i] < none:
             s = np.uint32(slots[i])
-            _account(state, s, domain, steps[s], cumulated, sums, near)
+            _account(state, s, domain, steps[s], line)
             state[s, 2] -= records * state[s, 6]
             if state[s, 1] > state[s, 7]:
                 bad[i] = 1
@@ -265,18 +266,7 @@ def judge_ordered(
 
 
 @kernel
-def set_aside_acceptable(
-    entries: Entries,
-    sizes: Integers,
-    aside: Marks,
-    records: int,
-    limits: Integers,
-    block: int,
-    least: int,
-    cumulated: Integers,
-    sums: Integers,
-    near: Indices,
-) -> None:
+def set_aside_acceptable(entries: Entries, task: Task, block: int, least: int, line: Line) -> None:
     """Set aside classes of at least `least` records that are acceptable even with all values blurred.
 
     In a block of values, the cumulated count f of a class is only known to be between those before and after
@@ -284,7 +274,10 @@ def set_aside_acceptable(
     sum is at most that with means plus that error: a few steps a class, for any number of values.
     """
     starts, classes, counts = entries
-    small = aside.copy()
+    sizes, records = task.sizes, task.records
+    near = line[2]
+    # Open a row for each large class.
+    small = task.aside.copy()
     for i in range(sizes.size):
         small[i] |= sizes[i] < least
     slots, state = open_rows(small, 2 * sizes, 7)  # all doubled, because of the means
@@ -313,29 +306,28 @@ def set_aside_acceptable(
                 continue
             s = np.uint32(slots[c])
             if state[s, 4] < first:
-                _account(state, s, first, steps[s], cumulated, sums, near)
+                _account(state, s, first, steps[s], line)
             state[s, 3] += here
-            _account(state, s, last, steps[s], cumulated, sums, near)
+            _account(state, s, last, steps[s], line)
             state[s, 1] += here * (last - first)
             state[s, 3] += here
+    # Account for the rest, and set aside the classes whose sum is small enough.
     for i in range(sizes.size):
         if slots[i] < none:
             s = np.uint32(slots[i])
-            _account(state, s, domain, steps[s], cumulated, sums, near)
-            limit = limits[0] * sizes[i] + limits[1] * sizes[i] // limits[2]
-            aside[i] = state[s, 1] <= 2 * limit
+            _account(state, s, domain, steps[s], line)
+            task.aside[i] = state[s, 1] <= 2 * limit_of(task.limits, sizes[i])
 
 
 @kernel
-def _account(
-    state: Integers, s: np.uint32, end: int, step: float, cumulated: Integers, sums: Integers, near: Indices
-) -> None:
+def _account(state: Integers, s: np.uint32, end: int, step: float, line: Line) -> None:
     """Add the differences of a class from its next value up to `end`, with nothing of the class in between.
 
     Its cumulated count f stays the same there and the table's grows, so f*N - c*cumulated[v] is not negative
     up to some value and negative from there on. Both sums are differences of `sums`. The value is found by
     bisection; `near` bounds it for each share of records, in steps.
     """
+    cumulated, sums, near = line
     size, level, start = state[s, 0], state[s, 3], state[s, 4]
     at = np.uint64(np.int64(level * step))
     cut = min(max(np.int64(near[at]), start), end)
@@ -354,6 +346,13 @@ def _account(
     state[s, 4] = end
     state[s, 5] = reached
     state[s, 6] += balance
+
+
+@kernel
+def limit_of(limits: Integers, size: int) -> int:
+    """Return the largest sum that a class of this size may have."""
+    limit: int = limits[0] * size + limits[1] * size // limits[2]
+    return limit
 
 
 @kernel

@@ -12,12 +12,13 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, Wrap
 
 from veil.base.declare import declared
 from veil.base.exact import decimal_fraction, float_at_least
+from veil.base.views import View
 from veil.base.wording import beside, exactly
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.sample import Sample
 from veil.errors import HierarchyError, InputError, PlanError
 from veil.hierarchies import AnyBuilder, Hierarchy, Table
-from veil.models.base import Beside, PrivacyModel, Strength
+from veil.models.base import Beside, PrivacyModel, Strength, by_parameters
 from veil.models.closeness import distance as distances
 from veil.models.closeness.criteria import ByGroups, Criterion, Ordered
 from veil.models.closeness.owners import OrderedOfPeople
@@ -123,6 +124,12 @@ class TCloseness(SensitiveModel):
     monotone_generalization: ClassVar[bool] = True
     attacks: ClassVar[tuple[str, ...]] = ("attribute linkage", "probabilistic")
     relaxed_by: ClassVar[tuple[str, float] | None] = ("t", 1)
+    compares_with: ClassVar[tuple[Beside, ...]] = ("distribution",)
+    # Excesses of values and groups add up and grow with their counts. The ordered distance needs the first and
+    # the last value of each person.
+    views: ClassVar[tuple[View, ...]] = by_parameters(
+        lambda model: ("lowest",) if model.distance == "ordered" else ("most",), safe=("one value",)
+    )
 
     def __post_init__(self) -> None:
         if self.distance == "hierarchical" and self.hierarchy is None:
@@ -135,9 +142,6 @@ class TCloseness(SensitiveModel):
                 f"`hierarchy` of TCloseness should be None for the {self.distance} distance, which does not "
                 'use it; for the hierarchical distance, use distance="hierarchical"'
             )
-        # Excesses of values and groups add up and grow with their counts. The ordered distance needs the
-        # first and the last value of each person.
-        object.__setattr__(self, "views", ("lowest",) if self.distance == "ordered" else ("most",))
         if self.order is not None and (self.distance != "ordered" or len(set(self.order)) < len(self.order)):
             raise ValueError(
                 '`order` of TCloseness should list distinct values, and only for distance="ordered", not '
@@ -168,11 +172,6 @@ class TCloseness(SensitiveModel):
     def order_of(self, attribute: str) -> Sequence[str] | None:
         """Return the order of the sensitive attribute's values; () if it is that of their type."""
         return self.order or () if attribute == self.attribute and self.distance == "ordered" else None
-
-    @property
-    def compares_with(self) -> tuple[Beside, ...]:
-        """The distribution of the input."""
-        return ("distribution",)
 
     def least_size(self, sample: Sample) -> int:
         """Return the smallest size that any class within distance t of the table has.

@@ -15,7 +15,7 @@ from veil.classes.kernels import Entries
 from veil.classes.owner_sample import OwnerSample
 from veil.classes.table import ClassTable
 from veil.models.closeness.criteria import Criterion, Ordered
-from veil.models.closeness.kernels import Integers, Marks
+from veil.models.closeness.kernels import Integers, Marks, Task, limit_of
 
 
 class OrderedOfPeople(Ordered):
@@ -24,7 +24,7 @@ class OrderedOfPeople(Ordered):
     def judge(self, table: ClassTable, aside: Marks, bad: Marks) -> None:
         assert isinstance(self.sample, OwnerSample)
         lowest, highest = (self.sample.read(table, self.attribute, view) for view in ("lowest", "highest"))
-        judge_between(lowest, highest, table.count, aside, bad, self.records, self.limits, self.cumulated)
+        judge_between(lowest, highest, self.task(table, aside, bad), self.cumulated)
 
     def _set_aside(self, table: ClassTable, decided: Marks, bad: Marks) -> Marks:
         """Omit the check of one view by blocks, which does not bound the others."""
@@ -32,17 +32,9 @@ class OrderedOfPeople(Ordered):
 
 
 @kernel
-def judge_between(
-    lowest: Entries,
-    highest: Entries,
-    sizes: Integers,
-    aside: Marks,
-    bad: Marks,
-    records: int,
-    limits: Integers,
-    cumulated: Integers,
-) -> None:
+def judge_between(lowest: Entries, highest: Entries, task: Task, cumulated: Integers) -> None:
     """Mark bad classes, cumulating from value to value the people who surely, or maybe, are up to there."""
+    sizes, aside, records = task.sizes, task.aside, task.records
     maybe, surely = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
     sums = np.zeros(sizes.size, np.int64)
     for value in range(cumulated.size):
@@ -54,7 +46,6 @@ def judge_between(
             if not aside[i]:
                 expected = sizes[i] * cumulated[value]
                 sums[i] += max(records * maybe[i] - expected, expected - records * surely[i])
-    whole, part, unit = limits
     for i in range(sizes.size):
-        if not aside[i] and sums[i] > whole * sizes[i] + part * sizes[i] // unit:
-            bad[i] = 1
+        if not aside[i] and sums[i] > limit_of(task.limits, sizes[i]):
+            task.bad[i] = 1

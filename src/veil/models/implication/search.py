@@ -54,7 +54,7 @@ def implied(
     True
     """
     proofs = _closure(premises, RuleContext(distributions or {}, (goal,)))
-    return _steps(proofs, premises, goal)
+    return _steps(proofs, goal)
 
 
 def consequences(
@@ -90,9 +90,7 @@ def _claim(rule: Callable[..., object]) -> str:
     return (rule.__doc__ or "").strip().splitlines()[0]
 
 
-def _steps(
-    proofs: Proofs, premises: Sequence[PrivacyModel], goal: PrivacyModel
-) -> tuple[RuleApplication, ...] | None:
+def _steps(proofs: Proofs, goal: PrivacyModel) -> tuple[RuleApplication, ...] | None:
     strict = next((each for each in proofs if follows(each, goal)), None)
     if strict is None:
         return None

@@ -1,4 +1,4 @@
-"""t-closeness through microaggregation: joined groups, buckets with their repair, and what is published of them."""
+"""Groups by the confidential attribute, and what is published of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.masking import microaggregation as twins
 from support.masking.running import holds_the_same, outcome
 from support.refusals import refused
 from veil import hierarchies as h
 from veil.base.randomness import Randomness
 from veil.errors import InputError, NoSolutionError, ParameterError, PlanError
-from veil.masking.microaggregation.closeness import TClosenessThroughMicroaggregation
-from veil.masking.ties.buckets import bucket_sizes, counts_as_published, fitting_counts, group_sizes
 from veil.masking.ties.confidential_groups import (
     BucketizedTCloseness,
     ConfidentialAttributePartitioning,
@@ -28,154 +25,6 @@ from veil.masking.ties.confidential_groups import (
 from veil.models import DeltaDisclosure, KAnonymity, RatioDistance, ratio_distance
 from veil.published.table import Published
 from veil.tables.rows import Rows
-
-# --- joining groups -------------------------------------------------------------------------------
-
-
-def earth_movers_distances(shown: list[object], values: list[int], ordered: bool) -> list[Fraction]:
-    """Distances of all classes of a table from the whole, from the definition."""
-    classes = defaultdict(list)
-    for label, value in zip(shown, values, strict=True):
-        classes[label].append(value)
-    domain = sorted(set(values))
-    found = []
-    for held in classes.values():
-        gaps = [Fraction(held.count(v), len(held)) - Fraction(values.count(v), len(values)) for v in domain]
-        if ordered:
-            work = sum(abs(sum(gaps[: at + 1])) for at in range(len(domain)))
-            found.append(Fraction(work) / max(1, len(domain) - 1))
-        else:
-            found.append(sum((gap for gap in gaps if gap > 0), Fraction(0)))
-    return found
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), min_size=1, max_size=30),
-    st.integers(1, 5),
-    st.sampled_from([0, 0.1, 0.2, 0.25, 0.5, 1]),
-    st.sampled_from(["ordered", "equal"]),
-)
-def test_joined_groups_are_close_and_those_of_the_twin(rows, k, t, closeness):
-    k = min(k, len(rows))
-    table = {"age": [age for age, _ in rows], "pay": [pay for _, pay in rows]}
-    made = outcome(TClosenessThroughMicroaggregation("age", k, "pay", t, closeness), table)
-    shown = made.table["age"].to_pylist()
-    assert min(Counter(shown).values()) >= k
-    assert max(earth_movers_distances(shown, table["pay"], closeness == "ordered")) <= Fraction(str(t))
-    assert made.table["pay"].to_pylist() == table["pay"]
-    assert shown == pytest.approx(joined_means(table["age"], table["pay"], k, Fraction(str(t)), closeness))
-
-
-def joined_means(ages: list[int], pays: list[int], k: int, t: Fraction, closeness: str) -> list[float]:
-    """The slow twin: MDAV, then the worst group to its nearest, until all are close."""
-    unit = (max(ages) - min(ages)) or 1
-    points = [age / unit for age in ages]
-    groups = twins.mdav([((point,), ()) for point in points], k, [])
-    parts = {
-        group: [row for row in range(len(ages)) if groups[row] == group] for group in sorted(set(groups))
-    }
-    means = {group: sum(points[row] for row in rows) / len(rows) for group, rows in parts.items()}
-    while True:
-        shown = [group for row in range(len(ages)) for group in parts if row in parts[group]]
-        apart = dict(
-            zip(
-                dict.fromkeys(shown), earth_movers_distances(shown, pays, closeness == "ordered"), strict=True
-            )
-        )
-        if max(apart.values()) <= t:
-            break
-        worst = min(apart, key=lambda group: (-apart[group], group))
-        other = min(parts.keys() - {worst}, key=lambda group: ((means[group] - means[worst]) ** 2, group))
-        keep, gone = sorted((worst, other))
-        sizes = len(parts[keep]), len(parts[gone])
-        means[keep] = (sizes[0] * means[keep] + sizes[1] * means.pop(gone)) / sum(sizes)
-        parts[keep] += parts.pop(gone)
-    mean = {row: sum(ages[each] for each in rows) / len(rows) for rows in parts.values() for row in rows}
-    return [mean[row] for row in range(len(ages))]
-
-
-def test_a_distance_of_exactly_t_is_close_enough():
-    """Two groups, each of one of two values: exactly 1/2 apart from the whole, and 0.49 is too little."""
-    table = {"age": [1, 2, 8, 9], "pay": [1, 1, 2, 2]}
-    assert outcome(TClosenessThroughMicroaggregation("age", 2, "pay", 0.5), table).facts["groups"] == 2
-    assert outcome(TClosenessThroughMicroaggregation("age", 2, "pay", 0.49), table).facts["groups"] == 1
-
-
-def test_bad_confidential_columns():
-    table = {"age": [1, 2, 3], "pay": [1, 2, 3]}
-    with refused(PlanError, "'age'", "confidential and aggregated"):
-        outcome(TClosenessThroughMicroaggregation("age", 2, "age", 0.5), table)
-    with refused(PlanError, "mean 'pay'", "no column 'pays'"):
-        outcome(TClosenessThroughMicroaggregation("age", 2, "pays", 0.5), table)
-    with refused(ParameterError, "`t` of", "0 to 1", "not 2"):
-        TClosenessThroughMicroaggregation("age", 2, "pay", 2)
-
-
-# --- counts of buckets in groups ------------------------------------------------------------------
-
-
-def worst_ratio(counts) -> Fraction:
-    """Definition 15 on counts (groups, buckets)."""
-    records, supply = int(counts.sum()), counts.sum(axis=0)
-    ratios = [
-        Fraction(int(count) * records, int(supply[bucket]) * int(row.sum()))
-        for row in counts
-        for bucket, count in enumerate(row)
-    ]
-    return max(max(ratio, 1 / ratio) for ratio in ratios)
-
-
-@pytest.mark.parametrize(
-    ("records", "t", "first", "ratio"),
-    [
-        (12, 2, [2, 1, 1], Fraction(3, 2)),
-        (36, 2, [8, 2, 2], Fraction(2)),
-        (100, 3, [16, 3, 3, 3], Fraction("2.56")),
-    ],
-)
-def test_soria_comas_worked_buckets(records, t, first, ratio):
-    """Figure 7.5 and Table 7.5 (N = 12); the others by the same rule."""
-    counts = counts_as_published(records, t, 1)
-    assert counts[0].tolist() == first
-    assert worst_ratio(counts) == ratio
-    assert (fitting_counts(records, t, 1) == counts).all()
-
-
-def test_soria_comas_counts_as_published_overdraw_buckets():
-    """N = 50, t = 2, three groups for each bucket: one and two records too many of two buckets, three left over."""
-    counts = counts_as_published(50, 2, 3)
-    assert (bucket_sizes(50, 2) - counts.sum(axis=0)).tolist() == [-1, 3, -2]
-    repaired = fitting_counts(50, 2, 3)
-    assert (repaired.sum(axis=0) == bucket_sizes(50, 2)).all()
-    assert worst_ratio(repaired) <= 2
-
-
-def test_soria_comas_printed_bucket_limits_leave_the_last_bucket_short():
-    """With a ceiling instead of rounding, 12 values would make buckets of 5, 4 and 3."""
-    printed = [0, *(-(-(2 * j * 12 + 3) // 6) for j in (1, 2)), 12]
-    assert np.diff(printed).tolist() == [5, 4, 3]
-    assert bucket_sizes(12, 2).tolist() == [4, 4, 4]
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.integers(2, 6), st.integers(9, 400), st.integers(1, 40))
-def test_repaired_counts_fit_and_are_close(t, records, times):
-    times = min(times, records // (t + 1) ** 2)
-    if times == 0:
-        return
-    counts = fitting_counts(records, t, times)
-    assert (counts.sum(axis=0) == bucket_sizes(records, t)).all()
-    assert (counts.sum(axis=1) == group_sizes(records, (t + 1) * times)).all()
-    assert worst_ratio(counts) <= t
-
-
-def test_counts_that_cannot_be_made_to_fit():
-    with refused(NoSolutionError, "10 records", "6 groups", "`k`"):
-        fitting_counts(10, 2, 2)
-
-
-# --- releases of groups by the confidential attribute ---------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)

@@ -16,8 +16,8 @@ from veil.recipe import Project
 from veil.recipe.project import Attached, step_in, steps_in
 from veil.tables import Csv, write
 from veil.web.draft import Draft
-from veil.web.jobs import Task
 from veil.web.session import BrowserSession, OpenTable
+from veil.web.tasks import Task
 from veil.web.uploads import Upload
 
 
@@ -51,12 +51,12 @@ def _attach(session: BrowserSession, table: OpenTable) -> Attached:
         return Attached(f"{Path(table.name).stem}.parquet", file.read_bytes())
 
 
-def open_project(session: BrowserSession, project: Project, name: str, job: Task) -> dict[str, Any]:
+def open_project(session: BrowserSession, project: Project, name: str, task: Task) -> dict[str, Any]:
     """Replace the draft of the session by a project, and open its table if it has one."""
     table = None
     if project.table is not None:
-        table = _open_table(session, project.table, job)
-        table.look_at_columns(job)
+        table = _open_table(session, project.table, task)
+        table.look_at_columns(task)
     fields = _draft_of(project)
 
     def take() -> dict[str, Any]:
@@ -68,17 +68,17 @@ def open_project(session: BrowserSession, project: Project, name: str, job: Task
             session.history.change(None, f"project {name}", draft)
         return {"table": draft["table"], "left_out": list(project.left_out), "notes": project.notes}
 
-    return job.commit(take)
+    return task.commit(take)
 
 
-def _open_table(session: BrowserSession, attached: Attached, job: Task) -> OpenTable:
+def _open_table(session: BrowserSession, attached: Attached, task: Task) -> OpenTable:
     upload = Upload(session.folder, attached.name)
     try:
         upload.path.write_bytes(attached.content)
     except OSError as error:
         upload.discard()
         raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
-    return upload.open_in(session, job)
+    return upload.open_in(session, task)
 
 
 def _draft_of(project: Project) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A browser session: the tables, the plan, the releases and the jobs of one browser."""
+"""A browser session: the tables, the plan, the releases and the tasks of one browser."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from veil.tables.profile import ColumnProfile
 from veil.tables.spelling import Person, encode_people
 from veil.tables.text import canonical_text
 from veil.web.draft import KEY_FILE, DraftHistory
-from veil.web.jobs import Task
 from veil.web.problems import Refused, not_found
+from veil.web.tasks import Task
 
 Thing = TypeVar("Thing")
 Again = Callable[[], Source | Relation | None]
@@ -177,11 +177,11 @@ class OpenTable:
         # From all rows of an engine: a small sample has hardly any person twice.
         return find_repeats(self.arrow if self.relation is None else self.relation)
 
-    def look_at_columns(self, job: Task) -> None:
+    def look_at_columns(self, task: Task) -> None:
         """Compute the cached properties that the first pages need."""
         parts = ("profile", "proposals", "repeated", "mistakes")
         for at, part in enumerate(parts):
-            job.report_progress("looking at the columns", at, len(parts))
+            task.report_progress("looking at the columns", at, len(parts))
             getattr(self, part)
 
     @functools.cached_property
@@ -357,7 +357,7 @@ class BrowserSession:
         self.used = time.monotonic()
         self.tables: dict[str, OpenTable] = {}
         self.releases: dict[str, SessionRelease] = {}
-        self.jobs: dict[str, Task] = {}
+        self.tasks: dict[str, Task] = {}
         self.history = DraftHistory()
         self.budgets = folder.parent / "budgets"
         """Folder of the budget of each table, by fingerprint; shared by all sessions."""
@@ -379,42 +379,42 @@ class BrowserSession:
         """Find a release."""
         return _find(self.releases, id, "release")
 
-    def job(self, id: str) -> Task:
-        """Find a job."""
-        return _find(self.jobs, id, "job")
+    def task(self, id: str) -> Task:
+        """Find a task."""
+        return _find(self.tasks, id, "task")
 
-    # --- jobs
+    # --- tasks
 
     def start(self, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
-        """Start a job."""
+        """Start a task."""
         with self.lock:
-            running = [each for each in self.jobs.values() if each.state == "running"]
+            running = [each for each in self.tasks.values() if each.state == "running"]
             if len(running) >= MOST_RUNNING:
                 raise Refused(
                     HTTPStatus.TOO_MANY_REQUESTS,
-                    f"{MOST_RUNNING} jobs are running: wait for one of them, or stop it",
+                    f"{MOST_RUNNING} tasks are running: wait for one of them, or stop it",
                 )
 
-            def guarded(job: Task) -> dict[str, Any]:
+            def guarded(task: Task) -> dict[str, Any]:
                 with untrusted(self.keys):
-                    return work(job)
+                    return work(task)
 
-            job = Task(kind, guarded, self.save)
-            self.jobs[job.id] = job
-            for old in [each.id for each in self.jobs.values() if each.state != "running"][:-100]:
-                del self.jobs[old]
-            self.save()  # before the job can crash
-        return job.start()
+            task = Task(kind, guarded, self.save)
+            self.tasks[task.id] = task
+            for old in [each.id for each in self.tasks.values() if each.state != "running"][:-100]:
+                del self.tasks[old]
+            self.save()  # before the task can crash
+        return task.start()
 
     # --- recovery after a crash
 
     def go_on(self, busy: Path) -> None:
-        """Restore the state of a crashed process, and save it from now on; `busy` exists while jobs run."""
+        """Restore the state of a crashed process, and save it from now on; `busy` exists while tasks run."""
         self._busy = busy
         if (path := self.folder / KEY_FILE).exists():
             self.key_file = path
         with contextlib.suppress(OSError):
-            draft, version, tables, jobs = pickle.loads(self._state.read_bytes())  # noqa: S301 - our own
+            draft, version, tables, tasks = pickle.loads(self._state.read_bytes())  # noqa: S301 - our own
             for id, name, again in tables:
                 with contextlib.suppress(Exception):  # of any driver, if a database is gone
                     source = again()
@@ -427,10 +427,10 @@ class BrowserSession:
             if draft.table not in self.tables:
                 draft = draft.model_copy(update={"table": None})
             self.history = DraftHistory(draft, version)
-            for id, kind in jobs:
-                self.jobs[id] = job = Task(kind, lambda _: {})
-                job.id = id
-                job.crash()
+            for id, kind in tasks:
+                self.tasks[id] = task = Task(kind, lambda _: {})
+                task.id = id
+                task.crash()
         self.save()
 
     @property
@@ -442,7 +442,7 @@ class BrowserSession:
         if self._busy is None:
             return
         with self.lock:
-            running = [(each.id, each.kind) for each in self.jobs.values() if each.state == "running"]
+            running = [(each.id, each.kind) for each in self.tasks.values() if each.state == "running"]
             now = self.history.version, list(self.tables), running
             if now == self._saved:
                 return
@@ -507,13 +507,13 @@ class BrowserSession:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a job is running."""
-        return any(each.state == "running" for each in list(self.jobs.values()))
+        """Whether a task is running."""
+        return any(each.state == "running" for each in list(self.tasks.values()))
 
     def close(self) -> None:
-        """Stop all jobs and remove all files."""
-        for job in list(self.jobs.values()):
-            job.cancel()
+        """Stop all tasks and remove all files."""
+        for task in list(self.tasks.values()):
+            task.cancel()
         self.tables, self.releases = {}, {}
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -23,8 +23,8 @@ from veil.web.problems import Refused, with_sent_name
 from veil.web.reading import read_apart, with_rows
 
 if TYPE_CHECKING:
-    from veil.web.jobs import Task
     from veil.web.session import BrowserSession, OpenTable
+    from veil.web.tasks import Task
 
 READING = "reading the table"
 """The phase in which a file is read."""
@@ -50,17 +50,17 @@ class Upload:
             raise
 
     def start(self, session: BrowserSession, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
-        """Start a job that needs the file; remove the file if the job cannot begin."""
+        """Start a task that needs the file; remove the file if the task cannot begin."""
         try:
             return session.start(kind, work)
         except BaseException:
             self.discard()
             raise
 
-    def open_in(self, session: BrowserSession, job: Task, format: Format | None = None) -> OpenTable:
+    def open_in(self, session: BrowserSession, task: Task, format: Format | None = None) -> OpenTable:
         """Check and read the file, and return it as a table of a session; remove it on failure."""
         try:
-            table = read_file(session, self.path, format, self.name, job, is_sent=True)
+            table = read_file(session, self.path, format, self.name, task, is_sent=True)
         except VeilError as error:
             self.discard()
             raise with_sent_name(error, self.path, self.name) from None
@@ -76,17 +76,23 @@ class Upload:
 
 
 def read_file(
-    session: BrowserSession, path: Path, format: Format | None, name: str, job: Task, *, is_sent: bool = False
+    session: BrowserSession,
+    path: Path,
+    format: Format | None,
+    name: str,
+    task: Task,
+    *,
+    is_sent: bool = False,
 ) -> OpenTable:
     """Read a file in a process of its own. Its rows are in a memory-mapped file of the session."""
     from veil.web.session import OpenTable
 
     session.require_room()
-    job.report_progress(READING)
+    task.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
     try:
         source = CHILDREN.run(
-            read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=job.check
+            read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=task.check
         )
         again = functools.partial(with_rows, source, folder / "table.arrow")
         table = OpenTable(name, again(), again=again)

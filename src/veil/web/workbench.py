@@ -107,7 +107,7 @@ class Workbench:
         session.close()
 
     def end_idle(self) -> None:
-        """End the idle sessions without a running job."""
+        """End the idle sessions without a running task."""
         now = time.monotonic()
         with self._lock:
             idle = [

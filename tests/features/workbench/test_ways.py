@@ -164,8 +164,8 @@ def test_a_folder_is_released_by_its_engine_as_by_the_library(client, folder, tm
         assert answer.status_code == 200, answer.text
         (tmp_path / name).write_bytes(answer.content)
     assert not veil.verify(tmp_path / "r.parquet", certificate=tmp_path / "c.json").broken
-    job = client.done(client.post(f"/api/v1/releases/{made['release']}/utility", json={}))
-    assert "in memory" in job["problem"]["detail"]
+    task = client.done(client.post(f"/api/v1/releases/{made['release']}/utility", json={}))
+    assert "in memory" in task["problem"]["detail"]
 
 
 def test_a_table_of_a_database_is_opened_by_its_address(client, tmp_path):

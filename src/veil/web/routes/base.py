@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from veil.web.jobs import Task
 from veil.web.session import BrowserSession
+from veil.web.tasks import Task
 
 
 class Body(BaseModel):
@@ -17,8 +17,8 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class JobTold(BaseModel):
-    """The status of a job."""
+class TaskStatus(BaseModel):
+    """The status of a task."""
 
     id: str
     kind: str
@@ -46,6 +46,6 @@ def the_session(request: Request) -> BrowserSession:
 InSession = Annotated[BrowserSession, Depends(the_session)]
 
 
-def status_of(job: Task) -> JobTold:
-    """Return the status of a job as an answer."""
-    return JobTold(**job.status())
+def status_of(task: Task) -> TaskStatus:
+    """Return the status of a task as an answer."""
+    return TaskStatus(**task.status())

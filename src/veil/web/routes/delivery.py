@@ -24,13 +24,13 @@ from veil.recipe.about import About, read_about
 from veil.tables import write
 from veil.web.draft import checked_recipe
 from veil.web.guard import REPORT_POLICY
-from veil.web.jobs import Task
 from veil.web.languages import Language
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.facts import facts
 from veil.web.routes.releases import look
 from veil.web.session import BrowserSession, SessionRelease, plain_name
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["releases"])
 
@@ -94,21 +94,21 @@ def _inline(answer: Response, name: str) -> Response:
 
 
 @router.post("/releases/{id}/report", status_code=HTTPStatus.ACCEPTED)
-def make_report(id: str, session: InSession, language: Language = "en") -> JobTold:
+def make_report(id: str, session: InSession, language: Language = "en") -> TaskStatus:
     """Write the report in the background; afterwards it is returned at once."""
     entry = session.release(id)
     about = _about(session, entry, language)
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(dir=session.folder) as folder:
             reports = entry.reports
             path = entry.release.report(
                 Path(folder) / "report.html",
                 about=about,
                 not_anonymous=entry.not_anonymous,
-                progress=job.report_progress,
+                progress=task.report_progress,
             )
-            job.check()
+            task.check()
             reports[about] = path.read_bytes()  # of the release at the time of the request
         return {"release": entry.id}
 

@@ -8,13 +8,13 @@ import math
 from typing import Any
 
 from veil.api.release import Release
-from veil.web.jobs import Task
 from veil.web.session import BrowserSession, SessionRelease
+from veil.web.tasks import Task
 
 
-def keep_release(session: BrowserSession, job: Task, entry: SessionRelease) -> dict[str, Any]:
-    """Keep a release, unless the job that made it was stopped meanwhile."""
-    return job.commit(lambda: {"release": session.keep(entry).id})
+def keep_release(session: BrowserSession, task: Task, entry: SessionRelease) -> dict[str, Any]:
+    """Keep a release, unless the task that made it was stopped meanwhile."""
+    return task.commit(lambda: {"release": session.keep(entry).id})
 
 
 LOOKING = "looking at the release"

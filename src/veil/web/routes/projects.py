@@ -12,10 +12,10 @@ from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
-from veil.web.jobs import Task
 from veil.web.projects import project_of
-from veil.web.routes.base import InSession, JobTold, status_of, the_session
+from veil.web.routes.base import InSession, TaskStatus, status_of, the_session
 from veil.web.routes.tables import open_file
+from veil.web.tasks import Task
 from veil.web.uploads import Upload, file_name
 
 router = APIRouter(tags=["projects"])
@@ -39,7 +39,7 @@ def save(session: InSession, table: bool = False) -> FileResponse:
 
 
 @router.post("/projects", status_code=HTTPStatus.ACCEPTED)
-async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> JobTold:
+async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> TaskStatus:
     """Open a project of Veil (.veil) or ARX (.deid): the file as the body, its name as header Veil-File-Name.
 
     `left_out` of the result lists the parts that could not be converted.
@@ -48,9 +48,9 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         try:
-            return open_file(session, upload.path, name, job)
+            return open_file(session, upload.path, name, task)
         finally:
             upload.discard()
 

@@ -12,15 +12,15 @@ import veil
 from veil.api.promises import Standing
 from veil.models.implication import RuleApplication
 from veil.web.draft import checked_recipe
-from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import InSession, JobTold, status_of
+from veil.web.routes.base import InSession, TaskStatus, status_of
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["plan"])
 
 
 @router.post("/plan/promises", status_code=HTTPStatus.ACCEPTED)
-def standing(session: InSession) -> JobTold:
+def standing(session: InSession) -> TaskStatus:
     """Return whether the table keeps each promise of the plan, others imply it, or it cannot hold."""
     draft = session.history.draft
     table = session.table(draft.table or "")
@@ -28,8 +28,8 @@ def standing(session: InSession) -> JobTold:
     if table.relation is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table")
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("assessing the table")
         return {"promises": [_promise(each) for each in veil.promises(table.arrow, plan)]}
 
     return status_of(session.start("promises", work))

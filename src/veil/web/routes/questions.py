@@ -13,11 +13,11 @@ import veil
 from veil.models import KAnonymity
 from veil.plan.plan import ASK
 from veil.web.draft import checked_recipe, with_key
-from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["releases"])
 
@@ -29,7 +29,7 @@ class SizesBody(Body):
 
 
 @router.post("/frontier", status_code=HTTPStatus.ACCEPTED)
-def estimate(sizes: SizesBody, session: InSession) -> JobTold:
+def estimate(sizes: SizesBody, session: InSession) -> TaskStatus:
     """Estimate the cost of the plan with other values of k, each by a search of at most two seconds."""
     draft = session.history.draft
     table = session.table(draft.table or "")
@@ -40,9 +40,9 @@ def estimate(sizes: SizesBody, session: InSession) -> JobTold:
     if table.relation is not None:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         frontier = veil.frontier(
-            table.source, plan, over={"KAnonymity.k": sorted(set(sizes.k))}, progress=job.report_progress
+            table.source, plan, over={"KAnonymity.k": sorted(set(sizes.k))}, progress=task.report_progress
         )
         return {"frontier": plain(frontier.to_dict())}
 
@@ -59,14 +59,14 @@ class QuestionBody(Body):
 
 
 @router.post("/assess", status_code=HTTPStatus.ACCEPTED)
-def assess(question: QuestionBody, session: InSession) -> JobTold:
+def assess(question: QuestionBody, session: InSession) -> TaskStatus:
     """Find the strongest parameter of every privacy model that the table fulfils now."""
     table = session.table(question.table)
     whole = table.arrow if table.relation is None else table.relation.table
     person = None if question.person == ASK else question.person
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table")
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("assessing the table")
         assessment = veil.assess(
             whole, quasi_identifiers=question.quasi_identifiers, sensitive=question.sensitive, person=person
         )

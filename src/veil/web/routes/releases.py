@@ -17,12 +17,12 @@ from veil.errors import NoSolutionError
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.web.draft import checked_recipe, checked_steps, with_key
-from veil.web.jobs import Cancelled, Task
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.budgets import budget_of
 from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
 from veil.web.session import BrowserSession, OpenTable, SessionRelease
+from veil.web.tasks import Cancelled, Task
 
 router = APIRouter(tags=["releases"])
 
@@ -46,7 +46,7 @@ class Wish(Body):
 
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
-def make(wish: Wish, session: InSession) -> JobTold:
+def make(wish: Wish, session: InSession) -> TaskStatus:
     """Anonymize a table: search, apply, verify; or apply masking methods."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
@@ -60,22 +60,22 @@ def make(wish: Wish, session: InSession) -> JobTold:
     plan = with_key(plan, session.key_file)
     budget = budget_of(session, table) if safepub_of(plan) is not None else None
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         try:
             release = veil.anonymize(
                 table.whole,
                 plan,
                 local=recipe.recoding,
                 accountant=budget,
-                progress=job.progress,
-                cancel=job.is_stopped,
+                progress=task.progress,
+                cancel=task.is_stopped,
             )
         except NoSolutionError:
-            if job.is_stopped():
+            if task.is_stopped():
                 raise Cancelled from None  # there is no best solution so far
             raise
-        job.report_progress(LOOKING)
-        return keep_release(session, job, SessionRelease(release, table, document, facts(release)))
+        task.report_progress(LOOKING)
+        return keep_release(session, task, SessionRelease(release, table, document, facts(release)))
 
     return status_of(session.start("anonymize", work))
 
@@ -85,24 +85,24 @@ def _masking(session: BrowserSession, table: OpenTable, masks: Masks) -> Callabl
     for name in (*masks.without, *masks.quasi_identifiers):
         table.require(name)
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         if table.relation is not None:
             source: Any = table.relation.table.drop(*masks.without) if masks.without else table.relation.table
         else:
             source = table.arrow.drop_columns(masks.without)
         release = veil.mask(
-            source, methods, person=masks.person, order=masks.order, progress=job.report_progress
+            source, methods, person=masks.person, order=masks.order, progress=task.report_progress
         )
-        job.report_progress(LOOKING)
+        task.report_progress(LOOKING)
         quasi = [name for name in masks.quasi_identifiers if name in release.arrow.column_names]
         document = masks.model_dump()
-        return keep_release(session, job, SessionRelease(release, table, document, facts(release, quasi)))
+        return keep_release(session, task, SessionRelease(release, table, document, facts(release, quasi)))
 
     return work
 
 
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
-def relax(wish: Wish, session: InSession) -> JobTold:
+def relax(wish: Wish, session: InSession) -> TaskStatus:
     """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
     draft = session.history.draft
     table = session.table(wish.table or draft.table or "")
@@ -110,8 +110,8 @@ def relax(wish: Wish, session: InSession) -> JobTold:
     plan = recipe.plan()
     plan.check_columns(list(table.arrow.column_names))
 
-    def work(job: Task) -> dict[str, Any]:
-        relaxations = veil.relax(table.whole, plan, progress=job.report_progress, cancel=job.is_stopped)
+    def work(task: Task) -> dict[str, Any]:
+        relaxations = veil.relax(table.whole, plan, progress=task.report_progress, cancel=task.is_stopped)
         return {"relaxations": [_relaxation(each, plan) for each in relaxations]}
 
     return status_of(session.start("relax", work))

@@ -12,12 +12,12 @@ from pydantic import Field
 
 import veil
 from veil.web.draft import require_key
-from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import Name
 from veil.web.session import SessionRelease
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["releases"])
 
@@ -32,20 +32,20 @@ class Threshold(Body):
 
 
 @router.post("/releases/{id}/risk", status_code=HTTPStatus.ACCEPTED)
-def risk(id: str, options: Threshold, session: InSession) -> JobTold:
+def risk(id: str, options: Threshold, session: InSession) -> TaskStatus:
     """Measure the risks: three attackers, the distribution of risk, and the columns that cause it."""
     entry = session.release(id)
     for name in (options.weights, options.household):
         if name is not None:
             entry.table.require(name)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("measuring the risks of the input", 0, 2)
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("measuring the risks of the input", 0, 2)
         limits: dict[str, Any] = {"threshold": options.threshold, "population": options.population}
         sampling: dict[str, Any] = {"weights": options.weights, "household": options.household}
         quasi, left, person = _quasi_before(entry), _quasi_after(entry), _person(entry)
         before = veil.risk.analyze(_whole(entry), quasi, untouched=True, person=person, **limits, **sampling)
-        job.report_progress("measuring the risks of the release", 1, 2)
+        task.report_progress("measuring the risks of the release", 1, 2)
         if options.weights is None and options.household is None:
             after = veil.risk.analyze(entry.release, left, **limits)
         else:
@@ -116,12 +116,12 @@ class Seen(Body):
 
 
 @router.post("/releases/{id}/riskiest", status_code=HTTPStatus.ACCEPTED)
-def riskiest(id: str, options: Seen, session: InSession) -> JobTold:
+def riskiest(id: str, options: Seen, session: InSession) -> TaskStatus:
     """Return the ten combinations with the highest risk; their values only on request."""
     entry = session.release(id)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("looking for the riskiest combinations")
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("looking for the riskiest combinations")
         if options.of == "before":
             combinations = veil.risk.riskiest(
                 _whole(entry), _quasi_before(entry), person=_person(entry), untouched=True
@@ -144,7 +144,7 @@ class AttackerBody(Body):
 
 
 @router.post("/releases/{id}/attack", status_code=HTTPStatus.ACCEPTED)
-def attack(id: str, session: InSession, body: AttackerBody | None = None) -> JobTold:
+def attack(id: str, session: InSession, body: AttackerBody | None = None) -> TaskStatus:
     """Run attacks: link the people of the input with the release; with held-out people as a control, single
     out, link and infer.
     """
@@ -154,7 +154,7 @@ def attack(id: str, session: InSession, body: AttackerBody | None = None) -> Job
         entry.table.require(name)
     require_key(entry.recipe, session.key_file)  # for the release of one half of the people
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         if entry.table.relation is not None:
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows, and linking needs them in memory"
@@ -162,10 +162,10 @@ def attack(id: str, session: InSession, body: AttackerBody | None = None) -> Job
         outcome, there = entry.release.outcome, entry.release.arrow.column_names
         columns = [name for name in attacker.known or _quasi_before(entry) if name in there]
         attempts = entry.release.attacks(
-            known=columns, secrets=attacker.secrets, progress=job.report_progress, cancel=job.is_stopped
+            known=columns, secrets=attacker.secrets, progress=task.report_progress, cancel=task.is_stopped
         )
-        job.check()
-        job.report_progress("linking records")
+        task.check()
+        task.report_progress("linking records")
         linkage = veil.risk.linkage_experiment(
             entry.table.arrow,
             entry.release.arrow,

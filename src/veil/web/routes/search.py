@@ -13,12 +13,12 @@ from pydantic import Field
 from veil.api.search import SearchResult
 from veil.lattice.space import NodeRecord
 from veil.web.draft import require_key
-from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.facts import LOOKING, facts, keep_release, score
 from veil.web.routes.tables import Name
 from veil.web.session import SessionRelease
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["releases"])
 
@@ -80,14 +80,14 @@ def evaluate(id: str, node: NodeBody, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)
-def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
+def prices(id: str, node: NodeBody, session: InSession) -> TaskStatus:
     """Return the cost of each level of each column, with some levels fixed."""
     entry = session.release(id)
     search = _require_search(entry)
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         costs: list[dict[str, Any]] = []
-        prices = search.price_each(node.levels, progress=job.report_progress, cancel=job.is_stopped)
+        prices = search.price_each(node.levels, progress=task.report_progress, cancel=task.is_stopped)
         while True:
             # One cost at a time, with a pause: other requests that need the lock do not wait for all costs.
             with entry.lock:
@@ -95,7 +95,7 @@ def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
             if each is None:
                 break
             costs = [*costs, dataclasses.asdict(each) | {"score": score(each.score)}]
-            job.show({"prices": costs})
+            task.show({"prices": costs})
             time.sleep(0.001)
         columns = list(search.level_names)
         return {"prices": sorted(costs, key=lambda each: (columns.index(each["column"]), each["level"]))}
@@ -104,16 +104,16 @@ def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
 
 
 @router.post("/releases/{id}/apply", status_code=HTTPStatus.ACCEPTED)
-def apply(id: str, node: NodeBody, session: InSession) -> JobTold:
+def apply(id: str, node: NodeBody, session: InSession) -> TaskStatus:
     """Apply another transformation and verify it. The promises stay."""
     entry = session.release(id)
     search = _require_search(entry)
     require_key(entry.recipe, session.key_file)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("applying and verifying")
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("applying and verifying")
         release = search.apply(node.levels)
-        job.report_progress(LOOKING)
-        return keep_release(session, job, SessionRelease(release, entry.table, entry.recipe, facts(release)))
+        task.report_progress(LOOKING)
+        return keep_release(session, task, SessionRelease(release, entry.table, entry.recipe, facts(release)))
 
     return status_of(session.start("apply", work))

@@ -24,12 +24,12 @@ from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
 from veil.tables.spelling import PERSON
 from veil.web.child import CHILDREN
-from veil.web.jobs import Task
 from veil.web.languages import Language, translate
 from veil.web.problems import Refused, with_sent_name
 from veil.web.projects import open_project
-from veil.web.routes.base import Body, InSession, JobTold, status_of, the_session
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of, the_session
 from veil.web.session import BrowserSession, Filter, OpenTable
+from veil.web.tasks import Task
 from veil.web.uploads import READING, Upload, file_name, read_file
 
 router = APIRouter(prefix="/tables", tags=["tables"])
@@ -76,7 +76,7 @@ async def send(
     request: Request,
     veil_file_name: Annotated[str, Header()],
     veil_format: Annotated[str | None, Header(max_length=10_000)] = None,
-) -> JobTold:
+) -> TaskStatus:
     """Send a table: the file as the body, its name, percent-encoded, as the header Veil-File-Name.
 
     A format that Veil does not detect is given as the header Veil-Format: JSON, as for `format`.
@@ -86,8 +86,8 @@ async def send(
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Task) -> dict[str, Any]:
-        return _adopt(session, upload.open_in(session, job, format), job)
+    def work(task: Task) -> dict[str, Any]:
+        return _adopt(session, upload.open_in(session, task, format), task)
 
     return status_of(upload.start(session, "read table", work))
 
@@ -117,13 +117,13 @@ async def look(request: Request) -> dict[str, Any]:
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
-def example(session: InSession) -> JobTold:
+def example(session: InSession) -> TaskStatus:
     """Open a synthetic table of hospital stays."""
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress(READING)
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress(READING)
         session.require_room()
-        return _adopt(session, OpenTable("patients.csv", _example(), again=_example), job)
+        return _adopt(session, OpenTable("patients.csv", _example(), again=_example), task)
 
     return status_of(session.start("read table", work))
 
@@ -142,7 +142,7 @@ class Place(Body):
 
 
 @router.post("/from", status_code=HTTPStatus.ACCEPTED)
-def open_path(place: Place, session: InSession) -> JobTold:
+def open_path(place: Place, session: InSession) -> TaskStatus:
     """Open the table that the server was started with or, if allowed, a file of its machine."""
     if place.path is None and session.initial_table is not None:
         path: PlaceOf = session.initial_table
@@ -155,16 +155,16 @@ def open_path(place: Place, session: InSession) -> JobTold:
             kind="PathsNotAllowed",
         )
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         again = functools.partial(find_relation, path, None, "auto")
         relation = None if _is_project(path) else again()
         if relation is not None or not isinstance(path, Path):
             assert relation is not None
-            job.report_progress(READING)
-            return _adopt(session, session.open_relation(relation, again), job)
+            task.report_progress(READING)
+            return _adopt(session, session.open_relation(relation, again), task)
         if _is_project(path):
-            return open_file(session, path, path.name, job)
-        return _adopt(session, read_file(session, path, None, path.name, job), job)
+            return open_file(session, path, path.name, task)
+        return _adopt(session, read_file(session, path, None, path.name, task), task)
 
     return status_of(session.start("read table", work))
 
@@ -173,19 +173,19 @@ def _is_project(place: PlaceOf) -> bool:
     return isinstance(place, Path) and place.suffix.lower() in (SUFFIX, ARX_SUFFIX)
 
 
-def open_file(session: BrowserSession, path: Path, name: str, job: Task) -> dict[str, Any]:
+def open_file(session: BrowserSession, path: Path, name: str, task: Task) -> dict[str, Any]:
     """Open the file of a project; messages about it contain its name, not its path."""
-    job.report_progress("opening the project")
+    task.report_progress("opening the project")
     try:
-        project = CHILDREN.run(Project.read, path, name=name, check=job.check)
-        return open_project(session, project, name, job)
+        project = CHILDREN.run(Project.read, path, name=name, check=task.check)
+        return open_project(session, project, name, task)
     except VeilError as error:
         raise with_sent_name(error, path, name) from None
 
 
-def _adopt(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, Any]:
+def _adopt(session: BrowserSession, table: OpenTable, task: Task) -> dict[str, Any]:
     """Profile an opened table, add it to the session, and make it the table of the plan."""
-    table.look_at_columns(job)
+    table.look_at_columns(task)
 
     def take() -> dict[str, Any]:
         with session.lock:
@@ -193,7 +193,7 @@ def _adopt(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, An
             session.history.change(None, f"table {table.name}", _about(session, table))
         return {"table": table.id}
 
-    return job.commit(take)
+    return task.commit(take)
 
 
 def _about(session: BrowserSession, table: OpenTable) -> dict[str, Any]:
@@ -289,7 +289,7 @@ def singling_out(id: str, body: Columns, session: InSession) -> dict[str, Any]:
 
 
 @router.patch("/{id}/format", status_code=HTTPStatus.ACCEPTED)
-def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
+def read_again(id: str, how: HowToRead, session: InSession) -> TaskStatus:
     """Read the file of a table again in another format, as a new table."""
     old = session.table(id)
     path, kind = old.source.path, old.source.format
@@ -297,9 +297,9 @@ def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "only CSV and Excel files can be read in another way")
     format = how.format(kind)
 
-    def work(job: Task) -> dict[str, Any]:
-        table = read_file(session, path, format, old.name, job)
+    def work(task: Task) -> dict[str, Any]:
+        table = read_file(session, path, format, old.name, task)
         table.beneath = old.source  # the owner of the file
-        return _adopt(session, table, job)
+        return _adopt(session, table, task)
 
     return status_of(session.start("read table", work))

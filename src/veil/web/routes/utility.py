@@ -14,12 +14,12 @@ from pydantic import Field
 
 from veil.outcome.outcome import Outcome
 from veil.utility import Comparison, contingency, count_query, distribution
-from veil.web.jobs import Task
 from veil.web.problems import Refused, not_found
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.routes.base import Body, InSession, TaskStatus, status_of
 from veil.web.routes.facts import plain
 from veil.web.routes.tables import PAGE, Name
 from veil.web.session import SessionRelease, as_text
+from veil.web.tasks import Task
 
 router = APIRouter(tags=["releases"])
 
@@ -121,14 +121,14 @@ def pairs(id: str, pair: Pair, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/releases/{id}/associations", status_code=HTTPStatus.ACCEPTED)
-def associations(id: str, session: InSession) -> JobTold:
+def associations(id: str, session: InSession) -> TaskStatus:
     """Return the association of each two columns (Cramér's V), before and after."""
     entry = _in_memory(session.release(id))
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, Any]:
         from veil.report.content.measured import Findings  # here, so that the workbench starts without it
 
-        job.report_progress("comparing pairs of columns")
+        task.report_progress("comparing pairs of columns")
         return plain(Findings(entry.release.outcome, exact=True).associations)  # type: ignore[no-any-return]
 
     return status_of(session.start("associations", work))
@@ -181,12 +181,12 @@ class Use(Body):
 
 
 @router.post("/releases/{id}/utility", status_code=HTTPStatus.ACCEPTED)
-def utility(id: str, use: Use, session: InSession) -> JobTold:
+def utility(id: str, use: Use, session: InSession) -> TaskStatus:
     """Measure the utility of a release."""
     entry = session.release(id)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("comparing before and after")
+    def work(task: Task) -> dict[str, Any]:
+        task.report_progress("comparing before and after")
         _in_memory(entry)
         return {"utility": plain(entry.release.utility(targets=use.targets).to_dict())}
 

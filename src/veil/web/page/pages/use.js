@@ -132,7 +132,7 @@ export default function Use({ needs }) {
     <${Compared} />
     <${Rows} key=${ids} />
     ${state.release.engine ? html`<p class="card">${t("use.engine")}</p>` : null}
-    <${Running} job=${running("utility")[0]} onStop=${stop} />
+    <${Running} task=${running("utility")[0]} onStop=${stop} />
     ${all
       ? html`<section class="card"><ul class="figures">
           <li>${t("bar.suppressed")} <b>${all.map((each) => number(each.suppressed)).join(", ")}</b></li>

@@ -1,6 +1,6 @@
 """Long work in the background: with progress while it runs, and with a way to stop it.
 
-A job runs in a thread of its own. Stopped during a search, it ends with the best solution so far. In any
+A task runs in a thread of its own. Stopped during a search, it ends with the best solution so far. In any
 other phase it counts as ended at once; its thread ends at the next step and the result is discarded.
 """
 
@@ -23,15 +23,15 @@ MOST_POINTS = 200
 """Points of the curve of a search; if there are more, every second one is dropped."""
 
 SEARCHING = "searching"
-"""The phase in which the library polls `cancel` and a stopped job keeps the best solution so far."""
+"""The phase in which the library polls `cancel` and a stopped task keeps the best solution so far."""
 
 
 class Cancelled(Exception):
-    """Signal that ends the thread of a stopped job."""
+    """Signal that ends the thread of a stopped task."""
 
 
 class Task:
-    """A job of a session."""
+    """A task of a session."""
 
     def __init__(
         self, kind: str, work: Callable[[Task], dict[str, Any]], over: Callable[[], None] = lambda: None
@@ -53,7 +53,7 @@ class Task:
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self._ended: float | None = None
-        self._thread = threading.Thread(target=self._run, args=(work,), name=f"job {kind}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(work,), name=f"task {kind}", daemon=True)
 
     def start(self) -> Task:
         """Begin."""
@@ -71,7 +71,7 @@ class Task:
             self._end("done", result=result)
 
     def crash(self) -> None:
-        """End as failed, because the process of the job has crashed."""
+        """End as failed, because the process of the task has crashed."""
         self._end("failed", problem=problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED))
 
     def _end(
@@ -88,7 +88,7 @@ class Task:
     # --- what the work calls
 
     def report_progress(self, phase: str, done: int = 0, total: int = 0, note: str = "") -> None:
-        """Record progress; end the thread here if the job was stopped."""
+        """Record progress; end the thread here if the task was stopped."""
         self.check()
         self.phase, self.done, self.total, self.note = phase, done, total, note
         self.version += 1
@@ -99,7 +99,7 @@ class Task:
         return _TaskProgress(self)
 
     def show(self, result: dict[str, Any]) -> None:
-        """Publish a partial result; it stays if the job is stopped."""
+        """Publish a partial result; it stays if the task is stopped."""
         with self._lock:
             if self.state == "running":
                 self.result = result
@@ -113,12 +113,12 @@ class Task:
             self.curve = [*self.curve, (round(self.elapsed, 3), best, bound)]
 
     def check(self) -> None:
-        """End the thread here if the job was stopped."""
+        """End the thread here if the task was stopped."""
         if self._stop.is_set() and not self.keeps_best:
             raise Cancelled
 
     def commit(self, action: Callable[[], Result]) -> Result:
-        """Run the final action unless the job was stopped; afterwards it cannot be stopped."""
+        """Run the final action unless the task was stopped; afterwards it cannot be stopped."""
         with self._lock:
             if self.state != "running":
                 raise Cancelled
@@ -126,13 +126,13 @@ class Task:
         return action()
 
     def is_stopped(self) -> bool:
-        """Return whether the job was stopped."""
+        """Return whether the task was stopped."""
         return self._stop.is_set()
 
     # --- what others call
 
     def cancel(self) -> None:
-        """Stop the job: with the best so far during a search, without a result otherwise."""
+        """Stop the task: with the best so far during a search, without a result otherwise."""
         with self._lock:
             if self._committed:
                 return
@@ -169,17 +169,17 @@ class Task:
 
 
 class _TaskProgress(Progress):
-    """Progress of the library, passed on to a job."""
+    """Progress of the library, passed on to a task."""
 
-    def __init__(self, job: Task) -> None:
-        self.job, self.name = job, ""
+    def __init__(self, task: Task) -> None:
+        self.task, self.name = task, ""
 
     def phase(self, name: str) -> None:
         self.name = name
-        self.job.report_progress(name)
+        self.task.report_progress(name)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
-        self.job.report_progress(self.name, done, total, note)
+        self.task.report_progress(self.name, done, total, note)
 
     def better(self, best: float | None, bound: float | None) -> None:
-        self.job.better(best, bound)
+        self.task.better(best, bound)

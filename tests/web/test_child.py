@@ -109,7 +109,7 @@ def test_a_message_has_no_folder_of_the_workbench_and_no_python() -> None:
     with workbench() as bench:
         file = bench.folder / "tmp1" / "table.csv"
         error = InputError(f"{file}: cannot be read; say ", Say("format", "Csv", encoding="latin-1"))
-        detail = problem_of(error)["detail"]
+        detail = problem_of(error).detail
     assert detail == 'table.csv: cannot be read; say {kind: Csv, encoding: "latin-1"}'
     with pytest.raises(InputError) as caught:
         CHILDREN.run(crashing_work.refuse, "x.csv", name="x.csv", check=nothing)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from veil.web import tasks as web_tasks
 
 
@@ -14,4 +12,4 @@ def test_an_unexpected_error_tells_no_value():
     task = web_tasks.Task("anonymize", work).start()
     task.wait(60)
     assert task.state == "failed"
-    assert "Ada" not in json.dumps(task.status())
+    assert "Ada" not in task.status().model_dump_json()

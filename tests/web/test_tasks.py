@@ -24,7 +24,7 @@ def test_a_task_that_is_stopped_is_over_at_once_and_leaves_nothing():
     task = web_tasks.Task("anonymize", work).start()
     begun.wait(60)
     task.cancel()
-    assert task.status()["state"] == "cancelled"  # while the thread is still in its step
+    assert task.status().state == "cancelled"  # while the thread is still in its step
     go_on.set()
     task.wait(60)
     assert (task.state, task.result) == ("cancelled", None)
@@ -46,7 +46,7 @@ def test_a_search_that_is_stopped_keeps_the_best_so_far():
     task.cancel()
     go_on.set()
     task.wait(60)
-    assert (task.state, task.result, task.status()["stopped"]) == ("done", {"release": "best so far"}, True)
+    assert (task.state, task.result, task.status().stopped) == ("done", {"release": "best so far"}, True)
 
 
 def test_what_is_known_is_shown_while_the_task_runs_and_stays_when_it_is_stopped():
@@ -62,7 +62,7 @@ def test_what_is_known_is_shown_while_the_task_runs_and_stays_when_it_is_stopped
     stopped, finished = web_tasks.Task("prices", work).start(), web_tasks.Task("prices", work).start()
     assert shown.acquire(timeout=300)
     assert shown.acquire(timeout=300)
-    assert stopped.status()["result"] == {"prices": [1]}
+    assert stopped.status().result == {"prices": [1]}
     stopped.cancel()
     go_on.set()
     stopped.wait(60)

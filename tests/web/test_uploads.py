@@ -34,11 +34,11 @@ def test_a_file_that_is_being_read_when_somebody_stops_leaves_nothing(bench, cli
 def test_a_file_for_which_no_task_can_begin_leaves_nothing(bench, client):
     session, go_on = bench._sessions[client.cookies["veil-session"]], threading.Event()
     before = set(bench.folder.rglob("*"))
-    tasks = [session.start("anonymize", lambda task: {"waited": go_on.wait(60)}) for _ in range(4)]
+    begun = [session.start("anonymize", lambda task: {"waited": go_on.wait(60)}) for _ in range(4)]
     try:
         assert client.send_table("t.csv", b"a\n1\n").status_code == 429
         assert set(bench.folder.rglob("*")) == before
     finally:
         go_on.set()
-        for task in tasks:
-            task.wait(60)
+        for each in begun:
+            session.task(each.id).wait(60)

@@ -17,9 +17,8 @@ from veil.errors import VeilError
 from veil.web import help as documentation
 from veil.web.api_page import api_page
 from veil.web.guard import Guard
-from veil.web.problems import Refused, refuse, refuse_address, refuse_form
+from veil.web.problems import REFUSALS, Refused, refuse, refuse_address, refuse_form
 from veil.web.routes import entrance
-from veil.web.routes.refusals import REFUSALS
 from veil.web.workbench import Workbench
 
 PAGE = Path(str(files("veil.web").joinpath("page")))

@@ -264,15 +264,15 @@ class DraftHistory:
         self._at += by
         self.version += 1
 
-    def summary(self) -> dict[str, Any]:
-        """Return the draft and the changes that can be undone and redone."""
-        return {
-            "version": self.version,
-            "draft": self.draft.model_dump(),
-            "undo": self._words[self._at - 1] if self._at else None,
-            "redo": self._words[self._at] if self._at < len(self._words) else None,
-            "changes": self._words[: self._at],
-        }
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The changes so far, the oldest first."""
+        return tuple(self._words[: self._at])
+
+    @property
+    def undone(self) -> str | None:
+        """The change that can be redone, if any."""
+        return next(iter(self._words[self._at :]), None)
 
 
 def _merge(target: Any, patch: Any) -> Any:

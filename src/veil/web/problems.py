@@ -1,4 +1,4 @@
-"""Refusals as `application/problem+json`: the kind of error and its message."""
+"""Refusals as `application/problem+json` (RFC 9457): the kind of error and its message."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from veil.errors import MissingDependencyError, Say, VeilError, what_happened
@@ -31,6 +32,35 @@ CRASHED = (
 _OWN = re.compile(rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":]*[/\\]")
 
 
+class Problem(BaseModel):
+    """The reason of a refusal."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    column: str | None = None
+    spellings: list[str] | None = None
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": description}
+    for status, description in {
+        400: "not understood",
+        403: "wrong token, host or origin",
+        404: "not in this session",
+        405: "not at this address",
+        409: "changed meanwhile",
+        413: "too large",
+        415: "a kind of file that is not read",
+        422: "refused by the plan or the table",
+        429: "too many at a time",
+        501: "a library is not installed",
+    }.items()
+}
+"""The documented refusals."""
+
+
 class Refused(Exception):
     """Refusal of a request, with the reason in one sentence."""
 
@@ -44,15 +74,10 @@ def not_found(what: str) -> Refused:
     return Refused(HTTPStatus.NOT_FOUND, f"there is no such {what} in this session", kind="NotFound")
 
 
-def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, Any]:
-    """Describe a refusal (RFC 9457), without the path of the workbench's folder."""
-    fields = {
-        "type": kind,
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": _OWN.sub("", detail),
-    }
-    return fields | {name: value for name, value in further.items() if value is not None}
+def problem(status: int, kind: str, detail: str, **further: Any) -> Problem:
+    """Describe a refusal, without the path of the workbench's folder."""
+    title = HTTPStatus(status).phrase
+    return Problem(type=kind, title=title, status=status, detail=_OWN.sub("", detail), **further)
 
 
 def sentence(error: Exception) -> str:
@@ -68,7 +93,7 @@ def with_sent_name(error: VeilError, path: Path, name: str) -> VeilError:
     return type(error)(*words)
 
 
-def problem_of(error: Exception) -> dict[str, Any]:
+def problem_of(error: Exception) -> Problem:
     """Describe an error, with the column that its message names, if any."""
     if isinstance(error, Refused):
         return problem(error.status, error.kind, error.detail)
@@ -92,9 +117,9 @@ def problem_of(error: Exception) -> dict[str, Any]:
     )
 
 
-def answer(refusal: dict[str, Any]) -> JSONResponse:
+def answer(refusal: Problem) -> JSONResponse:
     """Return the answer for a refusal."""
-    return JSONResponse(refusal, refusal["status"], media_type=MEDIA_TYPE)
+    return JSONResponse(refusal.model_dump(exclude_none=True), refusal.status, media_type=MEDIA_TYPE)
 
 
 async def refuse(request: Request, error: Exception) -> JSONResponse:

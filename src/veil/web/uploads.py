@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
@@ -19,12 +17,11 @@ from veil.errors import InputError, VeilError
 from veil.tables import Format
 from veil.tables.formats import format_of, is_gzip
 from veil.web.child import CHILDREN
+from veil.web.open_table import OpenTable, open_rows
 from veil.web.problems import Refused, with_sent_name
-from veil.web.reading import read_apart, with_rows
-
-if TYPE_CHECKING:
-    from veil.web.session import BrowserSession, OpenTable
-    from veil.web.tasks import Task
+from veil.web.reading import read_apart
+from veil.web.session import BrowserSession
+from veil.web.tasks import Task, TaskStatus, Work
 
 READING = "reading the table"
 """The phase in which a file is read."""
@@ -49,7 +46,7 @@ class Upload:
             self.discard()
             raise
 
-    def start(self, session: BrowserSession, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
+    def start(self, session: BrowserSession, kind: str, work: Work) -> TaskStatus:
         """Start a task that needs the file; remove the file if the task cannot begin."""
         try:
             return session.start(kind, work)
@@ -85,8 +82,6 @@ def read_file(
     is_sent: bool = False,
 ) -> OpenTable:
     """Read a file in a process of its own. Its rows are in a memory-mapped file of the session."""
-    from veil.web.session import OpenTable
-
     session.require_room()
     task.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
@@ -94,8 +89,7 @@ def read_file(
         source = CHILDREN.run(
             read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=task.check
         )
-        again = functools.partial(with_rows, source, folder / "table.arrow")
-        table = OpenTable(name, again(), again=again)
+        table = open_rows(name, source, folder / "table.arrow")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

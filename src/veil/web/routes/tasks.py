@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from veil.web.routes.base import InSession, TaskStatus, status_of, the_session
-from veil.web.tasks import Task
+from veil.web.routes.base import InSession, the_session
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
 
@@ -21,13 +20,13 @@ PAUSE = 0.1
 @router.get("")
 def all_tasks(session: InSession) -> list[TaskStatus]:
     """List the tasks of the session, the oldest first."""
-    return [status_of(task) for task in session.tasks.values()]
+    return [task.status() for task in session.tasks.values()]
 
 
 @router.get("/{id}")
 def one(id: str, session: InSession) -> TaskStatus:
     """Return the status of a task."""
-    return status_of(session.task(id))
+    return session.task(id).status()
 
 
 @router.delete("/{id}")
@@ -35,7 +34,7 @@ def stop(id: str, session: InSession) -> TaskStatus:
     """Stop a task: a search keeps the best so far, any other result is discarded."""
     task = session.task(id)
     task.cancel()
-    return status_of(task)
+    return task.status()
 
 
 @router.get("/{id}/events", response_class=StreamingResponse)
@@ -50,7 +49,7 @@ async def _follow(task: Task) -> AsyncIterator[str]:
     while True:
         if task.version != version:
             version, waited = task.version, 0
-            yield f"data: {json.dumps(task.status())}\n\n"
+            yield f"data: {task.status().model_dump_json()}\n\n"
             if task.state != "running":
                 return
         elif (waited := waited + 1) % 100 == 0:

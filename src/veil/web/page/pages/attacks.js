@@ -15,6 +15,12 @@ function Tried({ attack }) {
     <td>${attack.is_seen ? `✗ ${t("attacks.seen")}` : `✓ ${t("attacks.unseen")}`}</td></tr>`;
 }
 
+/** Some of the columns that are offered. */
+function Choice({ legend, chosen, set, offered }) {
+  return html`<fieldset class="knows"><legend>${legend}</legend>
+    ${offered.map((name) => html`<label class="inline"><input type="checkbox" checked=${chosen.includes(name)} onChange=${(event) => set(event.target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))} /> ${name}</label>`)}</fieldset>`;
+}
+
 /** What the attacker is assumed to know and wants to learn; then the attacks. */
 export function Attacks({ label, release }) {
   const [found, setFound] = useState(null);
@@ -25,8 +31,6 @@ export function Attacks({ label, release }) {
   const [secrets, setSecrets] = useState(columnsOf("sensitive"));
   if (release.engine) return null;
   const go = () => attempt(async () => { setFound(null); setFound(await run(`/releases/${release.id}/attack`, { known, secrets })); });
-  const Choice = ({ legend, chosen, set, offered }) => html`<fieldset class="knows"><legend>${legend}</legend>
-    ${offered.map((name) => html`<label class="inline"><input type="checkbox" checked=${chosen.includes(name)} onChange=${(event) => set(event.target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))} /> ${name}</label>`)}</fieldset>`;
   const others = there.filter((name) => columnsOf("sensitive").includes(name) || columnsOf("insensitive").includes(name));
   const code = [`tried = release.attacks(known=${listed(known)}, secrets=${listed(secrets)})`, "print(tried)"];
   return html`<section class="card attack"><h2>${t("attacks")}${label ? ` · ${label}` : ""}</h2>

@@ -64,6 +64,9 @@ def assess(question: QuestionBody, session: InSession) -> TaskStatus:
         task.report_progress("assessing the table")
         quasi, sensitive = question.quasi_identifiers, question.sensitive
         assessment = veil.assess(whole, quasi_identifiers=quasi, sensitive=sensitive, person=person)
-        return {"assessment": assessment.to_dict()}
+        fields = assessment.to_dict()
+        for strength, each in zip(fields["strengths"], assessment, strict=True):
+            strength["said"] = str(each)
+        return {"assessment": fields}
 
     return session.start("assess", work)

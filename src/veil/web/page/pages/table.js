@@ -263,6 +263,7 @@ export default function Table() {
     ${state.table && state.profile
       ? html`<${Person} /><${Understood} />
           ${state.table.engine ? html`<p class="card ask engine">${t("table.engine", { shown: number(state.table.shown), rows: number(state.table.rows), engine: state.table.engine })}</p>` : null}
+          ${state.table.notes.map((note) => html`<p class="card ask" lang="en">! ${note}</p>`)}
           <p><button class="primary" onClick=${() => go("roles")}>${t("next")} ${t("step.roles")}</button></p>
           <${Grid} key=${state.table.id} />`
       : null}`;

@@ -38,7 +38,7 @@ from starlette.types import Message, Receive, Scope, Send
 from veil.base.references import untrusted
 from veil.engines.settings import available_memory
 from veil.web.child import CHILDREN
-from veil.web.problems import CRASHED, Refused, answer, problem, problem_of
+from veil.web.problems import CRASHED, answer, problem, problem_of
 
 _HEAD = ("method", "path", "http_version", "scheme", "root_path")
 _SECRETS = (b"cookie", b"authorization")
@@ -131,8 +131,7 @@ class SessionProcess:
                 return True  # the client has disconnected
             await (answering if answering.done() else feeding)
         except HTTPException as error:
-            refusal = Refused(HTTPStatus(error.status_code), error.detail, kind="RequestError")
-            await answer(problem_of(refusal))(scope, receive, send)
+            await answer(problem_of(error))(scope, receive, send)
         except (EOFError, OSError):
             return began.is_set()  # a browser that follows a task reconnects if the answer breaks off
         finally:

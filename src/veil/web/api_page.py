@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -15,33 +14,10 @@ from veil.web.examples import EXAMPLES
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-@dataclass(frozen=True)
-class _Field:
-    """A parameter or a field of the body of a request."""
-
-    name: str
-    where: str
-    required: bool
-    allowed: str
-    about: str
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """A method at an address."""
-
-    method: str
-    path: str
-    summary: str
-    about: str
-    fields: list[_Field]
-    answers: str
-
-
 def api_page(description: Mapping[str, Any]) -> str:
     """Render the page of an OpenAPI description."""
     definitions = description.get("components", {}).get("schemas", {})
-    tags: dict[str, list[_Operation]] = {}
+    tags: dict[str, list[dict[str, Any]]] = {}
     for path, operations in description["paths"].items():
         for method in METHODS:
             if method in operations:
@@ -55,28 +31,42 @@ def api_page(description: Mapping[str, Any]) -> str:
 
 def _operation(
     method: str, path: str, operation: Mapping[str, Any], definitions: Mapping[str, Any]
-) -> _Operation:
+) -> dict[str, Any]:
     about = operation.get("description", "").replace("`", "")
-    summary = about.split(". ")[0].split("\n")[0].rstrip(".:")
-    fields = [*_parameters(operation, definitions), *_body(operation, definitions)]
-    answers = [f"{status} ({each['description']})" for status, each in operation["responses"].items()]
-    return _Operation(method.upper(), path, summary, about, fields, ", ".join(answers))
+    return {
+        "method": method.upper(),
+        "path": path,
+        "summary": about.split(". ")[0].split("\n")[0].rstrip(".:"),
+        "about": about,
+        "fields": [*_parameters(operation, definitions), *_body(operation, definitions)],
+        "answers": ", ".join(
+            f"{status} ({response['description']})" for status, response in operation["responses"].items()
+        ),
+    }
 
 
-def _parameters(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[_Field]:
-    for each in operation.get("parameters", ()):
-        allowed = _values(each.get("schema", {}), definitions)
-        yield _Field(
-            each["name"], each["in"], each.get("required", False), allowed, each.get("description", "")
-        )
+def _parameters(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for parameter in operation.get("parameters", ()):
+        yield {
+            "name": parameter["name"],
+            "where": parameter["in"],
+            "required": parameter.get("required", False),
+            "allowed": _values(parameter.get("schema", {}), definitions),
+            "about": parameter.get("description", ""),
+        }
 
 
-def _body(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[_Field]:
+def _body(operation: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     target = _resolve_reference(schema, definitions)
     for name, field in target.get("properties", {}).items():
-        required, allowed = name in target.get("required", ()), _values(field, definitions)
-        yield _Field(name, "body", required, allowed, field.get("description", ""))
+        yield {
+            "name": name,
+            "where": "body",
+            "required": name in target.get("required", ()),
+            "allowed": _values(field, definitions),
+            "about": field.get("description", ""),
+        }
 
 
 def _resolve_reference(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -222,7 +222,7 @@ def _work(connection: Connection) -> None:
         answer = type(error), error.words, None
     except Exception as error:
         problem = problem_of(error)
-        answer = Refused, (HTTPStatus(problem.status), problem.detail, problem.type), None
+        answer = Refused, (problem.detail, HTTPStatus(problem.status), problem.type), None
     connection.send(answer)
 
 

@@ -36,20 +36,17 @@ class Facts:
         """Compute the figures. Masks need the quasi-identifiers."""
         before, after = release.risk(quasi_identifiers=quasi)
         return cls(
-            release.records,
-            release.people,
-            release.suppressed,
-            release.within_limit,
-            release.classes,
-            release.ending,
-            release.verification.holds and release.within_limit,
-            release.verification.findings,
-            release.verification.open_questions,
-            [dataclasses.asdict(each) | {"key": each.key} for each in release.concerns],
-            {"before": before, "after": after},
-            {name: score(value) for name, value in release.measures().items()},
-            release.statement,
+            **{name: getattr(release, name) for name in _OF_RELEASE},
+            holds=release.verification.holds and release.within_limit,
+            findings=release.verification.findings,
+            open_questions=release.verification.open_questions,
+            concerns=[dataclasses.asdict(each) | {"key": each.key} for each in release.concerns],
+            risk={"before": before, "after": after},
+            measures={name: score(value) for name, value in release.measures().items()},
         )
+
+
+_OF_RELEASE = ("records", "people", "suppressed", "within_limit", "classes", "ending", "statement")
 
 
 def score(value: Any) -> Any:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,6 +43,23 @@ from veil.web.tasks import Task
 _FORMAT = ("kind", "separator", "encoding", "decimal", "thousands", "skip", "header", "missing", "types")
 PAGE = 100
 """Rows of a page at most."""
+
+
+class Page(Body):
+    """A selection of rows."""
+
+    start: Annotated[int, Field(ge=0, le=10**12)] = 0
+    count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Some rows as text, and the number of all."""
+
+    start: int
+    total: int
+    columns: list[str]
+    rows: list[list[str | None]]
 
 
 class RowFilter(Body):
@@ -288,10 +304,7 @@ class OpenTable:
                 )
                 mask = pc.and_(pc.greater_equal(column, first), pc.less_equal(column, last))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"column {condition.column!r} cannot be filtered by these values",
-            ) from None
+            raise Refused(f"column {condition.column!r} cannot be filtered by these values") from None
         return np.asarray(mask.fill_null(False).to_numpy(), np.bool_)
 
     def _order(self, name: str, descending: bool) -> NDArray[np.int64]:
@@ -300,9 +313,7 @@ class OpenTable:
             try:
                 order = pc.sort_indices(self.require(name), sort_keys=[("", direction)])
             except pa.ArrowNotImplementedError:
-                raise Refused(
-                    HTTPStatus.UNPROCESSABLE_ENTITY, f"column {name!r} has values that have no order"
-                ) from None
+                raise Refused(f"column {name!r} has values that have no order") from None
             self._orders = {(name, descending): order.to_numpy()}  # the last one only
         return self._orders[name, descending]
 
@@ -340,7 +351,7 @@ class EngineTable(OpenTable):
         return self.relation.table.drop(*without) if without else self.relation.table
 
     def in_memory(self, reason: str) -> pa.Table:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"an engine holds the rows{reason}")
+        raise Refused(f"an engine holds the rows{reason}")
 
     def beside(self, release: Release, rows: NDArray[np.int64]) -> Originals:
         return Originals([None] * rows.size, [], [], [False] * rows.size)

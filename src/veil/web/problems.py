@@ -64,14 +64,16 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 class Refused(Exception):
     """Refusal of a request, with the reason in one sentence."""
 
-    def __init__(self, status: HTTPStatus, detail: str, kind: str = "Refused") -> None:
+    def __init__(
+        self, detail: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY, kind: str = "Refused"
+    ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.kind = status, detail, kind
 
 
 def not_found(what: str) -> Refused:
     """Return the same refusal for an id that does not exist and for one of another session."""
-    return Refused(HTTPStatus.NOT_FOUND, f"there is no such {what} in this session", kind="NotFound")
+    return Refused(f"there is no such {what} in this session", HTTPStatus.NOT_FOUND, "NotFound")
 
 
 def problem(status: int, kind: str, detail: str, **further: Any) -> Problem:
@@ -107,6 +109,10 @@ def problem_of(error: Exception) -> Problem:
         spellings = [each for each in ways if isinstance(read_person(each), Person)]
         column = match and match.group(1)
         return problem(status, type(error).__name__, message, column=column, spellings=spellings or None)
+    if isinstance(error, HTTPException):  # an unknown address, or a method that the address does not have
+        return problem(error.status_code, "RequestError", str(error.detail))
+    if isinstance(error, RequestValidationError):
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", _malformed(error))
     if isinstance(error, MemoryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "MemoryError", f"this {TOO_LARGE}")
     # The message may contain a value of the table, so it is not shown.
@@ -117,6 +123,15 @@ def problem_of(error: Exception) -> Problem:
     )
 
 
+def _malformed(error: RequestValidationError) -> str:
+    """Name the places of a malformed request and what is expected there, never the data sent."""
+    messages = [
+        f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: {each['msg']}"
+        for each in error.errors()
+    ]
+    return "; ".join(messages[:5])
+
+
 def answer(refusal: Problem) -> JSONResponse:
     """Return the answer for a refusal."""
     return JSONResponse(refusal.model_dump(exclude_none=True), refusal.status, media_type=MEDIA_TYPE)
@@ -125,19 +140,3 @@ def answer(refusal: Problem) -> JSONResponse:
 async def refuse(request: Request, error: Exception) -> JSONResponse:
     """Turn an error of Veil or of a request into an answer."""
     return answer(problem_of(error))
-
-
-async def refuse_form(request: Request, error: Exception) -> JSONResponse:
-    """Refuse a malformed request: name the place and the expected form, never the data sent."""
-    assert isinstance(error, RequestValidationError)
-    messages = [
-        f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: {each['msg']}"
-        for each in error.errors()
-    ]
-    return answer(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", "; ".join(messages[:5])))
-
-
-async def refuse_address(request: Request, error: Exception) -> JSONResponse:
-    """Refuse an unknown address or a method that the address does not have."""
-    assert isinstance(error, HTTPException)
-    return answer(problem(error.status_code, "RequestError", str(error.detail)))

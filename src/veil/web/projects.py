@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from veil.base.declare import explain
 from veil.errors import InputError, VeilError
 from veil.recipe import Project
-from veil.recipe.project import Attached, step_in, steps_in
+from veil.recipe.project import Attached
 from veil.tables import Csv, write
 from veil.web.child import CHILDREN
-from veil.web.draft import Draft
+from veil.web.draft import Draft, draft_of_recipe
 from veil.web.open_table import OpenTable
 from veil.web.problems import with_sent_name
 from veil.web.session import BrowserSession
@@ -83,12 +81,9 @@ def _open_project(session: BrowserSession, project: Project, name: str, task: Ta
 
     def take() -> OpenedProject:
         with session.lock:
-            now = session.history.draft
-            draft = {**fields, "table": now.table if table is None else session.add(table).id}
-            for part in ("roles", "treatments", "hierarchies", "levels", "linked", "about"):
-                draft[part] = {**dict.fromkeys(getattr(now, part)), **draft[part]}  # null removes old entries
-            session.history.change(None, f"project {name}", draft)
-        return OpenedProject(draft["table"], tuple(project.left_out), project.notes)
+            id = session.history.draft.table if table is None else session.add(table).id
+            session.history.replace(f"project {name}", {**fields, "table": id})
+        return OpenedProject(id, tuple(project.left_out), project.notes)
 
     return task.commit(take)
 
@@ -105,44 +100,8 @@ def _open_table(session: BrowserSession, attached: Attached, task: Task) -> Open
 
 def _draft_of(project: Project) -> Draft:
     """Return the draft of a project: as the page has saved it, or from its recipe."""
-    fields = project.page or _draft_of_recipe(project.recipe)
+    fields = project.page or draft_of_recipe(project.recipe)
     try:
         return Draft.model_validate({**fields, "notes": project.notes})
     except ValidationError as error:
         raise InputError(f"the project says what this workbench does not know: {explain(error)}") from None
-
-
-def _draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the draft of a recipe, which may be incomplete."""
-    recoding = [each for each in steps_in(recipe) if each.get("kind") != "Generalize"]
-    recipe = {**recipe, **step_in(recipe), "local_recoding": recoding[0] if recoding else None}
-    for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
-        if not isinstance(recipe.get(name, {}), Mapping):
-            raise InputError(f"`{name}` of the project's recipe should name columns")
-    quasi = dict(recipe.get("quasi_identifiers", {}))
-    roles = dict.fromkeys(quasi, "quasi-identifying")
-    for role in ("sensitive", "insensitive", "identifying"):
-        columns = recipe.get(role, ())
-        roles |= dict.fromkeys([columns] if isinstance(columns, str) else columns, role)
-    treated = recipe.get("identifying")
-    treatments = (
-        {name: how for name, how in treated.items() if how != "remove"}
-        if isinstance(treated, Mapping)
-        else {}
-    )
-    low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
-    levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-    fields = {
-        name: recipe[name]
-        for name in Draft.model_fields
-        if name in recipe and name not in ("table", "levels")
-    }
-    keyed = recipe.get("pseudonym_key") is not None
-    return {
-        **fields,
-        "keyed": keyed,
-        "roles": roles,
-        "treatments": treatments,
-        "hierarchies": quasi,
-        "levels": levels,
-    }

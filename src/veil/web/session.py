@@ -131,8 +131,8 @@ class BrowserSession:
             running = [each for each in self.tasks.values() if each.state == "running"]
             if len(running) >= MOST_RUNNING:
                 raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS,
                     f"{MOST_RUNNING} tasks are running: wait for one of them, or stop it",
+                    HTTPStatus.TOO_MANY_REQUESTS,
                 )
 
             def guarded(task: Task) -> object:
@@ -205,7 +205,7 @@ class BrowserSession:
     def require_room(self) -> None:
         """Refuse another table if there are too many."""
         if len(self.tables) >= MOST_TABLES:
-            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_TABLES} tables are open: close one first")
+            raise Refused(f"{MOST_TABLES} tables are open: close one first", HTTPStatus.TOO_MANY_REQUESTS)
 
     def keep(self, entry: SessionRelease) -> SessionRelease:
         """Keep a release, and drop the oldest one if there are too many."""

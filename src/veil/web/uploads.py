@@ -105,20 +105,18 @@ def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:
     name = unquote(header or "").strip()
     if not name or len(name) > 200 or name in (".", "..") or re.search(r"[/\\\x00-\x1f]", name):
         raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "the header Veil-File-Name should hold the name of the file, without folders",
-            kind="RequestError",
+            "the header Veil-File-Name should hold the name of the file, without folders", kind="RequestError"
         )
     if suffixes:
         if Path(name).suffix.lower() not in suffixes:
             raise Refused(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 f"{name}: the name of a project ends in {' or '.join(suffixes)}",
-                kind="InputError",
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "InputError",
             )
         return name
     try:
         format_of(Path(name))
     except InputError as error:
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, str(error), kind="InputError") from None
+        raise Refused(str(error), HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "InputError") from None
     return name

@@ -79,8 +79,8 @@ def set_budget(limit: Budget, table: OfTable, session: InSession) -> BudgetStatu
         if not file.exists():
             raise
         raise Refused(
-            HTTPStatus.CONFLICT,
             "this table has a budget already, and it is not raised afterwards",
-            kind="BudgetError",
+            HTTPStatus.CONFLICT,
+            "BudgetError",
         ) from None
     return budget(table, session)

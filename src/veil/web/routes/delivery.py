@@ -38,7 +38,6 @@ def _signable(entry: OfRelease) -> SessionRelease:
     """Return a release that keeps every promise; refuse any other."""
     if not entry.keeps_promises:
         raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
             "this release does not keep every promise, or suppresses more than the plan allows, and is not handed over",
             kind="VerificationError",
         )
@@ -59,7 +58,7 @@ def acknowledge(accepted: Accepted, entry: OfRelease, session: InSession) -> Rel
     """Acknowledge concerns; report and certificate then list them as accepted."""
     keys = {each.key for each in entry.release.concerns}
     if strange := [key for key in accepted.concerns if key not in keys]:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"there is no concern {strange[0]!r}")
+        raise Refused(f"there is no concern {strange[0]!r}")
     entry.acknowledge(accepted.concerns)
     return look(entry, session)
 
@@ -135,9 +134,7 @@ def anyway(why: Reason, entry: OfRelease, session: InSession) -> FileResponse:
     From then on its report begins with the reason, too.
     """
     if entry.keeps_promises:
-        raise Refused(
-            HTTPStatus.CONFLICT, "this release keeps every promise: take it as it is", kind="Conflict"
-        )
+        raise Refused("this release keeps every promise: take it as it is", HTTPStatus.CONFLICT, "Conflict")
     entry.not_anonymous, entry.reports = why.reason, {}
     marked = entry.release.arrow.add_column(0, "NOT ANONYMOUS", [[why.reason] * entry.release.arrow.num_rows])
     name = "-".join(["NOT-ANONYMOUS", *_in_a_name(why.reason)])
@@ -203,8 +200,7 @@ def recipe(entry: OfRelease, session: InSession) -> Response:
     """Return the recipe, with which the release can be made again."""
     if entry.recipe.get("without"):
         raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "a recipe of masking methods leaves no column out, and this release does: take the Python code instead",
+            "a recipe of masking methods leaves no column out, and this release does: take the Python code instead"
         )
     if entry.is_masked:
         default = {"steps": None, "person": ASK, "order": "random"}
@@ -222,10 +218,7 @@ def recipe(entry: OfRelease, session: InSession) -> Response:
 def hierarchies(entry: Signable, session: InSession) -> FileResponse:
     """Return the hierarchies as CSV files, one per quasi-identifier. They list input values: keep them."""
     if entry.table.engine is not None or entry.is_masked:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "these hierarchies cannot be written out here: the recipe says how they are made",
-        )
+        raise Refused("these hierarchies cannot be written out here: the recipe says how they are made")
     builders = checked_recipe(entry.recipe).generalize.quasi_identifiers
 
     def write_all(path: Path) -> None:

@@ -27,7 +27,7 @@ def begin(request: Request, response: Response, workbench: InWorkbench) -> dict[
     """Begin a session: the token, as `Authorization: Bearer`, becomes a cookie that scripts cannot read."""
     if not request.state.has_token:
         raise Refused(
-            HTTPStatus.FORBIDDEN, "the token is wrong: open the address that was printed", kind="NoSession"
+            "the token is wrong: open the address that was printed", HTTPStatus.FORBIDDEN, "NoSession"
         )
     session = request.state.session or workbench.begin_session()
     response.set_cookie(

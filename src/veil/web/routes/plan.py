@@ -25,7 +25,7 @@ from veil.recipe.recipe import Recipe
 from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
 from veil.web.body import Body, Cell, Name
-from veil.web.draft import KEY_FILE, Draft, checked_recipe
+from veil.web.draft import KEY_FILE, Draft, checked_recipe, draft_of_recipe
 from veil.web.open_table import OpenTable
 from veil.web.problems import Refused, sentence
 from veil.web.routes.base import InSession
@@ -195,48 +195,23 @@ def write(recipe: RecipeText, session: InSession) -> PlanStatus:
     data = {name: value for name, value in document.data.items() if name not in ("input", "output")}
     checked = checked_recipe(data)
     plan = checked.plan()
-    fields = checked.spell()
-    step = fields["steps"][0]
-    roles: dict[str, Any] = dict.fromkeys(session.history.draft.roles)
+    fields = Draft.model_validate(draft_of_recipe(checked.spell())).model_dump(include=_IN_RECIPES)
+    roles: dict[str, str] = {}
     with session.lock:
-        table = session.current_table
-        columns = [] if table is None else list(table.arrow.column_names)
-        if table is not None:
+        if (table := session.current_table) is not None:
+            columns = list(table.arrow.column_names)
             plan.check_columns(columns)
-        if plan.others is not None:
-            roles |= dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
+            if plan.others is not None:
+                roles = dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
         roles |= {name: role for role, names in plan.roles.items() for name in names if role != "dropped"}
-        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | step["quasi_identifiers"]
-        low, high = plan.minimum_levels, plan.maximum_levels
-        bounds = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-        copied = (
-            "quality",
-            "suppression_limit",
-            "suppressed_rows",
-            "strategy",
-            "time_limit",
-        )
-        changes = {name: step.get(name) for name in copied}
-        changes |= {"order": fields.get("order"), "person": fields.get("person", plan.person)}
-        changes["local_recoding"] = fields["steps"][1] if fields["steps"][1:] else None
-        session.history.change(
-            None,
-            "recipe written as text",
-            {
-                "roles": roles,
-                "treatments": dict.fromkeys(session.history.draft.treatments)
-                | {name: how for name, how in plan.identifying.items() if how != "remove"},
-                "keyed": plan.pseudonym_key is not None,
-                "knows": plan.knows,
-                "hierarchies": hierarchies,
-                "levels": dict.fromkeys(session.history.draft.levels) | bounds,
-                "about": dict.fromkeys(session.history.draft.about) | fields.get("about", {}),
-                "models": step["models"],
-                "preset": None,
-                **changes,
-            },
-        )
+        session.history.replace("recipe written as text", {**fields, "roles": roles, "preset": None})
         return describe_plan(session)
+
+
+_IN_RECIPES = {
+    *("treatments", "keyed", "person", "spelling", "knows", "hierarchies", "levels", "about", "models"),
+    *("quality", "suppression_limit", "suppressed_rows", "order", "strategy", "time_limit", "local_recoding"),
+}
 
 
 class HierarchyBody(Body):
@@ -247,34 +222,18 @@ class HierarchyBody(Body):
     builder: dict[str, Any] | Annotated[str, Field(max_length=100)]
 
 
-@dataclass(frozen=True)
-class Uncovered:
-    """The values that a hierarchy does not cover: the first ones, and the number of all."""
-
-    uncovered: list[str]
-    number: int
-
-    @classmethod
-    def of(cls, values: Sequence[str]) -> Uncovered:
-        """List the first values."""
-        return cls(list(values[:MOST_NAMED]), len(values))
-
-
-@dataclass(frozen=True)
-class PreviewStatus(Preview, Uncovered):
-    """A preview of a hierarchy without the values that it does not cover."""
-
-    builder: dict[str, Any] | str
-
-
 @router.post("/hierarchies/preview")
-def show(body: HierarchyBody, session: InSession) -> PreviewStatus:
+def show(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     """Preview the levels of a hierarchy for a column, without values it does not cover, which are listed."""
     table, builder = session.table(body.table), _builder(body)
     open_ = table.uncovered(body.column, builder)
     levels = _preview_covered(table, body.column, builder, open_, read_person(session.history.draft.whom))
     spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["steps"][0]["quasi_identifiers"]
-    return PreviewStatus(**vars(levels), **vars(Uncovered.of(open_)), builder=spelling[body.column])
+    return {"builder": spelling[body.column], **levels.to_dict(), **_list_uncovered(open_)}
+
+
+def _list_uncovered(values: Sequence[str]) -> dict[str, list[str] | int]:
+    return {"uncovered": list(values[:MOST_NAMED]), "number": len(values)}
 
 
 def _preview_covered(
@@ -313,23 +272,14 @@ MOST_NAMED = 500
 """Uncovered values that are listed; if there are more, only their number is returned."""
 
 
-@dataclass(frozen=True)
-class Coverage(Uncovered):
-    """The number of levels of a hierarchy, and of the values of its column."""
-
-    levels: int
-    values: int
-
-
 @router.post("/hierarchies/coverage")
-def coverage(body: HierarchyBody, session: InSession) -> Coverage:
+def coverage(body: HierarchyBody, session: InSession) -> dict[str, list[str] | int]:
     """Return the number of levels of a hierarchy for a column, and the values it does not cover."""
     table, builder = session.table(body.table), _builder(body)
     open_ = table.uncovered(body.column, builder)
     values, counts, _ = _covered_values(table, body.column, open_)
     levels = builder.build(values, counts, body.column).height + 1 if len(values) else 0
-    total = len(table.distinct(body.column)[0])
-    return Coverage(**vars(Uncovered.of(open_)), levels=levels, values=total)
+    return {"levels": levels, "values": len(table.distinct(body.column)[0]), **_list_uncovered(open_)}
 
 
 MOST_GROUPED = 5000
@@ -400,36 +350,18 @@ class ColumnsBody(Body):
     columns: Annotated[list[Name], Field(max_length=500)]
 
 
-@dataclass(frozen=True)
-class HierarchyChoice:
-    """A hierarchy as recipes write it, and the reason for it."""
-
-    builder: dict[str, Any] | str
-    name: str
-    reason: str
-
-    @classmethod
-    def of(cls, column: str, proposal: ProposedHierarchy) -> HierarchyChoice:
-        """Return a proposal as recipes write it."""
-        plan = Plan({column: proposal.builder}, (KAnonymity(2),))
-        builder = Recipe.of(plan).spell()["steps"][0]["quasi_identifiers"][column]
-        return cls(builder, proposal.name, proposal.reason)
-
-
-@dataclass(frozen=True)
-class HierarchyProposals:
-    """The hierarchy that is proposed for each column, and all choices."""
-
-    hierarchies: dict[str, dict[str, Any] | str]
-    choices: dict[str, list[HierarchyChoice]]
-
-
 @router.post("/hierarchies/proposals")
-def proposals(body: ColumnsBody, session: InSession) -> HierarchyProposals:
+def proposals(body: ColumnsBody, session: InSession) -> dict[str, dict[str, Any]]:
     """Propose a hierarchy for each column, as recipes write it; and alternatives, each with the reason."""
     table = session.table(body.table)
     choices = {
-        name: [HierarchyChoice.of(name, each) for each in suggest(table.distinct(name)[0], name)]
+        name: [_choice(name, each) for each in suggest(table.distinct(name)[0], name)]
         for name in body.columns
     }
-    return HierarchyProposals({name: each[0].builder for name, each in choices.items()}, choices)
+    return {"hierarchies": {name: each[0]["builder"] for name, each in choices.items()}, "choices": choices}
+
+
+def _choice(column: str, proposed: ProposedHierarchy) -> dict[str, Any]:
+    plan = Plan({column: proposed.builder}, (KAnonymity(2),))
+    builder = Recipe.of(plan).spell()["steps"][0]["quasi_identifiers"][column]
+    return {"builder": builder, "name": proposed.name, "reason": proposed.reason}

@@ -33,7 +33,7 @@ def estimate(sizes: SizesBody, session: InSession) -> TaskStatus:
     table = session.table()
     plan = checked_recipe(session.history.draft.recipe()).plan()
     if not any(isinstance(model, KAnonymity) for model in plan.models):
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "no promise has a k to try other values of")
+        raise Refused("no promise has a k to try other values of")
     plan = with_key(dataclasses.replace(plan, time_limit=2.0), session.key_file)
     table.in_memory(": search once instead")
 

@@ -131,44 +131,6 @@ def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, object]:
 _FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven", "keeps_promises")
 
 
-@dataclass(frozen=True)
-class SearchStatus:
-    """The transformation of a release, and the size of its search."""
-
-    transformation: dict[str, int]
-    level_names: dict[str, str]
-    levels: dict[str, list[str]]
-    score: float | None
-    is_optimum: bool
-    proven_optimal: bool
-    gap: float | None
-    ending: str
-    size: int
-    evaluated: int
-    minimum: list[int]
-    maximum: list[int]
-    curve: list[tuple[float, int, float]]
-
-    @classmethod
-    def of(cls, search: SearchResult) -> SearchStatus:
-        """Describe a search."""
-        return cls(
-            search.transformation,
-            search.level_names,
-            {name: list(each.level_names) for name, each in search._outcome.hierarchies.items()},
-            score(search.score),
-            search.is_optimum,
-            search.proven_optimal,
-            search.gap,
-            search.ending,
-            search.explored.size,
-            len(search.explored.evaluated),
-            list(search.explored.minimum),
-            list(search.explored.maximum),
-            [(seconds, checks, score[0]) for seconds, checks, score in search.curve],
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReleaseStatus(Facts):
     """A release with its figures, the masking methods that made it, or its search."""
@@ -182,7 +144,7 @@ class ReleaseStatus(Facts):
     order: str
     not_anonymous: str | None
     steps: list[dict[str, str]]
-    search: SearchStatus | None
+    search: dict[str, Any] | None
 
 
 @router.get("/releases/{id}")
@@ -200,5 +162,21 @@ def look(entry: OfRelease, session: InSession) -> ReleaseStatus:
         order=entry.recipe.get("order", "random"),
         not_anonymous=entry.not_anonymous,
         steps=[{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
-        search=None if entry.release.search is None else SearchStatus.of(entry.release.search),
+        search=None if entry.release.search is None else _search(entry.release.search),
     )
+
+
+def _search(search: SearchResult) -> dict[str, Any]:
+    explored, hierarchies = search.explored, search._outcome.hierarchies
+    return {name: getattr(search, name) for name in _OF_SEARCH} | {
+        "levels": {name: list(each.level_names) for name, each in hierarchies.items()},
+        "score": score(search.score),
+        "size": explored.size,
+        "evaluated": len(explored.evaluated),
+        "minimum": list(explored.minimum),
+        "maximum": list(explored.maximum),
+        "curve": [[seconds, checks, score[0]] for seconds, checks, score in search.curve],
+    }
+
+
+_OF_SEARCH = ("transformation", "level_names", "is_optimum", "proven_optimal", "gap", "ending")

@@ -27,10 +27,7 @@ Level = Annotated[int, Field(ge=0, le=1000)]
 
 def _search(entry: OfRelease) -> SearchResult:
     if entry.release.search is None:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "this release has several transformations: there are no others to look at",
-        )
+        raise Refused("this release has several transformations: there are no others to look at")
     return entry.release.search
 
 

@@ -27,7 +27,7 @@ from veil.tables.profile import ColumnProfile
 from veil.tables.spelling import PERSON
 from veil.web.body import Body, Name
 from veil.web.languages import Language, translate
-from veil.web.open_table import PAGE, OpenTable, RowFilter, TableSummary, open_relation
+from veil.web.open_table import OpenTable, Page, RowFilter, TableRows, TableSummary, open_relation
 from veil.web.problems import Refused
 from veil.web.projects import open_file
 from veil.web.routes.base import InSession, OfTable, the_session
@@ -54,9 +54,7 @@ class HowToRead(Body):
     def format(self, like: Format | None) -> Format:
         """Return the format of a file of the same kind."""
         if not isinstance(like, Csv | Excel):
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "only CSV and Excel files can be read in another way"
-            )
+            raise Refused("only CSV and Excel files can be read in another way")
         return type(like)(**{name: value for name, value in self if hasattr(like, name)})
 
 
@@ -91,16 +89,8 @@ def _how(text: str) -> HowToRead:
 LINES = 20
 
 
-@dataclass(frozen=True)
-class FormatProposal:
-    """A proposed format, and the first lines as they would be decoded."""
-
-    format: dict[str, str | int | None]
-    lines: list[str]
-
-
 @router.post("/look")
-async def look(request: Request) -> FormatProposal:
+async def look(request: Request) -> dict[str, dict[str, Any] | list[str]]:
     """Propose the format of a CSV file from its first bytes, sent as the body, at most 128 KiB.
 
     Returns a format, as for `format`, and the first lines as they would be decoded.
@@ -110,7 +100,7 @@ async def look(request: Request) -> FormatProposal:
     format = propose_format(head)
     names = ("separator", "encoding", "skip", "decimal", "thousands")
     lines = [line[:1000] for line in decoded(head, format.encoding).splitlines()[:LINES]]
-    return FormatProposal({name: getattr(format, name) for name in names}, lines)
+    return {"format": {name: getattr(format, name) for name in names}, "lines": lines}
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
@@ -147,9 +137,9 @@ def open_path(place: PlaceBody, session: InSession) -> TaskStatus:
         path = place_of(place.path)
     else:
         raise Refused(
-            HTTPStatus.FORBIDDEN,
             "files of this machine are opened only if the workbench was started with --allow-paths: send the file instead",
-            kind="PathsNotAllowed",
+            HTTPStatus.FORBIDDEN,
+            "PathsNotAllowed",
         )
 
     def work(task: Task) -> object:
@@ -224,24 +214,12 @@ def profile(table: OfTable) -> TableProfile:
     return TableProfile(table.arrow.num_rows, table.rows, table.profile, table.mistakes, table.repeated)
 
 
-class RowsPage(Body):
+class RowsPage(Page):
     """A selection and order of rows, sent as a body: filters contain values, which must not be in a URL."""
 
-    start: Annotated[int, Field(ge=0, le=10**12)] = 0
-    count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
     sort: Name | None = None
     descending: bool = False
     filters: Annotated[list[RowFilter], Field(max_length=20)] = Field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class TableRows:
-    """Some rows as text, and the number of all that the filters keep."""
-
-    start: int
-    total: int
-    columns: list[str]
-    rows: list[list[str | None]]
 
 
 @router.post("/{id}/rows")

@@ -17,7 +17,7 @@ from veil.utility import Comparison, contingency, count_query, distribution
 from veil.utility.counts import CountAnswer
 from veil.utility.distributions import Contingency
 from veil.web.body import Body, Cell, Name
-from veil.web.open_table import PAGE, Originals, as_text, classes_of
+from veil.web.open_table import Originals, Page, TableRows, as_text, classes_of
 from veil.web.problems import not_found
 from veil.web.routes.base import InSession, OfRelease
 from veil.web.tasks import Task, TaskStatus
@@ -33,24 +33,17 @@ def _in_memory(entry: OfRelease) -> Release:
 InMemory = Annotated[Release, Depends(_in_memory)]
 
 
-class ReleasePage(Body):
+class ReleasePage(Page):
     """A selection and order of rows of the release."""
 
-    start: Annotated[int, Field(ge=0, le=10**12)] = 0
-    count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
     by_class: Annotated[
         bool, Field(description="rows that look alike beside each other, suppressed ones last")
     ] = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReleaseRows(Originals):
+@dataclass(frozen=True)
+class ReleaseRows(Originals, TableRows):
     """Rows of a release, with those of the input."""
-
-    start: int
-    total: int
-    columns: list[str]
-    rows: list[list[str | None]]
 
 
 @router.post("/releases/{id}/rows")

@@ -25,11 +25,11 @@ class Workbench:
             raise RuntimeError(json.loads(error.read())["detail"]) from None
 
     def ask(self, method, path, body=None, **headers):
-        """Send a request; return what is told. A job is waited for, and its result returned."""
+        """Send a request; return what is told. A task is waited for, and its result returned."""
         told = json.loads(self.fetch(method, path, body, **headers))
         while isinstance(told, dict) and told.get("state") == "running":
             time.sleep(0.1)
-            told = json.loads(self.fetch("GET", f"/jobs/{told['id']}"))
+            told = json.loads(self.fetch("GET", f"/tasks/{told['id']}"))
         if isinstance(told, dict) and "result" in told and "state" in told:
             if told["state"] != "done":
                 raise RuntimeError(told["problem"]["detail"] if told["problem"] else "stopped")

@@ -49,7 +49,7 @@ def _live(fault: Any, connection: Any, *arguments: Any) -> None:
     from veil.web.apart import live
 
     def analyze(*_: Any, **__: Any) -> None:
-        time.sleep(0.3)  # until the job has been announced
+        time.sleep(0.3)  # until the task has been announced
         fault()
 
     veil.risk.analyze = analyze  # type: ignore[assignment]

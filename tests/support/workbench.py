@@ -31,22 +31,22 @@ class Client(TestClient):
         assert answer.status_code == 200, answer.text
 
     def done(self, answer: httpx.Response) -> dict[str, Any]:
-        """Wait for a job that was started, and return it."""
+        """Wait for a task that was started, and return it."""
         assert answer.status_code == 202, answer.text
-        job = answer.json()
+        task = answer.json()
         end = time.monotonic() + 300
-        while job["state"] == "running":
+        while task["state"] == "running":
             assert time.monotonic() < end
             time.sleep(0.02)
-            answer = self.get(f"/api/v1/jobs/{job['id']}")
-            job = job if answer.status_code == 500 else answer.json()  # asked while its process crashed
-        return job
+            answer = self.get(f"/api/v1/tasks/{task['id']}")
+            task = task if answer.status_code == 500 else answer.json()  # asked while its process crashed
+        return task
 
     def result(self, answer: httpx.Response) -> dict[str, Any]:
-        """Wait for a job, which must not fail, and return its result."""
-        job = self.done(answer)
-        assert job["state"] == "done", job
-        return job["result"]
+        """Wait for a task, which must not fail, and return its result."""
+        task = self.done(answer)
+        assert task["state"] == "done", task
+        return task["result"]
 
     def send_table(self, name: str, content: bytes) -> httpx.Response:
         """Send a table."""

@@ -55,18 +55,18 @@ def planned(client: Client) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "fault", [crashing_work.live_until_segfault, crashing_work.live_until_abort], ids=["SIGSEGV", "SIGABRT"]
 )
-def test_a_job_that_crashes_is_a_sentence_and_everybody_else_goes_on(bench, monkeypatch, fault):
+def test_a_task_that_crashes_is_a_sentence_and_everybody_else_goes_on(bench, monkeypatch, fault):
     plant(monkeypatch, fault)
     client, other = Client(bench), Client(bench)
     table, release = planned(client)
     theirs, before = planned(other)
-    job = client.done(client.post(f"/api/v1/releases/{release}/risk", json={}))
-    assert (job["state"], job["kind"]) == ("failed", "risk")
-    assert job["problem"]["type"] == "Crashed"
-    assert "are kept" in job["problem"]["detail"]
+    task = client.done(client.post(f"/api/v1/releases/{release}/risk", json={}))
+    assert (task["state"], task["kind"]) == ("failed", "risk")
+    assert task["problem"]["type"] == "Crashed"
+    assert "are kept" in task["problem"]["detail"]
     assert other.get(f"/api/v1/releases/{before}").status_code == 200
     assert other.get(f"/api/v1/tables/{theirs}/profile").status_code == 200
-    # The session goes on: table, plan and the job that crashed are there, releases are made again.
+    # The session goes on: table, plan and the task that crashed are there, releases are made again.
     assert client.get(f"/api/v1/tables/{table}").json()["rows"] == 200
     draft = client.get("/api/v1/plan").json()["draft"]
     assert (draft["table"], draft["suppression_limit"]) == (table, 0.07)
@@ -79,21 +79,21 @@ def test_a_crash_ends_the_stream_and_who_asks_again_hears_why(bench, monkeypatch
     plant(monkeypatch, crashing_work.live_until_segfault)
     client = Client(bench)
     _, release = planned(client)
-    job = client.post(f"/api/v1/releases/{release}/risk", json={}).json()
+    task = client.post(f"/api/v1/releases/{release}/risk", json={}).json()
     said = ""
     while "Crashed" not in said:  # as a browser does
-        said += client.get(f"/api/v1/jobs/{job['id']}/events").text
+        said += client.get(f"/api/v1/tasks/{task['id']}/events").text
     assert "retry: " in said
     assert json.loads(said.strip().splitlines()[-1].removeprefix("data: "))["state"] == "failed"
 
 
-def test_a_job_that_takes_memory_without_end_is_a_sentence_and_its_session_stays(bench, monkeypatch):
+def test_a_task_that_takes_memory_without_end_is_a_sentence_and_its_session_stays(bench, monkeypatch):
     plant(monkeypatch, crashing_work.live_until_memory_is_gone)
     client = Client(bench)
     _, release = planned(client)
-    job = client.done(client.post(f"/api/v1/releases/{release}/risk", json={}))
-    assert job["problem"]["type"] == "MemoryError"
-    assert "more memory" in job["problem"]["detail"]
+    task = client.done(client.post(f"/api/v1/releases/{release}/risk", json={}))
+    assert task["problem"]["type"] == "MemoryError"
+    assert "more memory" in task["problem"]["detail"]
     assert client.get(f"/api/v1/releases/{release}").status_code == 200
 
 

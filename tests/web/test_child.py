@@ -24,9 +24,9 @@ from veil.errors import InputError, ParameterError, Say
 from veil.tables import read, write
 from veil.web import child, uploads
 from veil.web.child import CHILDREN
-from veil.web.jobs import Cancelled
 from veil.web.problems import problem_of, sentence
 from veil.web.reading import read_apart, with_rows
+from veil.web.tasks import Cancelled
 
 PEOPLE = pa.table(
     {
@@ -39,7 +39,7 @@ PEOPLE = pa.table(
 
 
 def nothing() -> None:
-    """Nobody has stopped the job."""
+    """Nobody has stopped the task."""
 
 
 @pytest.fixture
@@ -64,10 +64,10 @@ def test_a_crash_is_a_sentence_and_everybody_else_lives(
 ) -> None:
     before = client.open("age\n34\n35\n")
     monkeypatch.setattr(uploads, "read_apart", crashing_work.segfault)
-    job = client.done(client.send_table("evil.parquet", b"PAR1"))
-    assert job["state"] == "failed"
-    assert job["problem"]["type"] == "InputError"
-    assert all(fact in job["problem"]["detail"] for fact in ("evil.parquet:", "damaged"))
+    task = client.done(client.send_table("evil.parquet", b"PAR1"))
+    assert task["state"] == "failed"
+    assert task["problem"]["type"] == "InputError"
+    assert all(fact in task["problem"]["detail"] for fact in ("evil.parquet:", "damaged"))
     monkeypatch.undo()
     assert client.get(f"/api/v1/tables/{before}").json()["rows"] == 2
     assert client.open("age\n34\n35\n61\n")
@@ -109,7 +109,7 @@ def test_a_message_has_no_folder_of_the_workbench_and_no_python() -> None:
     with workbench() as bench:
         file = bench.folder / "tmp1" / "table.csv"
         error = InputError(f"{file}: cannot be read; say ", Say("format", "Csv", encoding="latin-1"))
-        detail = problem_of(error)["detail"]
+        detail = problem_of(error).detail
     assert detail == 'table.csv: cannot be read; say {kind: Csv, encoding: "latin-1"}'
     with pytest.raises(InputError) as caught:
         CHILDREN.run(crashing_work.refuse, "x.csv", name="x.csv", check=nothing)
@@ -146,10 +146,10 @@ def test_damaged_files_end_in_a_table_or_a_sentence(client: Client) -> None:
         for _ in range(chance.randrange(1, 4)):
             content[chance.randrange(len(content))] = chance.randrange(256)
         del content[chance.choice([len(content), chance.randrange(1, len(content))]) :]
-        job = client.done(client.send_table(name, bytes(content)))
-        if job["state"] == "failed":
-            assert job["problem"]["status"] == 422, (seed, job)
-            assert "veil-workbench" not in job["problem"]["detail"], (seed, job)
+        task = client.done(client.send_table(name, bytes(content)))
+        if task["state"] == "failed":
+            assert task["problem"]["status"] == 422, (seed, task)
+            assert "veil-workbench" not in task["problem"]["detail"], (seed, task)
 
 
 def test_of_two_budgets_at_the_same_time_one_is_refused() -> None:

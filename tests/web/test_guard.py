@@ -52,7 +52,7 @@ def refused(answer, status):
         {"Cookie": 'veil-session="a; b'},
     ],
 )
-@pytest.mark.parametrize("path", ["plan", "session", "jobs", "models", "openapi.json", "tables/x/profile"])
+@pytest.mark.parametrize("path", ["plan", "session", "tasks", "models", "openapi.json", "tables/x/profile"])
 def test_nothing_is_told_without_token_or_cookie(stranger, headers, path):
     refused(stranger.get(f"/api/v1/{path}", headers=headers), 403)
 
@@ -189,10 +189,10 @@ def bomb():
     ids=["xlsx", "gz"],
 )
 def test_bombs_are_refused_before_they_go_off(client, name, content):
-    job = client.done(client.send_table(name, content))
-    assert job["state"] == "failed"
-    assert f"{name}: would be" in job["problem"]["detail"]
-    assert job["problem"]["status"] == 422
+    task = client.done(client.send_table(name, content))
+    assert task["state"] == "failed"
+    assert f"{name}: would be" in task["problem"]["detail"]
+    assert task["problem"]["status"] == 422
 
 
 @pytest.mark.parametrize(
@@ -210,11 +210,11 @@ def test_bombs_are_refused_before_they_go_off(client, name, content):
 )
 def test_broken_files_are_refused_in_the_words_of_the_importer(client, bench, name, content, told):
     before = set(bench.folder.iterdir())
-    job = client.done(client.send_table(name, content))
-    assert job["state"] == "failed"
-    assert told in job["problem"]["detail"]
-    assert str(bench.folder) not in job["problem"]["detail"]  # nobody learns where files lie
-    assert job["problem"]["status"] == 422
+    task = client.done(client.send_table(name, content))
+    assert task["state"] == "failed"
+    assert told in task["problem"]["detail"]
+    assert str(bench.folder) not in task["problem"]["detail"]  # nobody learns where files lie
+    assert task["problem"]["status"] == 422
     assert set(bench.folder.iterdir()) == before
 
 

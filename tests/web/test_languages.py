@@ -23,27 +23,27 @@ WORDS = json.loads(resources.files("veil.web").joinpath("words", "de.json").read
 
 def test_all_that_a_model_says_of_itself_is_german():
     left = {
-        (model["kind"], each["text"])
+        (model.kind, each["text"])
         for model in catalogue.models("de")
-        for each in model["paragraphs"]
+        for each in model.paragraphs
         if each["language"] != "de"
     }
     assert left == set()
-    assert [each["language"] for each in catalogue.models()[0]["paragraphs"]] == ["en", "en"]
+    assert [each["language"] for each in catalogue.models()[0].paragraphs] == ["en", "en"]
 
 
 @pytest.mark.parametrize("family", ["masks", "qualities", "hierarchies", "strategies"])
 def test_definitions_are_german(family):
     told = getattr(catalogue, family)("de")
     assert len(told) > 5
-    assert {each["kind"] for each in told if each["paragraphs"][0]["language"] != "de"} == set()
-    assert {each["definition"] for each in told} & {each["definition"] for each in getattr(catalogue, family)()} == set()  # fmt: skip
+    assert {each.kind for each in told if each.paragraphs[0]["language"] != "de"} == set()
+    assert {each.definition for each in told} & {each.definition for each in getattr(catalogue, family)()} == set()  # fmt: skip
 
 
 def test_parameters_of_models_and_hierarchies_are_german():
     for family in (catalogue.models, catalogue.hierarchies):
-        english = {each["about"] for kind in family() for each in kind["parameters"]}
-        german = {each["about"] for kind in family("de") for each in kind["parameters"]}
+        english = {each.about for kind in family() for each in kind.parameters}
+        german = {each.about for kind in family("de") for each in kind.parameters}
         assert english & german - {""} == set()
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
-from veil.web import jobs as web_jobs
+from veil.web import tasks as web_tasks
 
 
 def test_an_unexpected_error_tells_no_value():
-    def work(job):
+    def work(task):
         raise KeyError("Ada Lovelace has the plague")
 
-    job = web_jobs.Task("anonymize", work).start()
-    job.wait(60)
-    assert job.state == "failed"
-    assert "Ada" not in json.dumps(job.status())
+    task = web_tasks.Task("anonymize", work).start()
+    task.wait(60)
+    assert task.state == "failed"
+    assert "Ada" not in task.status().model_dump_json()

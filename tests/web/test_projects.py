@@ -105,10 +105,10 @@ def test_what_is_no_project_is_refused_in_one_sentence_and_leaves_nothing(bench,
     before = client.get("/api/v1/plan").json()["draft"]
     files = {path for path in bench.folder.rglob("*") if path.is_file()}
     for path in (bomb, outside, tmp_path / "cut.veil", strange):
-        job = client.done(send(client, path))
-        assert job["state"] == "failed"
-        assert job["problem"]["status"] == 422, job
-        assert str(bench.folder) not in job["problem"]["detail"]
+        task = client.done(send(client, path))
+        assert task["state"] == "failed"
+        assert task["problem"]["status"] == 422, task
+        assert str(bench.folder) not in task["problem"]["detail"]
     assert send(client, bomb, "evil.zip").status_code == 415
     assert send(client, bomb, "..%2Fevil.veil").status_code == 422
     assert client.get("/api/v1/plan").json()["draft"] == before

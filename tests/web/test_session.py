@@ -12,7 +12,7 @@ from support.workbench import Client, workbench
 
 def test_no_session_sees_what_another_one_has(bench, client, table, release):
     other = Client(bench)
-    job = next(iter(client.get("/api/v1/jobs").json()))["id"]
+    task = next(iter(client.get("/api/v1/tasks").json()))["id"]
     for method, path in [
         ("GET", f"tables/{table}"),
         ("GET", f"tables/{table}/profile"),
@@ -20,18 +20,18 @@ def test_no_session_sees_what_another_one_has(bench, client, table, release):
         ("GET", f"releases/{release}"),
         ("GET", f"releases/{release}/table.csv"),
         ("GET", f"releases/{release}/report.html"),
-        ("GET", f"jobs/{job}"),
-        ("GET", f"jobs/{job}/events"),
-        ("DELETE", f"jobs/{job}"),
+        ("GET", f"tasks/{task}"),
+        ("GET", f"tasks/{task}/events"),
+        ("DELETE", f"tasks/{task}"),
     ]:
         answer = other.request(method, f"/api/v1/{path}")
         never = other.request(
-            method, f"/api/v1/{path.replace(table, 'x').replace(release, 'x').replace(job, 'x')}"
+            method, f"/api/v1/{path.replace(table, 'x').replace(release, 'x').replace(task, 'x')}"
         )
         assert answer.status_code == 404, path
         assert answer.json() == never.json()  # as if it had never been
     assert other.get("/api/v1/session").json()["tables"] == []
-    assert other.get("/api/v1/jobs").json() == []
+    assert other.get("/api/v1/tasks").json() == []
 
 
 def test_the_same_file_in_two_sessions_goes_with_each_of_them(bench, csv_file):
@@ -61,11 +61,11 @@ def test_nothing_stays_in_the_folder_of_a_workbench_that_was_closed(csv_file):
     assert not made.folder.exists()
 
 
-def test_too_many_jobs_are_refused(bench, client):
+def test_too_many_tasks_are_refused(bench, client):
     session = bench._sessions[client.cookies["veil-session"]]
     gate = threading.Event()
     for _ in range(4):
-        session.start("anonymize", lambda job: gate.wait(60) and {})
+        session.start("anonymize", lambda task: gate.wait(60) and {})
     answer = client.post("/api/v1/tables/example")
     gate.set()
     assert answer.status_code == 429

@@ -2,11 +2,11 @@
 
 The server itself only authenticates requests (`veil.web.guard`), begins and ends sessions, and forwards all
 other requests to the process of their session: a fork of the helper (`veil.web.child`) with a memory limit.
-That process holds the tables, releases and jobs and answers like the whole server: routes and jobs do not
-know where they run. So results of jobs are not copied, a crash is a message in the waiting panel, and
+That process holds the tables, releases and tasks and answers like the whole server: routes and tasks do not
+know where they run. So results of tasks are not copied, a crash is a message in the waiting panel, and
 sessions do not wait for each other's interpreter.
 
-The plan, the tables and the running jobs are saved in the folder of the session whenever they change. After a
+The plan, the tables and the running tasks are saved in the folder of the session whenever they change. After a
 crash, the next request starts a process that resumes from there; releases are lost. Budgets are files that
 outlive all sessions.
 
@@ -38,7 +38,7 @@ from starlette.types import Message, Receive, Scope, Send
 from veil.base.references import untrusted
 from veil.engines.settings import available_memory
 from veil.web.child import CHILDREN
-from veil.web.problems import CRASHED, Refused, answer, problem, problem_of
+from veil.web.problems import CRASHED, answer, problem, problem_of
 
 _HEAD = ("method", "path", "http_version", "scheme", "root_path")
 _SECRETS = (b"cookie", b"authorization")
@@ -48,7 +48,7 @@ PATIENCE = 2.0
 
 
 class SessionProcess:
-    """The server's end of a session whose tables, releases and jobs are in a process of its own."""
+    """The server's end of a session whose tables, releases and tasks are in a process of its own."""
 
     keys = ()
 
@@ -65,7 +65,7 @@ class SessionProcess:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a job is running."""
+        """Whether a task is running."""
         return self._is_alive() and busy_mark(self.folder).exists()
 
     def _is_alive(self) -> bool:
@@ -131,10 +131,9 @@ class SessionProcess:
                 return True  # the client has disconnected
             await (answering if answering.done() else feeding)
         except HTTPException as error:
-            refusal = Refused(HTTPStatus(error.status_code), error.detail, kind="RequestError")
-            await answer(problem_of(refusal))(scope, receive, send)
+            await answer(problem_of(error))(scope, receive, send)
         except (EOFError, OSError):
-            return began.is_set()  # a browser that follows a job reconnects if the answer breaks off
+            return began.is_set()  # a browser that follows a task reconnects if the answer breaks off
         finally:
             for task in (answering, feeding):
                 task.cancel()
@@ -191,7 +190,7 @@ def api() -> FastAPI:
 
 
 def busy_mark(folder: Path) -> Path:
-    """Return the file that exists while a job of a session is running."""
+    """Return the file that exists while a task of a session is running."""
     return folder / "busy"
 
 
@@ -217,7 +216,7 @@ async def _serve(control: socket.socket, session: Any) -> None:
     def accept() -> None:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
-            os._exit(0)  # even while jobs are running
+            os._exit(0)  # even while tasks are running
         task = loop.create_task(_answer(socket.socket(fileno=descriptors[0]), session))
         tasks.add(task)
         task.add_done_callback(tasks.discard)

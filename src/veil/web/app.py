@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,52 +18,24 @@ from veil.errors import VeilError
 from veil.web import help as documentation
 from veil.web.api_page import api_page
 from veil.web.guard import Guard
-from veil.web.problems import Refused, refuse, refuse_address, refuse_form
+from veil.web.problems import REFUSALS, Refused, refuse
 from veil.web.routes import entrance
-from veil.web.routes.refusals import REFUSALS
 from veil.web.workbench import Workbench
 
 PAGE = Path(str(files("veil.web").joinpath("page")))
+ROUTES = (
+    *("sessions", "tables", "catalogue", "plan", "projects", "tasks", "questions", "budgets", "promises"),
+    *("verify", "help", "releases", "search", "risks", "utility", "delivery"),
+)
+"""The subjects of the API, in the order of its description."""
 
 
 def create_api() -> FastAPI:
     """Create the application that answers the requests of sessions."""
-    from veil.web.routes import (  # here, so that a server whose sessions are processes starts without them
-        budgets,
-        catalogue,
-        delivery,
-        help,
-        jobs,
-        plan,
-        projects,
-        promises,
-        questions,
-        releases,
-        risks,
-        search,
-        sessions,
-        tables,
-        utility,
-        verify,
-    )
-
-    about_tables = (
-        sessions,
-        tables,
-        catalogue,
-        plan,
-        projects,
-        jobs,
-        questions,
-        budgets,
-        promises,
-        verify,
-        help,
-    )
-    about_releases = (releases, search, risks, utility, delivery)
     api = _application()
-    for each in (*about_tables, *about_releases):
-        api.include_router(each.router, prefix="/api/v1")
+    for name in ROUTES:  # imported here, so that a server whose sessions are processes starts without them
+        routes = importlib.import_module(f"veil.web.routes.{name}")
+        api.include_router(routes.router, prefix="/api/v1")
 
     @api.get("/api/v1", include_in_schema=False)
     def show_api() -> HTMLResponse:
@@ -84,10 +57,8 @@ def _application() -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.include_router(entrance.router, prefix="/api/v1")
-    for error in (Refused, VeilError, Exception):
+    for error in (Refused, VeilError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(error, refuse)
-    app.add_exception_handler(RequestValidationError, refuse_form)
-    app.add_exception_handler(HTTPException, refuse_address)
     return app
 
 

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 LONGEST = 1800.0
 """Seconds after which reading a file is given up."""
 LOOK = 0.05
-"""Seconds after which a waiting thread checks whether its job was stopped."""
+"""Seconds after which a waiting thread checks whether its task was stopped."""
 CAN_FORK = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 
@@ -169,7 +169,7 @@ _LATER = (
     ),
     *("veil.api.advice", "veil.report.write", "sklearn.linear_model", "sklearn.naive_bayes", "sklearn.tree"),
 )
-"""Modules that jobs need, loaded one after the other while there is no request."""
+"""Modules that tasks need, loaded one after the other while there is no request."""
 
 
 def serve() -> None:
@@ -222,7 +222,7 @@ def _work(connection: Connection) -> None:
         answer = type(error), error.words, None
     except Exception as error:
         problem = problem_of(error)
-        answer = Refused, (HTTPStatus(problem["status"]), problem["detail"], problem["type"]), None
+        answer = Refused, (problem.detail, HTTPStatus(problem.status), problem.type), None
     connection.send(answer)
 
 

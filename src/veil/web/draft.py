@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from veil.base.declare import explain
-from veil.errors import ParameterError
+from veil.errors import InputError, ParameterError
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
 from veil.recipe.about import read_about
 from veil.recipe.document import document_text
-from veil.recipe.project import step_in
+from veil.recipe.project import step_in, steps_in
 from veil.tables.spelling import Person, read_person
 from veil.web.problems import Refused
 
@@ -221,6 +221,33 @@ class Draft(BaseModel):
         return {**fields, "steps": [step, *([self.local_recoding] if self.local_recoding else [])]}
 
 
+def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the draft of a recipe, which may be incomplete."""
+    recoding = [each for each in steps_in(recipe) if each.get("kind") != "Generalize"]
+    recipe = {**recipe, **step_in(recipe), "local_recoding": recoding[0] if recoding else None}
+    for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
+        if not isinstance(recipe.get(name, {}), Mapping):
+            raise InputError(f"`{name}` of the project's recipe should name columns")
+    quasi = dict(recipe.get("quasi_identifiers", {}))
+    roles = dict.fromkeys(quasi, "quasi-identifying")
+    for role in ("sensitive", "insensitive", "identifying"):
+        columns = recipe.get(role, ())
+        roles |= dict.fromkeys([columns] if isinstance(columns, str) else columns, role)
+    treated = recipe.get("identifying")
+    treated = treated if isinstance(treated, Mapping) else {}
+    low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
+    levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
+    same_names = Draft.model_fields.keys() & recipe.keys() - {"table", "levels"}
+    return {
+        **{name: recipe[name] for name in same_names},
+        "keyed": recipe.get("pseudonym_key") is not None,
+        "roles": roles,
+        "treatments": {name: how for name, how in treated.items() if how != "remove"},
+        "hierarchies": quasi,
+        "levels": levels,
+    }
+
+
 class DraftHistory:
     """A draft and its changes, each with a description."""
 
@@ -240,9 +267,9 @@ class DraftHistory:
         """Merge a change into the draft (RFC 7396: null removes); refuse it if made for another version."""
         if version is not None and version != self.version:
             raise Refused(
-                HTTPStatus.CONFLICT,
                 "the plan has changed meanwhile: look at it and change it again",
-                kind="Conflict",
+                HTTPStatus.CONFLICT,
+                "Conflict",
             )
         if "person" in patch:
             patch = {"spelling": None, **patch}  # the old one was about another column
@@ -255,24 +282,33 @@ class DraftHistory:
         self._at = len(self._drafts) - 1
         self.version += 1
 
+    def replace(self, words: str, fields: Mapping[str, Any]) -> None:
+        """Replace fields as a whole, where a change would merge them."""
+        whole = {
+            name: {**dict.fromkeys(getattr(self.draft, name)), **fields[name]}
+            for name in _MERGED
+            if name in fields
+        }
+        self.change(None, words, {**fields, **whole})
+
     def step(self, by: Literal[-1, 1]) -> None:
         """Undo or redo a change."""
         if not 0 <= self._at + by < len(self._drafts):
             raise Refused(
-                HTTPStatus.CONFLICT, f"there is nothing to {'undo' if by < 0 else 'redo'}", kind="Conflict"
+                f"there is nothing to {'undo' if by < 0 else 'redo'}", HTTPStatus.CONFLICT, "Conflict"
             )
         self._at += by
         self.version += 1
 
-    def summary(self) -> dict[str, Any]:
-        """Return the draft and the changes that can be undone and redone."""
-        return {
-            "version": self.version,
-            "draft": self.draft.model_dump(),
-            "undo": self._words[self._at - 1] if self._at else None,
-            "redo": self._words[self._at] if self._at < len(self._words) else None,
-            "changes": self._words[: self._at],
-        }
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The changes so far, the oldest first."""
+        return tuple(self._words[: self._at])
+
+    @property
+    def undone(self) -> str | None:
+        """The change that can be redone, if any."""
+        return next(iter(self._words[self._at :]), None)
 
 
 def _merge(target: Any, patch: Any) -> Any:
@@ -323,7 +359,6 @@ def require_key(recipe: Mapping[str, Any], key: Path | None) -> None:
 def _required(key: Path | None) -> Path:
     if key is None:
         raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
             "the pseudonyms need a key, and this session has none: it is kept nowhere else, so give it again under Roles",
             kind="PlanError",
         )

@@ -97,16 +97,16 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host")
         if not self.workbench.hosts.know(host, (scope.get("server") or (None,))[0]):
-            raise Refused(HTTPStatus.FORBIDDEN, "this server is known by another name", kind="WrongHost")
+            raise Refused("this server is known by another name", HTTPStatus.FORBIDDEN, "WrongHost")
         origin = headers.get("origin")
         if origin is not None and not self.workbench.hosts.is_own_origin(origin, host):
-            raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")
+            raise Refused("another site has sent this request", HTTPStatus.FORBIDDEN, "WrongOrigin")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            raise Refused(HTTPStatus.FORBIDDEN, "another site has sent this request", kind="WrongOrigin")
+            raise Refused("another site has sent this request", HTTPStatus.FORBIDDEN, "WrongOrigin")
         length = headers.get("content-length", "0")
         most = self._most(scope["path"])
         if not length.isdigit() or int(length) > most:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large_sentence(most))
+            raise Refused(too_large_sentence(most), HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if scope["path"].startswith(API):
             self._identify(scope, headers)
 
@@ -126,9 +126,9 @@ class Guard:
             session = self.workbench.session_of_programs()
         if session is None and not (has_token and begins):
             raise Refused(
-                HTTPStatus.FORBIDDEN,
                 "this session has ended, or was never begun: open the address that `veil workbench` has printed",
-                kind="NoSession",
+                HTTPStatus.FORBIDDEN,
+                "NoSession",
             )
         state["session"] = session
 

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
+from pydantic import Field
 
 ORDER = (
     "index",
@@ -41,15 +43,16 @@ _SHORTEST = 150
 """Characters of the longest page that is left out, as it only points to another file."""
 
 EXCERPT = 180
+MOST_HITS = 20
 
 
 @dataclass(frozen=True)
 class HelpSection:
-    """A part of a page, from one heading to the next."""
+    """A part of a page, from one heading to the next. Its text is for the search only."""
 
     anchor: str
     title: str
-    text: str
+    text: Annotated[str, Field(exclude=True)]
 
 
 @dataclass(frozen=True)
@@ -101,19 +104,30 @@ def place_of(title: str) -> str | None:
     return f"reference:{anchor}" if there else None
 
 
-def search(text: str, most: int = 20) -> list[dict[str, str]]:
+@dataclass(frozen=True)
+class SearchHit:
+    """A section that a search has found."""
+
+    page: str
+    title: str
+    anchor: str
+    section: str
+    excerpt: str
+
+
+def search(text: str) -> list[SearchHit]:
     """Find sections with all words of a text; words in the title count most, then frequency."""
     words = text.lower().split()[:10]
-    hits: list[tuple[int, dict[str, str]]] = []
+    hits: list[tuple[int, SearchHit]] = []
     for page in pages().values() if words else ():
         for each in page.sections:
             whole = f"{each.title} {each.text}".lower()
             if not all(word in whole for word in words):
                 continue
             score = sum(whole.count(word) + 50 * (word in each.title.lower()) for word in words)
-            hit = {"page": page.name, "title": page.title, "anchor": each.anchor, "section": each.title}
-            hits.append((score, hit | {"excerpt": _excerpt(each.text, words[0])}))
-    return [hit for _, hit in sorted(hits, key=lambda each: -each[0])[:most]]
+            excerpt = _excerpt(each.text, words[0])
+            hits.append((score, SearchHit(page.name, page.title, each.anchor, each.title, excerpt)))
+    return [hit for _, hit in sorted(hits, key=lambda each: -each[0])[:MOST_HITS]]
 
 
 def slug(title: str) -> str:

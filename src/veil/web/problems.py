@@ -1,4 +1,4 @@
-"""Refusals as `application/problem+json`: the kind of error and its message."""
+"""Refusals as `application/problem+json` (RFC 9457): the kind of error and its message."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from veil.errors import MissingDependencyError, Say, VeilError, what_happened
@@ -31,28 +32,54 @@ CRASHED = (
 _OWN = re.compile(rf"({re.escape(tempfile.gettempdir())}[/\\])?{PRIVATE}[^\s'\":]*[/\\]")
 
 
+class Problem(BaseModel):
+    """The reason of a refusal."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    column: str | None = None
+    spellings: list[str] | None = None
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": description}
+    for status, description in {
+        400: "not understood",
+        403: "wrong token, host or origin",
+        404: "not in this session",
+        405: "not at this address",
+        409: "changed meanwhile",
+        413: "too large",
+        415: "a kind of file that is not read",
+        422: "refused by the plan or the table",
+        429: "too many at a time",
+        501: "a library is not installed",
+    }.items()
+}
+"""The documented refusals."""
+
+
 class Refused(Exception):
     """Refusal of a request, with the reason in one sentence."""
 
-    def __init__(self, status: HTTPStatus, detail: str, kind: str = "Refused") -> None:
+    def __init__(
+        self, detail: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY, kind: str = "Refused"
+    ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.kind = status, detail, kind
 
 
 def not_found(what: str) -> Refused:
     """Return the same refusal for an id that does not exist and for one of another session."""
-    return Refused(HTTPStatus.NOT_FOUND, f"there is no such {what} in this session", kind="NotFound")
+    return Refused(f"there is no such {what} in this session", HTTPStatus.NOT_FOUND, "NotFound")
 
 
-def problem(status: int, kind: str, detail: str, **further: Any) -> dict[str, Any]:
-    """Describe a refusal (RFC 9457), without the path of the workbench's folder."""
-    fields = {
-        "type": kind,
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": _OWN.sub("", detail),
-    }
-    return fields | {name: value for name, value in further.items() if value is not None}
+def problem(status: int, kind: str, detail: str, **further: Any) -> Problem:
+    """Describe a refusal, without the path of the workbench's folder."""
+    title = HTTPStatus(status).phrase
+    return Problem(type=kind, title=title, status=status, detail=_OWN.sub("", detail), **further)
 
 
 def sentence(error: Exception) -> str:
@@ -68,7 +95,7 @@ def with_sent_name(error: VeilError, path: Path, name: str) -> VeilError:
     return type(error)(*words)
 
 
-def problem_of(error: Exception) -> dict[str, Any]:
+def problem_of(error: Exception) -> Problem:
     """Describe an error, with the column that its message names, if any."""
     if isinstance(error, Refused):
         return problem(error.status, error.kind, error.detail)
@@ -82,6 +109,10 @@ def problem_of(error: Exception) -> dict[str, Any]:
         spellings = [each for each in ways if isinstance(read_person(each), Person)]
         column = match and match.group(1)
         return problem(status, type(error).__name__, message, column=column, spellings=spellings or None)
+    if isinstance(error, HTTPException):  # an unknown address, or a method that the address does not have
+        return problem(error.status_code, "RequestError", str(error.detail))
+    if isinstance(error, RequestValidationError):
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", _malformed(error))
     if isinstance(error, MemoryError):
         return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "MemoryError", f"this {TOO_LARGE}")
     # The message may contain a value of the table, so it is not shown.
@@ -92,27 +123,20 @@ def problem_of(error: Exception) -> dict[str, Any]:
     )
 
 
-def answer(refusal: dict[str, Any]) -> JSONResponse:
+def _malformed(error: RequestValidationError) -> str:
+    """Name the places of a malformed request and what is expected there, never the data sent."""
+    messages = [
+        f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: {each['msg']}"
+        for each in error.errors()
+    ]
+    return "; ".join(messages[:5])
+
+
+def answer(refusal: Problem) -> JSONResponse:
     """Return the answer for a refusal."""
-    return JSONResponse(refusal, refusal["status"], media_type=MEDIA_TYPE)
+    return JSONResponse(refusal.model_dump(exclude_none=True), refusal.status, media_type=MEDIA_TYPE)
 
 
 async def refuse(request: Request, error: Exception) -> JSONResponse:
     """Turn an error of Veil or of a request into an answer."""
     return answer(problem_of(error))
-
-
-async def refuse_form(request: Request, error: Exception) -> JSONResponse:
-    """Refuse a malformed request: name the place and the expected form, never the data sent."""
-    assert isinstance(error, RequestValidationError)
-    messages = [
-        f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: {each['msg']}"
-        for each in error.errors()
-    ]
-    return answer(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "RequestError", "; ".join(messages[:5])))
-
-
-async def refuse_address(request: Request, error: Exception) -> JSONResponse:
-    """Refuse an unknown address or a method that the address does not have."""
-    assert isinstance(error, HTTPException)
-    return answer(problem(error.status_code, "RequestError", str(error.detail)))

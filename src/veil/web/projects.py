@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from veil.base.declare import explain
-from veil.errors import InputError
+from veil.errors import InputError, VeilError
 from veil.recipe import Project
-from veil.recipe.project import Attached, step_in, steps_in
+from veil.recipe.project import Attached
 from veil.tables import Csv, write
-from veil.web.draft import Draft
-from veil.web.jobs import Task
-from veil.web.session import BrowserSession, OpenTable
+from veil.web.child import CHILDREN
+from veil.web.draft import Draft, draft_of_recipe
+from veil.web.open_table import OpenTable
+from veil.web.problems import with_sent_name
+from veil.web.session import BrowserSession
+from veil.web.tasks import Task
 from veil.web.uploads import Upload
 
 
@@ -34,10 +36,9 @@ def project_of(session: BrowserSession, *, with_table: bool) -> Project:
             certificate = json.loads(
                 newest.release.certificate(Path(folder) / "certificate.json").read_bytes()
             )
-    table = session.tables.get(draft.table or "")
+    table = session.current_table
     attached = None if table is None or not with_table else _attach(session, table)
-    changes = tuple(session.history.summary()["changes"])
-    return Project(draft.recipe(), draft.notes, changes, certificate, attached, page)
+    return Project(draft.recipe(), draft.notes, session.history.changes, certificate, attached, page)
 
 
 def _attach(session: BrowserSession, table: OpenTable) -> Attached:
@@ -51,76 +52,56 @@ def _attach(session: BrowserSession, table: OpenTable) -> Attached:
         return Attached(f"{Path(table.name).stem}.parquet", file.read_bytes())
 
 
-def open_project(session: BrowserSession, project: Project, name: str, job: Task) -> dict[str, Any]:
+@dataclass(frozen=True)
+class OpenedProject:
+    """The table of a project, the parts that could not be converted, and its notes."""
+
+    table: str | None
+    left_out: tuple[str, ...]
+    notes: str
+
+
+def open_file(session: BrowserSession, path: Path, name: str, task: Task) -> OpenedProject:
+    """Open the file of a project; messages about it contain its name, not its path."""
+    task.report_progress("opening the project")
+    try:
+        project = CHILDREN.run(Project.read, path, name=name, check=task.check)
+        return _open_project(session, project, name, task)
+    except VeilError as error:
+        raise with_sent_name(error, path, name) from None
+
+
+def _open_project(session: BrowserSession, project: Project, name: str, task: Task) -> OpenedProject:
     """Replace the draft of the session by a project, and open its table if it has one."""
     table = None
     if project.table is not None:
-        table = _open_table(session, project.table, job)
-        table.look_at_columns(job)
-    fields = _draft_of(project)
+        table = _open_table(session, project.table, task)
+        table.look_at_columns(task)
+    fields = _draft_of(project).model_dump()
 
-    def take() -> dict[str, Any]:
+    def take() -> OpenedProject:
         with session.lock:
-            now = session.history.draft
-            draft = {**fields, "table": now.table if table is None else session.add(table).id}
-            for part in ("roles", "treatments", "hierarchies", "levels", "linked", "about"):
-                draft[part] = {**dict.fromkeys(getattr(now, part)), **draft[part]}  # null removes old entries
-            session.history.change(None, f"project {name}", draft)
-        return {"table": draft["table"], "left_out": list(project.left_out), "notes": project.notes}
+            id = session.history.draft.table if table is None else session.add(table).id
+            session.history.replace(f"project {name}", {**fields, "table": id})
+        return OpenedProject(id, tuple(project.left_out), project.notes)
 
-    return job.commit(take)
+    return task.commit(take)
 
 
-def _open_table(session: BrowserSession, attached: Attached, job: Task) -> OpenTable:
+def _open_table(session: BrowserSession, attached: Attached, task: Task) -> OpenTable:
     upload = Upload(session.folder, attached.name)
     try:
         upload.path.write_bytes(attached.content)
     except OSError as error:
         upload.discard()
         raise InputError(f"the table of the project cannot be kept: {error.strerror}") from None
-    return upload.open_in(session, job)
+    return upload.open_in(session, task)
 
 
-def _draft_of(project: Project) -> dict[str, Any]:
-    """Return the whole draft of a project: as the page has saved it, or from its recipe."""
+def _draft_of(project: Project) -> Draft:
+    """Return the draft of a project: as the page has saved it, or from its recipe."""
     fields = project.page or draft_of_recipe(project.recipe)
     try:
-        return Draft.model_validate({**fields, "notes": project.notes}).model_dump()
+        return Draft.model_validate({**fields, "notes": project.notes})
     except ValidationError as error:
         raise InputError(f"the project says what this workbench does not know: {explain(error)}") from None
-
-
-def draft_of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the draft of a recipe, which may be incomplete."""
-    recoding = [each for each in steps_in(recipe) if each.get("kind") != "Generalize"]
-    recipe = {**recipe, **step_in(recipe), "local_recoding": recoding[0] if recoding else None}
-    for name in ("quasi_identifiers", "minimum_levels", "maximum_levels"):
-        if not isinstance(recipe.get(name, {}), Mapping):
-            raise InputError(f"`{name}` of the project's recipe should name columns")
-    quasi = dict(recipe.get("quasi_identifiers", {}))
-    roles = dict.fromkeys(quasi, "quasi-identifying")
-    for role in ("sensitive", "insensitive", "identifying"):
-        columns = recipe.get(role, ())
-        roles |= dict.fromkeys([columns] if isinstance(columns, str) else columns, role)
-    treated = recipe.get("identifying")
-    treatments = (
-        {name: how for name, how in treated.items() if how != "remove"}
-        if isinstance(treated, Mapping)
-        else {}
-    )
-    low, high = recipe.get("minimum_levels", {}), recipe.get("maximum_levels", {})
-    levels = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-    fields = {
-        name: recipe[name]
-        for name in Draft.model_fields
-        if name in recipe and name not in ("table", "levels")
-    }
-    keyed = recipe.get("pseudonym_key") is not None
-    return {
-        **fields,
-        "keyed": keyed,
-        "roles": roles,
-        "treatments": treatments,
-        "hierarchies": quasi,
-        "levels": levels,
-    }

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
@@ -19,12 +17,11 @@ from veil.errors import InputError, VeilError
 from veil.tables import Format
 from veil.tables.formats import format_of, is_gzip
 from veil.web.child import CHILDREN
+from veil.web.open_table import OpenTable, open_rows
 from veil.web.problems import Refused, with_sent_name
-from veil.web.reading import read_apart, with_rows
-
-if TYPE_CHECKING:
-    from veil.web.jobs import Task
-    from veil.web.session import BrowserSession, OpenTable
+from veil.web.reading import read_apart
+from veil.web.session import BrowserSession
+from veil.web.tasks import Task, TaskStatus, Work
 
 READING = "reading the table"
 """The phase in which a file is read."""
@@ -49,18 +46,18 @@ class Upload:
             self.discard()
             raise
 
-    def start(self, session: BrowserSession, kind: str, work: Callable[[Task], dict[str, Any]]) -> Task:
-        """Start a job that needs the file; remove the file if the job cannot begin."""
+    def start(self, session: BrowserSession, kind: str, work: Work) -> TaskStatus:
+        """Start a task that needs the file; remove the file if the task cannot begin."""
         try:
             return session.start(kind, work)
         except BaseException:
             self.discard()
             raise
 
-    def open_in(self, session: BrowserSession, job: Task, format: Format | None = None) -> OpenTable:
+    def open_in(self, session: BrowserSession, task: Task, format: Format | None = None) -> OpenTable:
         """Check and read the file, and return it as a table of a session; remove it on failure."""
         try:
-            table = read_file(session, self.path, format, self.name, job, is_sent=True)
+            table = read_file(session, self.path, format, self.name, task, is_sent=True)
         except VeilError as error:
             self.discard()
             raise with_sent_name(error, self.path, self.name) from None
@@ -76,20 +73,23 @@ class Upload:
 
 
 def read_file(
-    session: BrowserSession, path: Path, format: Format | None, name: str, job: Task, *, is_sent: bool = False
+    session: BrowserSession,
+    path: Path,
+    format: Format | None,
+    name: str,
+    task: Task,
+    *,
+    is_sent: bool = False,
 ) -> OpenTable:
     """Read a file in a process of its own. Its rows are in a memory-mapped file of the session."""
-    from veil.web.session import OpenTable
-
     session.require_room()
-    job.report_progress(READING)
+    task.report_progress(READING)
     folder = Path(tempfile.mkdtemp(dir=session.folder))
     try:
         source = CHILDREN.run(
-            read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=job.check
+            read_apart, path, format, folder / "table.arrow", is_sent, name=name, check=task.check
         )
-        again = functools.partial(with_rows, source, folder / "table.arrow")
-        table = OpenTable(name, again(), again=again)
+        table = open_rows(name, source, folder / "table.arrow")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -105,20 +105,18 @@ def file_name(header: str | None, suffixes: tuple[str, ...] = ()) -> str:
     name = unquote(header or "").strip()
     if not name or len(name) > 200 or name in (".", "..") or re.search(r"[/\\\x00-\x1f]", name):
         raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "the header Veil-File-Name should hold the name of the file, without folders",
-            kind="RequestError",
+            "the header Veil-File-Name should hold the name of the file, without folders", kind="RequestError"
         )
     if suffixes:
         if Path(name).suffix.lower() not in suffixes:
             raise Refused(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 f"{name}: the name of a project ends in {' or '.join(suffixes)}",
-                kind="InputError",
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "InputError",
             )
         return name
     try:
         format_of(Path(name))
     except InputError as error:
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, str(error), kind="InputError") from None
+        raise Refused(str(error), HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "InputError") from None
     return name

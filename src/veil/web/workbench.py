@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from veil.tables.staging import temporary_folder
 from veil.web.apart import SessionProcess
@@ -67,7 +67,7 @@ class Workbench:
         with self._lock:
             if len(self._sessions) >= MOST_SESSIONS:
                 raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS, f"{MOST_SESSIONS} sessions are open: end one of them first"
+                    f"{MOST_SESSIONS} sessions are open: end one of them first", HTTPStatus.TOO_MANY_REQUESTS
                 )
             number = secrets.token_urlsafe(32)
             session = self._session(number, Path(tempfile.mkdtemp(dir=self.folder)))
@@ -75,14 +75,13 @@ class Workbench:
         return session
 
     def _session(self, number: str, folder: Path) -> BrowserSession | SessionProcess:
+        options: Any = {"initial_table": self.table, "allow_paths": self.allow_paths}
         if self.apart:
-            return SessionProcess(
-                number, folder, initial_table=self.table, allow_paths=self.allow_paths, memory=self.memory
-            )
+            return SessionProcess(number, folder, memory=self.memory, **options)
         # Here, so that a server whose sessions are processes starts without it.
         from veil.web.session import BrowserSession
 
-        return BrowserSession(number, folder, initial_table=self.table, allow_paths=self.allow_paths)
+        return BrowserSession(number, folder, **options)
 
     def session_of(self, number: str | None) -> BrowserSession | SessionProcess | None:
         """Find a session that has not ended."""
@@ -107,7 +106,7 @@ class Workbench:
         session.close()
 
     def end_idle(self) -> None:
-        """End the idle sessions without a running job."""
+        """End the idle sessions without a running task."""
         now = time.monotonic()
         with self._lock:
             idle = [

@@ -29,7 +29,7 @@ SIGNS = {
     "use": "table.pairs tbody tr",
     "release": ".card.good",
 }
-"""What each page shows once it has its answers; that of Use which no job makes."""
+"""What each page shows once it has its answers; that of Use which no task makes."""
 
 
 def _measuring():
@@ -99,6 +99,6 @@ def test_every_page_answers_in_its_time_and_memory_stays_small(large, tmp_path):
         assert heap <= bench.PAGE_MEMORY
         browser.close()
         # What the pages have begun takes memory for a while, too.
-        while any(job["state"] == "running" for job in asking.ask("GET", "/jobs")):
+        while any(task["state"] == "running" for task in asking.ask("GET", "/tasks")):
             time.sleep(0.2)
         assert min(bench.idle_session(asking, server.pid) for _ in range(3)) <= bench.IDLE_SESSION

@@ -165,14 +165,14 @@ def test_a_certificate_is_signed_with_a_key_that_is_kept_nowhere(client, release
 def test_a_search_tells_how_good_the_best_is_and_how_good_any_can_be(client, release):
     table = client.get(release).json()["table"]
     wish = {"table": table, "recipe": generalize_data(**{**RECIPE, "strategy": {"kind": "Optimal"}})}
-    job = client.done(client.post("/api/v1/releases", json=wish))
-    best = [score for _, score, _ in job["curve"] if score is not None]
-    bounds = [bound for _, _, bound in job["curve"] if bound is not None]
+    task = client.done(client.post("/api/v1/releases", json=wish))
+    best = [score for _, score, _ in task["curve"] if score is not None]
+    bounds = [bound for _, _, bound in task["curve"] if bound is not None]
     assert best == sorted(best, reverse=True)
     assert bounds == sorted(bounds)
-    told = client.get(f"/api/v1/releases/{job['result']['release']}").json()["search"]
+    told = client.get(f"/api/v1/releases/{task['result']['release']}").json()["search"]
     assert best[-1] == told["score"]
     assert bounds
     assert max(bounds) <= told["score"]
-    seconds = [each[0] for each in job["curve"]]
+    seconds = [each[0] for each in task["curve"]]
     assert seconds == sorted(seconds)

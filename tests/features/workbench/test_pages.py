@@ -289,7 +289,7 @@ def test_nothing_keeps_people_from_using_a_page(browser, address):
         person.open(step)
         page.locator(sign).first.wait_for()
         look(step)
-    for drawer in ("code", "jobs", "help"):
+    for drawer in ("code", "tasks", "help"):
         page.set_viewport_size(DESKTOP)
         page.get_by_role("button", name=person.say(drawer), exact=True).click()
         if drawer == "help":
@@ -371,8 +371,8 @@ def test_a_job_outlives_a_reload_and_a_lost_connection(person):
         """Tell the page what it would be told a moment earlier, however quick the search was."""
         answer = route.fetch()
         told = answer.json()
-        for job in told["jobs"]:
-            job["state"] = "running" if job["kind"] == "anonymize" else job["state"]
+        for task in told["tasks"]:
+            task["state"] = "running" if task["kind"] == "anonymize" else task["state"]
         route.fulfill(response=answer, json={**told, "release": None})
 
     person.page.route("**/api/v1/session", still_running)
@@ -941,7 +941,7 @@ TYPE = """async () => {
     const typed = `${field.value}7`;
     field.value = typed;
     field.dispatchEvent(new InputEvent("input", { bubbles: true }));
-    update({});  // as when a job tells how far it is
+    update({});  // as when a task tells how far it is
     await new Promise((done) => setTimeout(done, 30));
     if (field.value !== typed || !field.isConnected || document.activeElement !== field) lost.push(field.outerHTML);
   }
@@ -994,3 +994,38 @@ def test_who_has_no_token_sees_no_table(browser, address):
     page.get_by_role("alert").wait_for()
     assert "veil workbench" in page.get_by_role("alert").inner_text()
     context.close()
+
+
+FOCUS = """async () => {
+  const { update } = await import("/page/server.js");
+  const lost = [];
+  const fields = [...document.querySelectorAll("main :is(button, input, select, summary)")].filter((each) => !each.disabled && each.checkVisibility());
+  for (const field of fields) {
+    field.focus();
+    update({});  // as when a task tells how far it is
+    await new Promise((done) => setTimeout(done, 5));
+    if (!field.isConnected || document.activeElement !== field) lost.push(field.outerHTML);
+  }
+  return [fields.length, lost];
+}"""
+
+
+def test_the_focus_stays_while_tasks_tell_how_far_they_are(person):
+    person.release()
+    for step, sign in (("risk", ".attack input"), ("use", ".pairs-card .cell")):
+        person.open(step)
+        person.page.locator(sign).first.wait_for()
+        fields, lost = person.page.evaluate(FOCUS)
+        assert fields >= 10
+        assert lost == []
+
+
+def test_a_choice_of_columns_keeps_the_focus(person):
+    person.release()
+    person.open("risk")
+    box = person.page.locator(".attack input[type=checkbox]").first
+    box.focus()
+    for checked in (False, True):
+        person.page.keyboard.press("Space")
+        expect(box).to_be_checked(checked=checked)
+        expect(box).to_be_focused()

@@ -117,5 +117,5 @@ def test_no_request_is_a_mistake_of_the_server(seed):
             assert answer.status_code < 500 or answer.status_code == 501, said
             assert str(answer.status_code) in each["responses"], said
             if answer.status_code == 202:
-                job = client.done(answer)
-                assert job["problem"] is None or job["problem"]["status"] != 500, (said, job)
+                task = client.done(answer)
+                assert task["problem"] is None or task["problem"]["status"] != 500, (said, task)

@@ -53,7 +53,7 @@ def client(bench):
 
 def everything_told(client, release):
     """All that can be fetched of a session and of a release, as one text."""
-    places = ["session", "plan", "project", "jobs", f"releases/{release}"]
+    places = ["session", "plan", "project", "tasks", f"releases/{release}"]
     places += [
         f"releases/{release}/{each}"
         for each in ("report.html", "report.json", "certificate", "recipe", "table.csv")
@@ -233,11 +233,11 @@ def test_spellings_of_people_are_a_question_that_is_answered_once(client):
     roles = {"patient": "identifying", "age": "quasi-identifying", "sex": "drop"}
     models = [{"kind": "KAnonymity", "k": 2}]
     client.change(person="patient", roles=roles, hierarchies={"age": "suppression"}, models=models)
-    job = client.done(client.post("/api/v1/releases", json={}))
-    assert job["problem"]["spellings"] == ["patient=folded", "patient=as written"]
+    task = client.done(client.post("/api/v1/releases", json={}))
+    assert task["problem"]["spellings"] == ["patient=folded", "patient=as written"]
     asked = {"columns": ["age"], "person": "patient"}
     refused = client.post(f"/api/v1/tables/{table}/singling-out", json=asked)
-    assert (refused.status_code, refused.json()["spellings"]) == (422, job["problem"]["spellings"])
+    assert (refused.status_code, refused.json()["spellings"]) == (422, task["problem"]["spellings"])
     people = {}
     for spelling in ("folded", "as written"):
         plan = client.change(spelling=spelling)

@@ -41,16 +41,16 @@ def server(tmp_path_factory):
             with urllib.request.urlopen(request) as answer:
                 return json.loads(answer.read())
 
-        def wait(job):
-            while job["state"] == "running":
+        def wait(task):
+            while task["state"] == "running":
                 time.sleep(0.05)
-                job = ask("GET", f"/jobs/{job['id']}", None)
-            return job["result"], job["id"]
+                task = ask("GET", f"/tasks/{task['id']}", None)
+            return task["result"], task["id"]
 
         table, _ = wait(ask("POST", "/tables", COLUMNS.encode(), **{"Veil-File-Name": "t.csv"}))
         wish = json.dumps({**table, "recipe": generalize_data(**RECIPE)}).encode()
-        release, job = wait(ask("POST", "/releases", wish, **{"Content-Type": "application/json"}))
-        yield place, given, {"tables": table["table"], "releases": release["release"], "jobs": job}
+        release, task = wait(ask("POST", "/releases", wish, **{"Content-Type": "application/json"}))
+        yield place, given, {"tables": table["table"], "releases": release["release"], "tasks": task}
 
 
 @pytest.fixture(scope="module")

@@ -61,8 +61,8 @@ def test_no_request_opens_what_it_names(
     names, opened = canaries(tmp_path), watch()
 
     def check(answer: Any) -> None:
-        job = client.done(answer) if answer.status_code == 202 else answer.json()
-        assert SECRET not in json.dumps(job)
+        task = client.done(answer) if answer.status_code == 202 else answer.json()
+        assert SECRET not in json.dumps(task)
         assert not opened, (answer.request.content, opened)
 
     recipes = [*common_documents("CANARY"), *step_documents("GeneralizeSpec", "CANARY")]
@@ -121,7 +121,7 @@ def test_the_reported_ways_to_a_file_are_closed(client: Client, tmp_path: Path) 
         assert "machine cannot be" in told["problem"]
         assert client.post("/api/v1/releases", json={"table": table}).status_code == 422
         certificate = {"veil_certificate": 1, "promises": {"models": [closeness]}, "tables": {name: {}}}
-        job = client.done(client.post("/api/v1/verify", json={"table": table, "certificate": certificate}))
-        assert job["state"] == "failed"
-        assert "veil-workbench" not in job["problem"]["detail"]
+        task = client.done(client.post("/api/v1/verify", json={"table": table, "certificate": certificate}))
+        assert task["state"] == "failed"
+        assert "veil-workbench" not in task["problem"]["detail"]
     assert not opened

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import veil
@@ -164,8 +166,23 @@ def test_a_folder_is_released_by_its_engine_as_by_the_library(client, folder, tm
         assert answer.status_code == 200, answer.text
         (tmp_path / name).write_bytes(answer.content)
     assert not veil.verify(tmp_path / "r.parquet", certificate=tmp_path / "c.json").broken
-    job = client.done(client.post(f"/api/v1/releases/{made['release']}/utility", json={}))
-    assert "in memory" in job["problem"]["detail"]
+    task = client.done(client.post(f"/api/v1/releases/{made['release']}/utility", json={}))
+    assert "in memory" in task["problem"]["detail"]
+
+
+def test_a_folder_without_a_sign_that_its_job_has_finished_is_opened_with_a_note(client, folder, tmp_path):
+    pytest.importorskip("ibis")
+    shutil.copy(folder / "part-0.parquet", tmp_path / "part-00000-0a1b2c3d-0000.parquet")
+
+    def notes():
+        opened = client.result(client.post("/api/v1/tables/from", json={"path": str(tmp_path)}))
+        return client.get(f"/api/v1/tables/{opened['table']}").json()["notes"]
+
+    for _ in range(2):  # each time, not only once a process
+        (note,) = notes()
+        assert "_SUCCESS" in note
+    (tmp_path / "_SUCCESS").touch()
+    assert notes() == []
 
 
 def test_a_table_of_a_database_is_opened_by_its_address(client, tmp_path):

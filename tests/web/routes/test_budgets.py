@@ -70,10 +70,10 @@ def test_a_budget_is_said_once_spent_and_kept_for_all_sessions(bench, tmp_path):
     left = other.get(f"/api/v1/tables/{tables[1]}/budget").json()
     assert left["remaining"].startswith("epsilon = 0.5")
     assert len(left["ledger"]) == 1
-    job = other.done(
+    task = other.done(
         other.post("/api/v1/releases", json={"table": tables[1], "recipe": generalize_data(**private())})
     )
-    assert job["problem"]["type"] == "BudgetError"
+    assert task["problem"]["type"] == "BudgetError"
 
 
 def test_the_same_records_have_the_same_budget(bench, tmp_path):

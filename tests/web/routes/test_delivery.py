@@ -115,7 +115,7 @@ def test_hierarchies_are_handed_over_as_files_that_can_be_used_again(client, rel
     assert veil.anonymize(csv_file, **given).transformation == by_library(RECIPE, csv_file).transformation
 
 
-def test_a_report_is_written_by_a_job_and_then_there(client, release):
+def test_a_report_is_written_by_a_task_and_then_there(client, release):
     client.result(client.post(f"/api/v1/releases/{release}/report", json={}))
     first = client.get(f"/api/v1/releases/{release}/report.html")
     assert first.headers["content-security-policy"].startswith("sandbox;")

@@ -20,3 +20,10 @@ def test_an_estimate_is_the_frontier_of_the_library(client, table, csv_file):
             theirs["risks"],
             json.loads(json.dumps(theirs["utilities"])),
         )
+
+
+def test_what_a_table_fulfils_is_said_in_a_line_for_each_model(client, table, csv_file):
+    asked = {"table": table, "quasi_identifiers": ["age", "sex"], "sensitive": ["diagnosis"]}
+    told = client.result(client.post("/api/v1/assess", json=asked))["assessment"]
+    expected = veil.assess(csv_file, quasi_identifiers=["age", "sex"], sensitive="diagnosis", person=None)
+    assert [each["said"] for each in told["strengths"]] == [str(each) for each in expected]

@@ -56,16 +56,16 @@ def test_random_plans_have_the_answer_of_the_library(bench, csv_file, k, limit, 
         "suppression_limit": limit,
         "quality": quality,
     }
-    job = client.done(
+    task = client.done(
         client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)})
     )
-    if job["state"] == "failed":
+    if task["state"] == "failed":
         with pytest.raises(veil.VeilError) as caught:
             by_library(recipe, csv_file)
-        assert job["problem"]["detail"] in sentence(caught.value)
+        assert task["problem"]["detail"] in sentence(caught.value)
         return
     expected = by_library(recipe, csv_file)
-    told = client.get(f"/api/v1/releases/{job['result']['release']}").json()
+    told = client.get(f"/api/v1/releases/{task['result']['release']}").json()
     assert told["search"]["transformation"] == expected.transformation
     assert told["search"]["score"] == expected.score
     assert told["suppressed"] == expected.suppressed
@@ -104,11 +104,11 @@ def test_rows_stay_in_their_order_if_the_plan_says_so_and_code_recipe_and_releas
 
 def test_nothing_that_fulfils_all_promises_is_a_failure_with_a_way_out(client, table):
     recipe = {**RECIPE, "maximum_levels": {"age": 0, "zip": 0}, "suppression_limit": 0.0}
-    job = client.done(
+    task = client.done(
         client.post("/api/v1/releases", json={"table": table, "recipe": generalize_data(**recipe)})
     )
-    assert (job["state"], job["problem"]["type"]) == ("failed", "NoSolutionError")
-    assert "Raise `suppression_limit`" in job["problem"]["detail"]
+    assert (task["state"], task["problem"]["type"]) == ("failed", "NoSolutionError")
+    assert "Raise `suppression_limit`" in task["problem"]["detail"]
 
 
 def test_what_to_relax_is_what_the_library_says_and_is_enough(client, table, csv_file):

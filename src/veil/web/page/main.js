@@ -118,17 +118,17 @@ function Code() {
   <//>`;
 }
 
-function Jobs() {
-  const jobs = [...state.jobs.values()].reverse();
-  return html`<${Drawer} title=${t("jobs")}>
-    ${jobs.length ? null : html`<p>${t("jobs.none")}</p>`}
-    <ul class="jobs">
-      ${jobs.map(
-        (job) => html`<li>
-          <b>${t(`job.${job.kind}`)}</b> <span class="quiet">${t(`jobstate.${job.state}`)} · ${phase(job.phase)} · ${number(job.elapsed, 1)} s</span>
-          ${job.state === "running" ? html`<button onClick=${() => stop(job)}>${t("stop")}</button>` : null}
-          ${job.result?.release ? html`<button onClick=${() => attempt(async () => { await loadRelease(job.result.release); go("release"); })}>${t("jobs.show")}</button>` : null}
-          ${job.problem ? html`<p class="quiet">${job.problem.detail}</p>` : null}
+function Tasks() {
+  const tasks = [...state.tasks.values()].reverse();
+  return html`<${Drawer} title=${t("tasks")}>
+    ${tasks.length ? null : html`<p>${t("tasks.none")}</p>`}
+    <ul class="tasks">
+      ${tasks.map(
+        (task) => html`<li>
+          <b>${t(`task.${task.kind}`)}</b> <span class="quiet">${t(`taskstate.${task.state}`)} · ${phase(task.phase)} · ${number(task.elapsed, 1)} s</span>
+          ${task.state === "running" ? html`<button onClick=${() => stop(task)}>${t("stop")}</button>` : null}
+          ${task.result?.release ? html`<button onClick=${() => attempt(async () => { await loadRelease(task.result.release); go("release"); })}>${t("tasks.show")}</button>` : null}
+          ${task.problem ? html`<p class="quiet">${task.problem.detail}</p>` : null}
         </li>`,
       )}
     </ul>
@@ -154,7 +154,7 @@ function Top() {
       <button class="icon" disabled=${!state.plan?.undo} title=${state.plan?.undo ?? ""} aria-label=${`${t("undo")} ${state.plan?.undo ?? ""}`} onClick=${() => attempt(() => step("undo"))}>↶</button>
       <button class="icon" disabled=${!state.plan?.redo} title=${state.plan?.redo ?? ""} aria-label=${`${t("redo")} ${state.plan?.redo ?? ""}`} onClick=${() => attempt(() => step("redo"))}>↷</button>
       <button aria-expanded=${state.drawer === "code"} onClick=${() => toggle("code")}>${t("code")}</button>
-      <button aria-expanded=${state.drawer === "jobs"} onClick=${() => toggle("jobs")}>${busy ? t("top.busy", { number: busy }) : t("jobs")}</button>
+      <button aria-expanded=${state.drawer === "tasks"} onClick=${() => toggle("tasks")}>${busy ? t("top.busy", { number: busy }) : t("tasks")}</button>
       <button aria-expanded=${state.drawer === "help"} onClick=${() => toggle("help")}>${t("help")}</button>
       <label class="hidden" for="language">Language</label>
       <select id="language" value=${state.language} onChange=${(event) => speak(event.target.value)}>
@@ -177,16 +177,16 @@ function Shell() {
       <${Problem} message=${state.problem} /><${SpellingQuestion} />
       ${Page ? html`<${Page} key=${state.step} needs=${needs} />` : html`<p class="waiting">…</p>`}
     </main>
-    ${state.drawer === "code" ? html`<${Code} />` : state.drawer === "jobs" ? html`<${Jobs} />` : state.drawer === "help" ? html`<${Help} />` : null}
+    ${state.drawer === "code" ? html`<${Code} />` : state.drawer === "tasks" ? html`<${Tasks} />` : state.drawer === "help" ? html`<${Help} />` : null}
     <${PromiseBar} />
     <p class="hidden" aria-live="polite">${spoken()}</p>`;
 }
 
-/** What is said aloud: phases and ends of jobs, not every percent. */
+/** What is said aloud: phases and ends of tasks, not every percent. */
 function spoken() {
-  const newest = [...state.jobs.values()].at(-1);
+  const newest = [...state.tasks.values()].at(-1);
   if (!newest) return "";
-  return newest.state === "running" ? phase(newest.phase) : `${t(`job.${newest.kind}`)}: ${t(`jobstate.${newest.state}`)}`;
+  return newest.state === "running" ? phase(newest.phase) : `${t(`task.${newest.kind}`)}: ${t(`taskstate.${newest.state}`)}`;
 }
 
 async function open() {
@@ -245,9 +245,9 @@ async function begin() {
   }
   const session = await get("/session");
   update({ session });
-  for (const job of session.jobs) {
-    state.jobs.set(job.id, job);
-    if (job.state === "running") goOn(job);
+  for (const task of session.tasks) {
+    state.tasks.set(task.id, task);
+    if (task.state === "running") goOn(task);
   }
   update({ plan: await get("/plan") });
   await loadTable();
@@ -258,10 +258,10 @@ async function begin() {
   }
 }
 
-/** Take up a job that was under way before the page was loaded. */
-async function goOn(job) {
+/** Take up a task that was under way before the page was loaded. */
+async function goOn(task) {
   await attempt(async () => {
-    const result = await follow(job);
+    const result = await follow(task);
     await opened();
     if (result.release) await loadRelease(result.release);
   });

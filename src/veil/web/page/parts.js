@@ -66,14 +66,14 @@ export function Gauge({ share, limit, label }) {
   </span>`;
 }
 
-/** A job that is under way: what it does, how far it is, and a button that stops it. */
-export function Running({ job, onStop }) {
-  if (!job || job.state !== "running") return null;
-  return html`<div class="running" role="group" aria-label=${t(`job.${job.kind}`)}>
-    <span>${[...new Set([t(`job.${job.kind}`), capital(phase(job.phase))])].filter(Boolean).join(" · ")}</span>
-    <progress max=${job.total || 1} value=${job.total ? job.done : undefined} aria-label=${phase(job.phase)}></progress>
-    <span class="quiet">${job.note} ${number(job.elapsed, 1)} s</span>
-    <button onClick=${() => onStop(job)}>${t("stop")}</button>
+/** A task that is under way: what it does, how far it is, and a button that stops it. */
+export function Running({ task, onStop }) {
+  if (!task || task.state !== "running") return null;
+  return html`<div class="running" role="group" aria-label=${t(`task.${task.kind}`)}>
+    <span>${[...new Set([t(`task.${task.kind}`), capital(phase(task.phase))])].filter(Boolean).join(" · ")}</span>
+    <progress max=${task.total || 1} value=${task.total ? task.done : undefined} aria-label=${phase(task.phase)}></progress>
+    <span class="quiet">${task.note} ${number(task.elapsed, 1)} s</span>
+    <button onClick=${() => onStop(task)}>${t("stop")}</button>
   </div>`;
 }
 

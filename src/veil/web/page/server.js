@@ -1,4 +1,4 @@
-// Talking to the server: one state for the whole page, requests, and jobs that are followed until they end.
+// Talking to the server: one state for the whole page, requests, and tasks that are followed until they end.
 
 /** All that the page knows. Components read it; `update` changes it and draws again. */
 export const state = {
@@ -9,8 +9,8 @@ export const state = {
   profile: null, // its profile
   filters: null, // what the grid of the table is asked to show
   release: null, // the newest release
-  jobs: new Map(), // by id, in the order in which they began
-  drawer: null, // "code", "jobs" or "help"
+  tasks: new Map(), // by id, in the order in which they began
+  drawer: null, // "code", "tasks" or "help"
   place: null, // the page of the documentation that the help shows, and where in it
   problem: null, // what no page has shown beside its cause
   spellings: null, // what can be said of spellings of the same people, once it has to be
@@ -73,18 +73,18 @@ export async function attempt(action) {
   }
 }
 
-// Jobs
+// Tasks
 
-/** Follow a job to its end; the browser asks again by itself if the connection is lost. Resolves with its result. */
-export function follow(job) {
-  state.jobs.set(job.id, job);
+/** Follow a task to its end; the browser asks again by itself if the connection is lost. Resolves with its result. */
+export function follow(task) {
+  state.tasks.set(task.id, task);
   update({});
-  if (job.state !== "running") return ended(job);
+  if (task.state !== "running") return ended(task);
   return new Promise((resolve, reject) => {
-    const events = new EventSource(`/api/v1/jobs/${job.id}/events`);
+    const events = new EventSource(`/api/v1/tasks/${task.id}/events`);
     events.onmessage = (event) => {
       const now = JSON.parse(event.data);
-      state.jobs.set(now.id, now);
+      state.tasks.set(now.id, now);
       update({});
       if (now.state !== "running") {
         events.close();
@@ -94,20 +94,20 @@ export function follow(job) {
   });
 }
 
-async function ended(job) {
-  if (job.state === "done") return job.result;
-  throw new Refusal(job.problem ?? { type: "Cancelled", detail: "" });
+async function ended(task) {
+  if (task.state === "done") return task.result;
+  throw new Refusal(task.problem ?? { type: "Cancelled", detail: "" });
 }
 
-/** Start a job and wait for its result. */
+/** Start a task and wait for its result. */
 export async function run(path, body = {}, method = "POST", headers = {}) {
   return follow(await ask(method, path, body, headers));
 }
 
-export const stop = (job) => attempt(async () => ask("DELETE", `/jobs/${job.id}`));
+export const stop = (task) => attempt(async () => ask("DELETE", `/tasks/${task.id}`));
 
 export function running(kind) {
-  return [...state.jobs.values()].filter((job) => job.state === "running" && (!kind || job.kind === kind));
+  return [...state.tasks.values()].filter((task) => task.state === "running" && (!kind || task.kind === kind));
 }
 
 // The plan

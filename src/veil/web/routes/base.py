@@ -1,41 +1,20 @@
-"""The session of a request and the form of answers, for all routes."""
+"""The session, table or release of a request, and the form of answers, for all routes."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.responses import FileResponse
+from starlette.background import BackgroundTask
 
-from veil.web.jobs import Task
-from veil.web.session import BrowserSession
-
-
-class Body(BaseModel):
-    """A request body without unknown fields."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class JobTold(BaseModel):
-    """The status of a job."""
-
-    id: str
-    kind: str
-    state: str
-    phase: str
-    done: int
-    total: int
-    note: str
-    elapsed: float
-    stopped: bool
-    curve: list[list[float | None]] = Field(
-        description="of a search: seconds, the best score from then on, and the score that none can beat"
-    )
-    result: dict[str, Any] | None = Field(
-        description="what came of it; of prices, those known so far while it runs"
-    )
-    problem: dict[str, Any] | None
+from veil.api.release import Release
+from veil.web.open_table import OpenTable
+from veil.web.session import BrowserSession, SessionRelease
+from veil.web.tasks import Task
 
 
 def the_session(request: Request) -> BrowserSession:
@@ -46,6 +25,36 @@ def the_session(request: Request) -> BrowserSession:
 InSession = Annotated[BrowserSession, Depends(the_session)]
 
 
-def status_of(job: Task) -> JobTold:
-    """Return the status of a job as an answer."""
-    return JobTold(**job.status())
+def _table(id: str, session: InSession) -> OpenTable:
+    return session.table(id)
+
+
+def _release(id: str, session: InSession) -> SessionRelease:
+    return session.release(id)
+
+
+OfTable = Annotated[OpenTable, Depends(_table)]
+OfRelease = Annotated[SessionRelease, Depends(_release)]
+
+
+def keep_release(
+    session: BrowserSession, task: Task, release: Release, table: OpenTable, recipe: dict[str, Any]
+) -> dict[str, str]:
+    """Keep a release, unless the task that made it was stopped meanwhile."""
+    task.report_progress("looking at the release")
+    entry = SessionRelease(release, table, recipe)
+    return task.commit(lambda: {"release": session.keep(entry).id})
+
+
+def send_file(
+    session: BrowserSession, name: str, write: Callable[[Path], object], sent_name: str
+) -> FileResponse:
+    """Write a file into a temporary folder, send it, and remove it."""
+    folder = tempfile.TemporaryDirectory(dir=session.folder)
+    path = Path(folder.name) / name
+    try:
+        write(path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(path, filename=sent_name, background=BackgroundTask(folder.cleanup))

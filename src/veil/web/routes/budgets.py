@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -12,9 +13,11 @@ from pydantic import Field
 from veil.dp.accountant import Accountant
 from veil.errors import OutputError
 from veil.tables import Source
+from veil.web.body import Body
+from veil.web.open_table import OpenTable
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession
-from veil.web.session import BrowserSession, OpenTable
+from veil.web.routes.base import InSession, OfTable
+from veil.web.session import BrowserSession
 
 router = APIRouter(tags=["releases"])
 
@@ -43,26 +46,31 @@ def _file(session: BrowserSession, table: OpenTable) -> Path:
     return session.budgets / f"{table.fingerprint}.json"
 
 
+@dataclass(frozen=True)
+class BudgetStatus:
+    """A budget, and the releases that were charged to it."""
+
+    budget: str | None = None
+    remaining: str | None = None
+    ledger: list[dict[str, str | float]] = field(default_factory=list)
+
+
 @router.get("/tables/{id}/budget")
-def budget(id: str, session: InSession) -> dict[str, Any]:
+def budget(table: OfTable, session: InSession) -> BudgetStatus:
     """Return the budget of a table for differentially private releases, and the privacy loss so far."""
-    account = budget_of(session, session.table(id))
+    account = budget_of(session, table)
     if account is None:
-        return {"budget": None, "remaining": None, "ledger": []}
-    return {
-        "budget": str(account.budget),
-        "remaining": str(account.remaining),
-        "ledger": [
-            {"label": each.label, "epsilon": str(each.epsilon), "delta": float(each.delta)}
-            for each in account.ledger
-        ],
-    }
+        return BudgetStatus()
+    ledger: list[dict[str, str | float]] = [
+        {"label": each.label, "epsilon": str(each.epsilon), "delta": float(each.delta)}
+        for each in account.ledger
+    ]
+    return BudgetStatus(str(account.budget), str(account.remaining), ledger)
 
 
 @router.put("/tables/{id}/budget")
-def set_budget(id: str, limit: Budget, session: InSession) -> dict[str, Any]:
+def set_budget(limit: Budget, table: OfTable, session: InSession) -> BudgetStatus:
     """Set the budget of a table, once: it is not raised afterwards."""
-    table = session.table(id)
     session.budgets.mkdir(exist_ok=True)
     try:
         file, fingerprint = _file(session, table), table.fingerprint
@@ -71,8 +79,8 @@ def set_budget(id: str, limit: Budget, session: InSession) -> dict[str, Any]:
         if not file.exists():
             raise
         raise Refused(
-            HTTPStatus.CONFLICT,
             "this table has a budget already, and it is not raised afterwards",
-            kind="BudgetError",
+            HTTPStatus.CONFLICT,
+            "BudgetError",
         ) from None
-    return budget(id, session)
+    return budget(table, session)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import TypeAdapter
 
-from veil.base.describe import definition, parameters
+from veil.base.describe import Parameter, definition, parameters
 from veil.models.base import PrivacyModel
 from veil.web.help import place_of
 from veil.web.languages import Language, paragraphs, translate
@@ -20,90 +19,100 @@ from veil.web.languages import Language, paragraphs, translate
 router = APIRouter(tags=["catalogue"])
 
 
+@dataclass(frozen=True)
+class PartParameter(Parameter):
+    """A parameter of a part of recipes, with its limits."""
+
+    required: bool
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of recipes with its parameters; a privacy model also with the attacks it protects against."""
+
+    kind: str
+    definition: str
+    about: str
+    paragraphs: list[dict[str, str]]
+    parameters: list[PartParameter]
+    help: str | None
+    attacks: Sequence[str]
+
+
 @router.get("/models")
-def models(language: Language = "en") -> list[dict[str, Any]]:
+def models(language: Language = "en") -> list[Part]:
     """List the privacy models, each with its parameters and the attacks it protects against."""
     from veil.recipe.parts import MODELS
 
-    return _describe_family(MODELS, language)
+    return _describe(MODELS, language)
 
 
 @router.get("/qualities")
-def qualities(language: Language = "en") -> list[dict[str, Any]]:
+def qualities(language: Language = "en") -> list[Part]:
     """List the quality models."""
     from veil.quality import QUALITIES
 
-    return _describe_family(QUALITIES, language)
+    return _describe(QUALITIES, language)
 
 
 @router.get("/strategies")
-def strategies(language: Language = "en") -> list[dict[str, Any]]:
+def strategies(language: Language = "en") -> list[Part]:
     """List the search strategies."""
     from veil.lattice import STRATEGIES
 
-    return _describe_family(STRATEGIES, language)
+    return _describe(STRATEGIES, language)
 
 
 @router.get("/hierarchies")
-def hierarchies(language: Language = "en") -> list[dict[str, Any]]:
+def hierarchies(language: Language = "en") -> list[Part]:
     """List the kinds of hierarchies."""
     from veil.hierarchies import BUILDERS
 
-    return _describe_family({kind: each for kind, each in BUILDERS.items() if kind != "file"}, language)
+    return _describe({kind: each for kind, each in BUILDERS.items() if kind != "file"}, language)
 
 
 @router.get("/masks")
-def masks(language: Language = "en") -> list[dict[str, Any]]:
+def masks(language: Language = "en") -> list[Part]:
     """List the masking methods."""
     from veil.masking import METHODS
 
-    return _describe_family(METHODS, language)
+    return _describe(METHODS, language)
 
 
 @router.get("/presets")
-def presets() -> list[dict[str, Any]]:
+def presets() -> Response:
     """List the presets: promises to start from, with the source of every number."""
-    return _presets()
+    return Response(files("veil.web").joinpath("presets.json").read_bytes(), media_type="application/json")
 
 
-@functools.cache
-def _presets() -> list[dict[str, Any]]:
-    presets: list[dict[str, Any]] = json.loads(files("veil.web").joinpath("presets.json").read_text("utf-8"))
-    return presets
+def _describe(family: Mapping[str, type[Any]], language: Language) -> list[Part]:
+    return [_part(kind, cls, language) for kind, cls in family.items()]
 
 
-def _describe_family(family: Mapping[str, type[Any]], language: Language) -> list[dict[str, Any]]:
-    return [_describe(kind, cls, language) for kind, cls in family.items()]
+_LIMITS = ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "default")
 
 
-def _describe(kind: str, cls: type[Any], language: Language) -> dict[str, Any]:
-    schema = TypeAdapter(cls).json_schema()
-    properties = schema["properties"]
+def _part(kind: str, cls: type[Any], language: Language) -> Part:
+    properties = TypeAdapter(cls).json_schema()["properties"]
     fields = [
-        {
-            "name": each.name,
-            "values": each.values,
-            "default": each.default,
-            "about": translate(each.about, language),
-            "required": each.default == "required",
-            "schema": {
-                name: value
-                for name, value in properties[each.name].items()
-                if name
-                in ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum", "default")
-            },
-        }
+        PartParameter(
+            each.name,
+            each.values,
+            each.default,
+            translate(each.about, language),
+            each.default == "required",
+            {name: value for name, value in properties[each.name].items() if name in _LIMITS},
+        )
         for each in parameters(cls)
     ]
     about = (inspect.getdoc(cls) or "").split("\n>>>")[0].strip()
-    entry: dict[str, Any] = {
-        "kind": kind,
-        "definition": translate(definition(cls), language),
-        "about": about,
-        "paragraphs": paragraphs(about, language),
-        "parameters": fields,
-    }
-    entry["help"] = place_of(cls.__name__)
-    if issubclass(cls, PrivacyModel):
-        entry["attacks"] = list(cls.attacks)
-    return entry
+    return Part(
+        kind,
+        translate(definition(cls), language),
+        about,
+        paragraphs(about, language),
+        fields,
+        place_of(cls.__name__),
+        cls.attacks if issubclass(cls, PrivacyModel) else (),
+    )

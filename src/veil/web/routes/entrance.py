@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -23,11 +23,11 @@ InWorkbench = Annotated[Workbench, Depends(_workbench)]
 
 
 @router.post("/session")
-def begin(request: Request, response: Response, workbench: InWorkbench) -> dict[str, Any]:
+def begin(request: Request, response: Response, workbench: InWorkbench) -> dict[str, str]:
     """Begin a session: the token, as `Authorization: Bearer`, becomes a cookie that scripts cannot read."""
     if not request.state.has_token:
         raise Refused(
-            HTTPStatus.FORBIDDEN, "the token is wrong: open the address that was printed", kind="NoSession"
+            "the token is wrong: open the address that was printed", HTTPStatus.FORBIDDEN, "NoSession"
         )
     session = request.state.session or workbench.begin_session()
     response.set_cookie(
@@ -42,7 +42,7 @@ def begin(request: Request, response: Response, workbench: InWorkbench) -> dict[
 
 
 @router.delete("/session")
-def end(request: Request, response: Response, workbench: InWorkbench) -> dict[str, Any]:
+def end(request: Request, response: Response, workbench: InWorkbench) -> dict[str, bool]:
     """End the session and remove its files."""
     workbench.end_session(request.state.session)
     response.delete_cookie(COOKIE, path="/")

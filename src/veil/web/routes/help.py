@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from veil.web import help as documentation
+from veil.web.body import Body
 from veil.web.problems import not_found
-from veil.web.routes.base import Body
 
 router = APIRouter(prefix="/help", tags=["help"])
 
@@ -22,13 +21,12 @@ def listed() -> list[dict[str, str]]:
 
 
 @router.get("/pages/{name:path}")
-def page(name: str) -> dict[str, Any]:
+def page(name: str) -> documentation.HelpPage:
     """Return a page of the documentation as HTML, with its sections."""
     content = documentation.pages().get(name)
     if content is None:
         raise not_found("page")
-    fields = asdict(content)
-    return fields | {"sections": [{"anchor": each.anchor, "title": each.title} for each in content.sections]}
+    return content
 
 
 class SearchWords(Body):
@@ -38,6 +36,6 @@ class SearchWords(Body):
 
 
 @router.post("/search")
-def search(words: SearchWords) -> list[dict[str, str]]:
+def search(words: SearchWords) -> list[documentation.SearchHit]:
     """Find the sections of the documentation with some words."""
     return documentation.search(words.text)

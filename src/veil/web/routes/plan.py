@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,39 +24,60 @@ from veil.recipe.document import parse
 from veil.recipe.recipe import Recipe
 from veil.tables.spelling import read_person
 from veil.tables.text import canonical_text
-from veil.web.draft import KEY_FILE, Draft, checked_recipe
+from veil.web.body import Body, Cell, Name
+from veil.web.draft import KEY_FILE, Draft, checked_recipe, draft_of_recipe
+from veil.web.open_table import OpenTable
 from veil.web.problems import Refused, sentence
-from veil.web.routes.base import Body, InSession
-from veil.web.routes.tables import Name
-from veil.web.session import BrowserSession, OpenTable
+from veil.web.routes.base import InSession
+from veil.web.session import BrowserSession
 
 router = APIRouter(tags=["plan"])
 
 
-def describe_plan(session: BrowserSession) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Code:
+    """The plan as a recipe, in Python, and as a command."""
+
+    recipe: str
+    python: str
+    command: str
+
+
+@dataclass(frozen=True)
+class PlanStatus:
+    """The draft, the changes that can be undone and redone, its gaps, its problem, and its code."""
+
+    version: int
+    draft: Draft
+    undo: str | None
+    redo: str | None
+    changes: Sequence[str]
+    missing: list[dict[str, str]]
+    problem: str | None
+    code: Code | None
+    has_key: bool
+
+
+def describe_plan(session: BrowserSession) -> PlanStatus:
     """Return the draft, its gaps, its problem, and its code."""
-    draft, answer = session.history.draft, session.history.summary()
-    table = session.tables.get(draft.table or "")
+    history, draft, table = session.history, session.history.draft, session.current_table
     columns = [] if table is None else list(table.arrow.column_names)
     missing = draft.missing(columns)
     if table is not None and draft.way == "search" and (open_ := _uncovered(draft, table)):
         after = [at for at, each in enumerate(missing) if each["step"] == "promises"]
         gap = {"step": "levels", "what": "not covered", "columns": ", ".join(open_)}
         missing.insert(after[0] if after else len(missing), gap)
-    answer |= {"missing": missing, "problem": None, "code": None, "has_key": session.key_file is not None}
     if draft.keyed and draft.pseudonyms and session.key_file is None:
         missing.insert(0, {"step": "roles", "what": "no key"})
+    problem, code = None, None
     if not missing and table is not None:
         try:
-            if draft.way == "masks":
-                answer["code"] = _masking_code(draft, table.name)
-            else:
-                recipe = checked_recipe(draft.recipe())
-                recipe.plan().check_columns(columns)
-                answer["code"] = _code(draft, recipe, table.name)
+            code = _code(draft, table.name, columns)
         except (VeilError, Refused) as error:
-            answer["problem"] = sentence(error)
-    return answer
+            problem = sentence(error)
+    changes = history.changes
+    undo, has_key = changes[-1] if changes else None, session.key_file is not None
+    return PlanStatus(history.version, draft, undo, history.undone, changes, missing, problem, code, has_key)
 
 
 def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
@@ -72,36 +94,37 @@ def _uncovered(draft: Draft, table: OpenTable) -> list[str]:
     return columns
 
 
-def _masking_code(draft: Draft, table: str) -> dict[str, str]:
+def _code(draft: Draft, table: str, columns: list[str]) -> Code:
+    if draft.way == "masks":
+        return _masking_code(draft, table)
+    recipe = checked_recipe(draft.recipe())
+    recipe.plan().check_columns(columns)
+    return Code(
+        draft.text_of(table, recipe.spell()),
+        python_code(recipe, table),
+        "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
+    )
+
+
+def _masking_code(draft: Draft, table: str) -> Code:
     document = draft.document()
     fields = {name: document[name] for name in ("person", "order", "steps")}
-    recipe = checked_recipe(fields)
+    python = python_code(checked_recipe(fields), table, without=document["without"])
+    if document["without"]:
+        # A recipe of masking methods cannot leave columns out: identifying columns would be in its output.
+        return Code("", python, "")
     fields = {name: value for name, value in fields.items() if value not in (ASK, "random")}
-    # A recipe of masking methods cannot leave columns out: identifying columns would be in its output.
-    text = "" if document["without"] else draft.text_of(table, fields)
-    return {
-        "recipe": text,
-        "python": python_code(recipe, table, without=document["without"]),
-        "command": "" if document["without"] else "veil mask recipe.yaml",
-    }
-
-
-def _code(draft: Draft, recipe: Recipe, table: str) -> dict[str, str]:
-    return {
-        "recipe": draft.text_of(table, recipe.spell()),
-        "python": python_code(recipe, table),
-        "command": "veil anonymize recipe.yaml --certificate certificate.json --report report.html",
-    }
+    return Code(draft.text_of(table, fields), python, "veil mask recipe.yaml")
 
 
 @router.get("/plan")
-def look(session: InSession) -> dict[str, Any]:
+def look(session: InSession) -> PlanStatus:
     """Return the plan."""
     return describe_plan(session)
 
 
 class Change(Body):
-    """A change of the plan with a answer. In `set`, null removes a field (RFC 7396)."""
+    """A change of the plan with a description. In `set`, null removes a field (RFC 7396)."""
 
     version: int | None = None
     words: Annotated[str, Field(min_length=1, max_length=500)]
@@ -109,7 +132,7 @@ class Change(Body):
 
 
 @router.patch("/plan")
-def change(patch: Change, session: InSession) -> dict[str, Any]:
+def change(patch: Change, session: InSession) -> PlanStatus:
     """Change the plan; 409 if it has changed since `version`."""
     with session.lock:
         session.history.change(patch.version, patch.words, patch.set)
@@ -117,7 +140,7 @@ def change(patch: Change, session: InSession) -> dict[str, Any]:
 
 
 @router.post("/plan/undo")
-def undo(session: InSession) -> dict[str, Any]:
+def undo(session: InSession) -> PlanStatus:
     """Undo the last change."""
     with session.lock:
         session.history.step(-1)
@@ -125,7 +148,7 @@ def undo(session: InSession) -> dict[str, Any]:
 
 
 @router.post("/plan/redo")
-def redo(session: InSession) -> dict[str, Any]:
+def redo(session: InSession) -> PlanStatus:
     """Redo a change that was undone."""
     with session.lock:
         session.history.step(1)
@@ -139,7 +162,7 @@ class Secret(Body):
 
 
 @router.put("/plan/key")
-def keep_key(secret: Secret, session: InSession) -> dict[str, Any]:
+def keep_key(secret: Secret, session: InSession) -> dict[str, str | None]:
     """Store the key of pseudonyms, or create one. A new one is in this answer only: keep it.
 
     It is in no recipe, project or log, and is removed with the session.
@@ -152,7 +175,7 @@ def keep_key(secret: Secret, session: InSession) -> dict[str, Any]:
 
 
 @router.delete("/plan/key")
-def forget_key(session: InSession) -> dict[str, Any]:
+def forget_key(session: InSession) -> dict[str, bool]:
     """Forget the key of pseudonyms."""
     with session.lock:
         session.keep_key(None)
@@ -166,54 +189,29 @@ class RecipeText(Body):
 
 
 @router.put("/plan/recipe")
-def write(recipe: RecipeText, session: InSession) -> dict[str, Any]:
+def write(recipe: RecipeText, session: InSession) -> PlanStatus:
     """Replace the plan by the text of a recipe; messages about it name the line."""
     document = parse(recipe.text, "recipe")
     data = {name: value for name, value in document.data.items() if name not in ("input", "output")}
     checked = checked_recipe(data)
     plan = checked.plan()
-    fields = checked.spell()
-    step = fields["steps"][0]
-    roles: dict[str, Any] = dict.fromkeys(session.history.draft.roles)
+    fields = Draft.model_validate(draft_of_recipe(checked.spell())).model_dump(include=_IN_RECIPES)
+    roles: dict[str, str] = {}
     with session.lock:
-        table = session.tables.get(session.history.draft.table or "")
-        columns = [] if table is None else list(table.arrow.column_names)
-        if table is not None:
+        if (table := session.current_table) is not None:
+            columns = list(table.arrow.column_names)
             plan.check_columns(columns)
-        if plan.others is not None:
-            roles |= dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
+            if plan.others is not None:
+                roles = dict.fromkeys(columns, "drop" if plan.others == "drop" else "insensitive")
         roles |= {name: role for role, names in plan.roles.items() for name in names if role != "dropped"}
-        hierarchies = dict.fromkeys(session.history.draft.hierarchies) | step["quasi_identifiers"]
-        low, high = plan.minimum_levels, plan.maximum_levels
-        bounds = {name: [low.get(name, 0), high.get(name)] for name in {*low, *high}}
-        copied = (
-            "quality",
-            "suppression_limit",
-            "suppressed_rows",
-            "strategy",
-            "time_limit",
-        )
-        changes = {name: step.get(name) for name in copied}
-        changes |= {"order": fields.get("order"), "person": fields.get("person", plan.person)}
-        changes["local_recoding"] = fields["steps"][1] if fields["steps"][1:] else None
-        session.history.change(
-            None,
-            "recipe written as text",
-            {
-                "roles": roles,
-                "treatments": dict.fromkeys(session.history.draft.treatments)
-                | {name: how for name, how in plan.identifying.items() if how != "remove"},
-                "keyed": plan.pseudonym_key is not None,
-                "knows": plan.knows,
-                "hierarchies": hierarchies,
-                "levels": dict.fromkeys(session.history.draft.levels) | bounds,
-                "about": dict.fromkeys(session.history.draft.about) | fields.get("about", {}),
-                "models": step["models"],
-                "preset": None,
-                **changes,
-            },
-        )
+        session.history.replace("recipe written as text", {**fields, "roles": roles, "preset": None})
         return describe_plan(session)
+
+
+_IN_RECIPES = {
+    *("treatments", "keyed", "person", "spelling", "knows", "hierarchies", "levels", "about", "models"),
+    *("quality", "suppression_limit", "suppressed_rows", "order", "strategy", "time_limit", "local_recoding"),
+}
 
 
 class HierarchyBody(Body):
@@ -230,13 +228,11 @@ def show(body: HierarchyBody, session: InSession) -> dict[str, Any]:
     table, builder = session.table(body.table), _builder(body)
     open_ = table.uncovered(body.column, builder)
     levels = _preview_covered(table, body.column, builder, open_, read_person(session.history.draft.whom))
-    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["steps"][0]["quasi_identifiers"][
-        body.column
-    ]
-    return {"builder": spelling, **levels.to_dict(), **_list_uncovered(open_)}
+    spelling = checked_recipe(_recipe(body.column, body.builder)).spell()["steps"][0]["quasi_identifiers"]
+    return {"builder": spelling[body.column], **levels.to_dict(), **_list_uncovered(open_)}
 
 
-def _list_uncovered(values: Sequence[str]) -> dict[str, Any]:
+def _list_uncovered(values: Sequence[str]) -> dict[str, list[str] | int]:
     return {"uncovered": list(values[:MOST_NAMED]), "number": len(values)}
 
 
@@ -277,7 +273,7 @@ MOST_NAMED = 500
 
 
 @router.post("/hierarchies/coverage")
-def coverage(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+def coverage(body: HierarchyBody, session: InSession) -> dict[str, list[str] | int]:
     """Return the number of levels of a hierarchy for a column, and the values it does not cover."""
     table, builder = session.table(body.table), _builder(body)
     open_ = table.uncovered(body.column, builder)
@@ -290,7 +286,7 @@ MOST_GROUPED = 5000
 
 
 @router.post("/hierarchies/groups")
-def groups(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+def groups(body: HierarchyBody, session: InSession) -> dict[str, dict[str, Any]]:
     """Return a hierarchy as groups of values: a tree of names for editing by hand."""
     values, counts = session.table(body.table).distinct(body.column)
     if len(values) > MOST_GROUPED:
@@ -307,11 +303,10 @@ def _builder(body: HierarchyBody) -> Any:
 
 
 @router.post("/hierarchies/rows")
-def rows(body: HierarchyBody, session: InSession) -> dict[str, Any]:
+def rows(body: HierarchyBody, session: InSession) -> dict[str, list[tuple[Any, ...]]]:
     """Return a hierarchy for a column as rows: each value, then its label on every level."""
     values, counts = session.table(body.table).distinct(body.column)
-    built = _builder(body).build(values, counts, body.column)
-    return {"rows": [list(row) for row in built.to_rows()]}
+    return {"rows": _builder(body).build(values, counts, body.column).to_rows()}
 
 
 class Domain(HierarchyBody):
@@ -319,11 +314,11 @@ class Domain(HierarchyBody):
 
     first: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
     last: Annotated[int, Field(ge=-(10**9), le=10**9)] | None = None
-    values: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100_000)] | None = None
+    values: Annotated[list[Cell], Field(max_length=100_000)] | None = None
 
 
 @router.post("/hierarchies/written")
-def write_down(domain: Domain, session: InSession) -> dict[str, Any]:
+def write_down(domain: Domain, session: InSession) -> dict[str, dict[str, Any]]:
     """Return a hierarchy over all possible values, which reveals nothing of those that occur."""
     kind = session.table(domain.table).require(domain.column).type
     builder = _builder(domain)
@@ -356,7 +351,7 @@ class ColumnsBody(Body):
 
 
 @router.post("/hierarchies/proposals")
-def proposals(body: ColumnsBody, session: InSession) -> dict[str, Any]:
+def proposals(body: ColumnsBody, session: InSession) -> dict[str, dict[str, Any]]:
     """Propose a hierarchy for each column, as recipes write it; and alternatives, each with the reason."""
     table = session.table(body.table)
     choices = {

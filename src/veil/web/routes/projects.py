@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from http import HTTPStatus
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import FileResponse
-from starlette.background import BackgroundTask
 
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
-from veil.web.jobs import Task
-from veil.web.projects import project_of
-from veil.web.routes.base import InSession, JobTold, status_of, the_session
-from veil.web.routes.tables import open_file
+from veil.web.projects import OpenedProject, open_file, project_of
+from veil.web.routes.base import InSession, send_file, the_session
+from veil.web.tasks import Task, TaskStatus
 from veil.web.uploads import Upload, file_name
 
 router = APIRouter(tags=["projects"])
@@ -24,22 +20,13 @@ router = APIRouter(tags=["projects"])
 @router.get("/project", response_class=FileResponse)
 def save(session: InSession, table: bool = False) -> FileResponse:
     """Return the session as a project (.veil); with the table only if `table` is true."""
-    folder = tempfile.TemporaryDirectory(dir=session.folder)
-    try:
-        path = project_of(session, with_table=table).save(Path(folder.name) / f"project{SUFFIX}")
-    except BaseException:
-        folder.cleanup()
-        raise
-    open_table = session.tables.get(session.history.draft.table or "")
-    return FileResponse(
-        path,
-        filename=f"{open_table.stem if open_table else 'project'}{SUFFIX}",
-        background=BackgroundTask(folder.cleanup),
-    )
+    stem = session.current_table.stem if session.current_table else "project"
+    project = project_of(session, with_table=table)
+    return send_file(session, f"project{SUFFIX}", project.save, f"{stem}{SUFFIX}")
 
 
 @router.post("/projects", status_code=HTTPStatus.ACCEPTED)
-async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> JobTold:
+async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> TaskStatus:
     """Open a project of Veil (.veil) or ARX (.deid): the file as the body, its name as header Veil-File-Name.
 
     `left_out` of the result lists the parts that could not be converted.
@@ -48,10 +35,10 @@ async def send(request: Request, veil_file_name: Annotated[str, Header()]) -> Jo
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> OpenedProject:
         try:
-            return open_file(session, upload.path, name, job)
+            return open_file(session, upload.path, name, task)
         finally:
             upload.discard()
 
-    return status_of(upload.start(session, "open project", work))
+    return upload.start(session, "open project", work)

@@ -2,48 +2,49 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import APIRouter
 
 import veil
 from veil.api.promises import Standing
-from veil.models.implication import RuleApplication
+from veil.published.finding import Finding
 from veil.web.draft import checked_recipe
-from veil.web.jobs import Task
-from veil.web.problems import Refused
-from veil.web.routes.base import InSession, JobTold, status_of
+from veil.web.routes.base import InSession
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["plan"])
 
 
+@dataclass(frozen=True)
+class PromiseStatus:
+    """The state of a promise, and the steps by which it follows from others."""
+
+    kind: str
+    finding: Finding
+    follows: list[dict[str, str | list[str]]]
+    impossible: str | None
+
+    @classmethod
+    def of(cls, standing: Standing) -> PromiseStatus:
+        """Describe the state of a promise."""
+        follows: list[dict[str, str | list[str]]] = [
+            {"from": [str(each) for each in step.premises], "why": step.why, "said": str(step)}
+            for step in standing.follows
+        ]
+        return cls(type(standing.model).__name__, standing.finding, follows, standing.impossible)
+
+
 @router.post("/plan/promises", status_code=HTTPStatus.ACCEPTED)
-def standing(session: InSession) -> JobTold:
+def standing(session: InSession) -> TaskStatus:
     """Return whether the table keeps each promise of the plan, others imply it, or it cannot hold."""
-    draft = session.history.draft
-    table = session.table(draft.table or "")
-    plan = checked_recipe(draft.recipe()).plan()
-    if table.relation is not None:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
+    table = session.table()
+    plan = checked_recipe(session.history.draft.recipe()).plan()
+    rows = table.in_memory(": search once instead")
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table")
-        return {"promises": [_promise(each) for each in veil.promises(table.arrow, plan)]}
+    def work(task: Task) -> dict[str, list[PromiseStatus]]:
+        task.report_progress("assessing the table")
+        return {"promises": [PromiseStatus.of(each) for each in veil.promises(rows, plan)]}
 
-    return status_of(session.start("promises", work))
-
-
-def _promise(standing: Standing) -> dict[str, Any]:
-    finding = dataclasses.asdict(standing.finding) | {"verdict": standing.finding.verdict}
-    return {
-        "kind": type(standing.model).__name__,
-        "finding": finding,
-        "follows": [_step(step) for step in standing.follows],
-        "impossible": standing.impossible,
-    }
-
-
-def _step(step: RuleApplication) -> dict[str, Any]:
-    return {"from": [str(each) for each in step.premises], "why": step.why, "said": str(step)}
+    return session.start("promises", work)

@@ -12,12 +12,11 @@ from pydantic import Field
 import veil
 from veil.models import KAnonymity
 from veil.plan.plan import ASK
+from veil.web.body import Body, Name
 from veil.web.draft import checked_recipe, with_key
-from veil.web.jobs import Task
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
-from veil.web.routes.facts import plain
-from veil.web.routes.tables import Name
+from veil.web.routes.base import InSession
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
@@ -29,24 +28,21 @@ class SizesBody(Body):
 
 
 @router.post("/frontier", status_code=HTTPStatus.ACCEPTED)
-def estimate(sizes: SizesBody, session: InSession) -> JobTold:
+def estimate(sizes: SizesBody, session: InSession) -> TaskStatus:
     """Estimate the cost of the plan with other values of k, each by a search of at most two seconds."""
-    draft = session.history.draft
-    table = session.table(draft.table or "")
-    plan = dataclasses.replace(checked_recipe(draft.recipe()).plan(), time_limit=2.0)
+    table = session.table()
+    plan = checked_recipe(session.history.draft.recipe()).plan()
     if not any(isinstance(model, KAnonymity) for model in plan.models):
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "no promise has a k to try other values of")
-    plan = with_key(plan, session.key_file)
-    if table.relation is not None:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows: search once instead")
+        raise Refused("no promise has a k to try other values of")
+    plan = with_key(dataclasses.replace(plan, time_limit=2.0), session.key_file)
+    table.in_memory(": search once instead")
 
-    def work(job: Task) -> dict[str, Any]:
-        frontier = veil.frontier(
-            table.source, plan, over={"KAnonymity.k": sorted(set(sizes.k))}, progress=job.report_progress
-        )
-        return {"frontier": plain(frontier.to_dict())}
+    def work(task: Task) -> dict[str, dict[str, Any]]:
+        over = {"KAnonymity.k": sorted(set(sizes.k))}
+        frontier = veil.frontier(table.source, plan, over=over, progress=task.report_progress)
+        return {"frontier": frontier.to_dict()}
 
-    return status_of(session.start("estimate", work))
+    return session.start("estimate", work)
 
 
 class QuestionBody(Body):
@@ -59,20 +55,18 @@ class QuestionBody(Body):
 
 
 @router.post("/assess", status_code=HTTPStatus.ACCEPTED)
-def assess(question: QuestionBody, session: InSession) -> JobTold:
+def assess(question: QuestionBody, session: InSession) -> TaskStatus:
     """Find the strongest parameter of every privacy model that the table fulfils now."""
-    table = session.table(question.table)
-    whole = table.arrow if table.relation is None else table.relation.table
+    whole = session.table(question.table).as_table()
     person = None if question.person == ASK else question.person
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("assessing the table")
-        assessment = veil.assess(
-            whole, quasi_identifiers=question.quasi_identifiers, sensitive=question.sensitive, person=person
-        )
-        sentences = [{"said": str(each)} for each in assessment]
+    def work(task: Task) -> dict[str, dict[str, Any]]:
+        task.report_progress("assessing the table")
+        quasi, sensitive = question.quasi_identifiers, question.sensitive
+        assessment = veil.assess(whole, quasi_identifiers=quasi, sensitive=sensitive, person=person)
         fields = assessment.to_dict()
-        fields["strengths"] = [a | b for a, b in zip(fields["strengths"], sentences, strict=True)]
-        return {"assessment": plain(fields)}
+        for strength, each in zip(fields["strengths"], assessment, strict=True):
+            strength["said"] = str(each)
+        return {"assessment": fields}
 
-    return status_of(session.start("assess", work))
+    return session.start("assess", work)

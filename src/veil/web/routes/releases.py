@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -16,13 +16,14 @@ from veil.dp.publish import safepub_of
 from veil.errors import NoSolutionError
 from veil.plan.plan import ASK, Plan
 from veil.recipe import Recipe
+from veil.web.body import Body, Name
 from veil.web.draft import checked_recipe, checked_steps, with_key
-from veil.web.jobs import Cancelled, Task
-from veil.web.routes.base import Body, InSession, JobTold, status_of
+from veil.web.facts import Facts, score
+from veil.web.open_table import OpenTable
+from veil.web.routes.base import InSession, OfRelease, keep_release
 from veil.web.routes.budgets import budget_of
-from veil.web.routes.facts import LOOKING, facts, keep_release, score
-from veil.web.routes.tables import Name
-from veil.web.session import BrowserSession, OpenTable, SessionRelease
+from veil.web.session import BrowserSession
+from veil.web.tasks import Cancelled, Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
@@ -37,97 +38,92 @@ class Masks(Body):
     order: Literal["random", "input"] = "random"
 
 
-class Wish(Body):
+class ReleaseBody(Body):
     """A table and a recipe as plain data; by default those of the session."""
 
     table: Name | None = None
     recipe: dict[str, Any] | None = None
     masks: Annotated[Masks | None, Field(description="masking methods, instead of a recipe")] = None
 
+    def table_and_recipe(self, session: BrowserSession) -> tuple[OpenTable, dict[str, Any], Recipe, Plan]:
+        """Return the table, and the recipe as plain data and as a plan that fits the table."""
+        table = session.table(self.table)
+        document = session.history.draft.recipe() if self.recipe is None else self.recipe
+        recipe = checked_recipe(document)
+        plan = recipe.plan_of_input()
+        plan.check_columns(list(table.arrow.column_names))
+        return table, document, recipe, plan
+
 
 @router.post("/releases", status_code=HTTPStatus.ACCEPTED)
-def make(wish: Wish, session: InSession) -> JobTold:
+def make(body: ReleaseBody, session: InSession) -> TaskStatus:
     """Anonymize a table: search, apply, verify; or apply masking methods."""
     draft = session.history.draft
-    table = session.table(wish.table or draft.table or "")
-    if wish.masks is not None or (wish.recipe is None and draft.way == "masks"):
-        masks = wish.masks or Masks(**draft.document())
-        return status_of(session.start("anonymize", _masking(session, table, masks)))
-    document = draft.recipe() if wish.recipe is None else wish.recipe
-    recipe = checked_recipe(document)
-    plan = recipe.plan_of_input()
-    plan.check_columns(list(table.arrow.column_names))
+    if body.masks is not None or (body.recipe is None and draft.way == "masks"):
+        return _mask(session, session.table(body.table), body.masks or Masks(**draft.document()))
+    table, document, recipe, plan = body.table_and_recipe(session)
     plan = with_key(plan, session.key_file)
     budget = budget_of(session, table) if safepub_of(plan) is not None else None
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, str]:
         try:
             release = veil.anonymize(
                 table.whole,
                 plan,
                 local=recipe.recoding,
                 accountant=budget,
-                progress=job.progress,
-                cancel=job.is_stopped,
+                progress=task.progress,
+                cancel=task.is_stopped,
             )
         except NoSolutionError:
-            if job.is_stopped():
+            if task.is_stopped():
                 raise Cancelled from None  # there is no best solution so far
             raise
-        job.report_progress(LOOKING)
-        return keep_release(session, job, SessionRelease(release, table, document, facts(release)))
+        return keep_release(session, task, release, table, document)
 
-    return status_of(session.start("anonymize", work))
+    return session.start("anonymize", work)
 
 
-def _masking(session: BrowserSession, table: OpenTable, masks: Masks) -> Callable[[Task], dict[str, Any]]:
+def _mask(session: BrowserSession, table: OpenTable, masks: Masks) -> TaskStatus:
     methods = checked_steps(masks.steps, session.key_file)
     for name in (*masks.without, *masks.quasi_identifiers):
         table.require(name)
 
-    def work(job: Task) -> dict[str, Any]:
-        if table.relation is not None:
-            source: Any = table.relation.table.drop(*masks.without) if masks.without else table.relation.table
-        else:
-            source = table.arrow.drop_columns(masks.without)
+    def work(task: Task) -> dict[str, str]:
         release = veil.mask(
-            source, methods, person=masks.person, order=masks.order, progress=job.report_progress
+            table.as_table(masks.without),
+            methods,
+            person=masks.person,
+            order=masks.order,
+            progress=task.report_progress,
         )
-        job.report_progress(LOOKING)
-        quasi = [name for name in masks.quasi_identifiers if name in release.arrow.column_names]
-        document = masks.model_dump()
-        return keep_release(session, job, SessionRelease(release, table, document, facts(release, quasi)))
+        return keep_release(session, task, release, table, masks.model_dump())
 
-    return work
+    return session.start("anonymize", work)
 
 
 @router.post("/releases/relax", status_code=HTTPStatus.ACCEPTED)
-def relax(wish: Wish, session: InSession) -> JobTold:
+def relax(body: ReleaseBody, session: InSession) -> TaskStatus:
     """Return relaxations of a plan whose promises cannot all be kept, the cheapest first."""
-    draft = session.history.draft
-    table = session.table(wish.table or draft.table or "")
-    recipe = checked_recipe(draft.recipe() if wish.recipe is None else wish.recipe)
-    plan = recipe.plan_of_input()
-    plan.check_columns(list(table.arrow.column_names))
+    table, _, _, plan = body.table_and_recipe(session)
 
-    def work(job: Task) -> dict[str, Any]:
-        relaxations = veil.relax(table.whole, plan, progress=job.report_progress, cancel=job.is_stopped)
+    def work(task: Task) -> dict[str, list[dict[str, object]]]:
+        relaxations = veil.relax(table.whole, plan, progress=task.report_progress, cancel=task.is_stopped)
         return {"relaxations": [_relaxation(each, plan) for each in relaxations]}
 
-    return status_of(session.start("relax", work))
+    return session.start("relax", work)
 
 
-def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
+def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, object]:
     """Return a relaxation with its change of the plan."""
-    step = Recipe.of(relaxation.plan).spell()["steps"][0]
     if relaxation.kind == "levels":
         assert relaxation.after is not None
         lowest = plan.minimum_levels.get(relaxation.name, 0)
-        change: dict[str, Any] = {"levels": {relaxation.name: [lowest, relaxation.after]}}
+        change: dict[str, object] = {"levels": {relaxation.name: [lowest, relaxation.after]}}
     elif relaxation.kind == "suppression":
         change = {"suppression_limit": relaxation.after}
     else:
-        change = {"models": step["models"], "preset": None}
+        change = {"models": Recipe.of(relaxation.plan).spell()["steps"][0]["models"], "preset": None}
     figures = {name: getattr(relaxation, name) for name in _FIELDS}
     return {**figures, "said": str(relaxation), "set": change}
 
@@ -135,40 +131,52 @@ def _relaxation(relaxation: Relaxation, plan: Plan) -> dict[str, Any]:
 _FIELDS = ("kind", "name", "parameter", "before", "after", "share", "proven", "keeps_promises")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReleaseStatus(Facts):
+    """A release with its figures, the masking methods that made it, or its search."""
+
+    id: str
+    table: str
+    name: str
+    stem: str
+    outdated: bool
+    engine: str | None
+    order: str
+    not_anonymous: str | None
+    steps: list[dict[str, str]]
+    search: dict[str, Any] | None
+
+
 @router.get("/releases/{id}")
-def look(id: str, session: InSession) -> dict[str, Any]:
+def look(entry: OfRelease, session: InSession) -> ReleaseStatus:
     """Return a release with its promises and the remaining risk."""
-    entry = session.release(id)
     draft = session.history.draft
-    return {
-        "id": entry.id,
-        "table": entry.table.id,
-        "name": entry.table.name,
-        "stem": entry.table.stem,
-        "outdated": draft.table != entry.table.id or draft.document() != entry.recipe,
-        "engine": None if entry.table.relation is None else entry.table.relation.kind,
-        "order": entry.recipe.get("order", "random"),
-        "not_anonymous": entry.not_anonymous,
-        "steps": [{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
-        "search": None if entry.release.search is None else _search(entry.release.search),
-        **entry.facts,
-    }
+    return ReleaseStatus(
+        **vars(entry.facts),
+        id=entry.id,
+        table=entry.table.id,
+        name=entry.table.name,
+        stem=entry.table.stem,
+        outdated=draft.table != entry.table.id or draft.document() != entry.recipe,
+        engine=entry.table.engine,
+        order=entry.recipe.get("order", "random"),
+        not_anonymous=entry.not_anonymous,
+        steps=[{"name": str(each.method), "said": str(each)} for each in entry.release.steps],
+        search=None if entry.release.search is None else _search(entry.release.search),
+    )
 
 
 def _search(search: SearchResult) -> dict[str, Any]:
-    hierarchies = search._outcome.hierarchies
-    return {
-        "transformation": search.transformation,
-        "level_names": search.level_names,
+    explored, hierarchies = search.explored, search._outcome.hierarchies
+    return {name: getattr(search, name) for name in _OF_SEARCH} | {
         "levels": {name: list(each.level_names) for name, each in hierarchies.items()},
         "score": score(search.score),
-        "is_optimum": search.is_optimum,
-        "proven_optimal": search.proven_optimal,
-        "gap": search.gap,
-        "ending": search.ending,
-        "size": search.explored.size,
-        "evaluated": len(search.explored.evaluated),
-        "minimum": list(search.explored.minimum),
-        "maximum": list(search.explored.maximum),
+        "size": explored.size,
+        "evaluated": len(explored.evaluated),
+        "minimum": list(explored.minimum),
+        "maximum": list(explored.maximum),
         "curve": [[seconds, checks, score[0]] for seconds, checks, score in search.curve],
     }
+
+
+_OF_SEARCH = ("transformation", "level_names", "is_optimum", "proven_optimal", "gap", "ending")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -11,13 +12,11 @@ from fastapi import APIRouter
 from pydantic import Field
 
 import veil
+from veil.web.body import Body, Name
 from veil.web.draft import require_key
-from veil.web.jobs import Task
-from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
-from veil.web.routes.facts import plain
-from veil.web.routes.tables import Name
+from veil.web.routes.base import InSession, OfRelease
 from veil.web.session import SessionRelease
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
@@ -31,21 +30,31 @@ class Threshold(Body):
     household: Annotated[Name | None, Field(description="column that tells who lives together")] = None
 
 
+@dataclass(frozen=True)
+class Certainty:
+    """The shares of people whose sensitive value is certain, before and after."""
+
+    column: str
+    before: float
+    after: float
+
+
 @router.post("/releases/{id}/risk", status_code=HTTPStatus.ACCEPTED)
-def risk(id: str, options: Threshold, session: InSession) -> JobTold:
+def risk(options: Threshold, entry: OfRelease, session: InSession) -> TaskStatus:
     """Measure the risks: three attackers, the distribution of risk, and the columns that cause it."""
-    entry = session.release(id)
     for name in (options.weights, options.household):
         if name is not None:
             entry.table.require(name)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("measuring the risks of the input", 0, 2)
+    def work(task: Task) -> dict[str, object]:
+        task.report_progress("measuring the risks of the input", 0, 2)
         limits: dict[str, Any] = {"threshold": options.threshold, "population": options.population}
         sampling: dict[str, Any] = {"weights": options.weights, "household": options.household}
-        quasi, left, person = _quasi_before(entry), _quasi_after(entry), _person(entry)
-        before = veil.risk.analyze(_whole(entry), quasi, untouched=True, person=person, **limits, **sampling)
-        job.report_progress("measuring the risks of the release", 1, 2)
+        quasi, left, person = entry.roles["quasi_identifiers"], entry.quasi_identifiers, _person(entry)
+        before = veil.risk.analyze(
+            entry.table.as_table(), list(quasi), untouched=True, person=person, **limits, **sampling
+        )
+        task.report_progress("measuring the risks of the release", 1, 2)
         if options.weights is None and options.household is None:
             after = veil.risk.analyze(entry.release, left, **limits)
         else:
@@ -54,29 +63,9 @@ def risk(id: str, options: Threshold, session: InSession) -> JobTold:
             after = veil.risk.analyze(
                 _with_columns(entry, sampling), names, marker=outcome.marker, **limits, **sampling
             )
-        return {
-            "before": plain(before.to_dict()),
-            "after": plain(after.to_dict()),
-            "certain": _certain(entry, quasi, left, person),
-        }
+        return {"before": before.to_dict(), "after": after.to_dict(), "certain": _certain(entry, person)}
 
-    return status_of(session.start("risk", work))
-
-
-def _whole(entry: SessionRelease) -> Any:
-    return entry.table.arrow if entry.table.relation is None else entry.table.relation.table
-
-
-def _quasi_before(entry: SessionRelease) -> list[str]:
-    """Return the quasi-identifiers of the input."""
-    return list(entry.roles["quasi_identifiers"])
-
-
-def _quasi_after(entry: SessionRelease) -> list[str] | None:
-    """Return the quasi-identifiers of a masked release; None if a plan has made it and knows them."""
-    if not entry.is_masked:
-        return None
-    return [name for name in _quasi_before(entry) if name in entry.release.arrow.column_names]
+    return session.start("risk", work)
 
 
 def _person(entry: SessionRelease) -> str | None:
@@ -93,22 +82,17 @@ def _with_columns(entry: SessionRelease, columns: dict[str, str | None]) -> pa.T
     return table
 
 
-def _certain(
-    entry: SessionRelease, quasi: list[str], left: list[str] | None, person: str | None
-) -> list[dict[str, Any]]:
-    """Return the shares of people whose sensitive values are certain, before and after."""
-    if entry.table.relation is not None:
+def _certain(entry: SessionRelease, person: str | None) -> list[Certainty]:
+    if entry.table.engine is not None:
         return []
     names = [name for name in entry.roles.get("sensitive", []) if name in entry.release.arrow.column_names]
+    quasi = list(entry.roles["quasi_identifiers"])
     before = veil.risk.certain_values(entry.table.arrow, quasi, names, person=person, untouched=True)
-    after = veil.risk.certain_values(entry.release, left, names)
-    return [
-        {"column": old.column, "before": old.share, "after": new.share}
-        for old, new in zip(before, after, strict=True)
-    ]
+    after = veil.risk.certain_values(entry.release, entry.quasi_identifiers, names)
+    return [Certainty(old.column, old.share, new.share) for old, new in zip(before, after, strict=True)]
 
 
-class Seen(Body):
+class RiskiestBody(Body):
     """The table to look at, and whether values are returned."""
 
     of: Literal["before", "after"] = "before"
@@ -116,24 +100,25 @@ class Seen(Body):
 
 
 @router.post("/releases/{id}/riskiest", status_code=HTTPStatus.ACCEPTED)
-def riskiest(id: str, options: Seen, session: InSession) -> JobTold:
+def riskiest(options: RiskiestBody, entry: OfRelease, session: InSession) -> TaskStatus:
     """Return the ten combinations with the highest risk; their values only on request."""
-    entry = session.release(id)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("looking for the riskiest combinations")
+    def work(task: Task) -> dict[str, object]:
+        task.report_progress("looking for the riskiest combinations")
         if options.of == "before":
+            quasi = list(entry.roles["quasi_identifiers"])
             combinations = veil.risk.riskiest(
-                _whole(entry), _quasi_before(entry), person=_person(entry), untouched=True
+                entry.table.as_table(), quasi, person=_person(entry), untouched=True
             )
         else:
-            combinations = veil.risk.riskiest(entry.release, _quasi_after(entry))
-        rows = [dataclasses.asdict(each) for each in combinations]
-        if not options.values:
-            rows = [{**each, "values": None} for each in rows]
-        return {"of": options.of, "combinations": plain(rows)}
+            combinations = veil.risk.riskiest(entry.release, entry.quasi_identifiers)
+        withheld = {} if options.values else {"values": None}
+        return {
+            "of": options.of,
+            "combinations": [dataclasses.asdict(each) | withheld for each in combinations],
+        }
 
-    return status_of(session.start("riskiest", work))
+    return session.start("riskiest", work)
 
 
 class AttackerBody(Body):
@@ -144,30 +129,26 @@ class AttackerBody(Body):
 
 
 @router.post("/releases/{id}/attack", status_code=HTTPStatus.ACCEPTED)
-def attack(id: str, session: InSession, body: AttackerBody | None = None) -> JobTold:
+def attack(entry: OfRelease, session: InSession, body: AttackerBody | None = None) -> TaskStatus:
     """Run attacks: link the people of the input with the release; with held-out people as a control, single
     out, link and infer.
     """
-    entry = session.release(id)
     attacker = body or AttackerBody()
     for name in (*(attacker.known or ()), *(attacker.secrets or ())):
         entry.table.require(name)
     require_key(entry.recipe, session.key_file)  # for the release of one half of the people
 
-    def work(job: Task) -> dict[str, Any]:
-        if entry.table.relation is not None:
-            raise Refused(
-                HTTPStatus.UNPROCESSABLE_ENTITY, "an engine holds the rows, and linking needs them in memory"
-            )
+    def work(task: Task) -> dict[str, object]:
+        rows = entry.table.in_memory(", and linking needs them in memory")
         outcome, there = entry.release.outcome, entry.release.arrow.column_names
-        columns = [name for name in attacker.known or _quasi_before(entry) if name in there]
+        columns = [name for name in attacker.known or entry.roles["quasi_identifiers"] if name in there]
         attempts = entry.release.attacks(
-            known=columns, secrets=attacker.secrets, progress=job.report_progress, cancel=job.is_stopped
+            known=columns, secrets=attacker.secrets, progress=task.report_progress, cancel=task.is_stopped
         )
-        job.check()
-        job.report_progress("linking records")
+        task.check()
+        task.report_progress("linking records")
         linkage = veil.risk.linkage_experiment(
-            entry.table.arrow,
+            rows,
             entry.release.arrow,
             columns,
             hierarchies=outcome.hierarchies if outcome.prepared is not None else None,
@@ -175,6 +156,6 @@ def attack(id: str, session: InSession, body: AttackerBody | None = None) -> Job
             marker=outcome.marker,
             person=None,  # by record; the attacks above count people
         )
-        return {"linkage": plain(dataclasses.asdict(linkage)), "tried": plain(attempts.to_dict())}
+        return {"linkage": linkage, "tried": attempts.to_dict()}
 
-    return status_of(session.start("attack", work))
+    return session.start("attack", work)

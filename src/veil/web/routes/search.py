@@ -4,45 +4,52 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import Field
 
 from veil.api.search import SearchResult
-from veil.lattice.space import NodeRecord
+from veil.lattice.space import NodeRecord, State
+from veil.web.body import Body, Name
 from veil.web.draft import require_key
-from veil.web.jobs import Task
+from veil.web.facts import score
 from veil.web.problems import Refused
-from veil.web.routes.base import Body, InSession, JobTold, status_of
-from veil.web.routes.facts import LOOKING, facts, keep_release, score
-from veil.web.routes.tables import Name
-from veil.web.session import SessionRelease
+from veil.web.routes.base import InSession, OfRelease, keep_release
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
 Level = Annotated[int, Field(ge=0, le=1000)]
 
 
-def _require_search(entry: SessionRelease) -> SearchResult:
+def _search(entry: OfRelease) -> SearchResult:
     if entry.release.search is None:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "this release has several transformations: there are no others to look at",
-        )
+        raise Refused("this release has several transformations: there are no others to look at")
     return entry.release.search
 
 
-def _node(record: NodeRecord) -> dict[str, Any]:
-    return {
-        "levels": list(record.levels),
-        "state": record.state,
-        "score": None if record.score is None else score(record.score),
-        "bound": score(record.bound),
-        "suppressed": record.suppressed,
-        "evaluated": record.evaluated,
-    }
+OfSearch = Annotated[SearchResult, Depends(_search)]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A transformation with its score, or a bound that it does not beat."""
+
+    levels: list[int]
+    state: State
+    score: float | None
+    bound: float | None
+    suppressed: int
+    evaluated: bool
+
+    @classmethod
+    def of(cls, record: NodeRecord) -> Node:
+        """Describe a node."""
+        fields = record._asdict() | {"score": score(record.score), "bound": score(record.bound)}
+        return cls(**{**fields, "levels": list(record.levels)})
 
 
 class Listing(Body):
@@ -54,14 +61,20 @@ class Listing(Body):
     limit: Annotated[int, Field(ge=1, le=5000)] = 1000
 
 
+@dataclass(frozen=True)
+class NodeList:
+    """Transformations, and the number of all by their state."""
+
+    nodes: list[Node]
+    counts: dict[State, int]
+
+
 @router.post("/releases/{id}/nodes")
-def nodes(id: str, listing: Listing, session: InSession) -> dict[str, Any]:
+def nodes(listing: Listing, entry: OfRelease, search: OfSearch) -> NodeList:
     """List transformations with their scores and bounds, the best first."""
-    entry = session.release(id)
-    search = _require_search(entry)
     with entry.lock:
         records = search.nodes(**listing.model_dump())
-        return {"nodes": [_node(each) for each in records], "counts": search.explored.counts()}
+        return NodeList([Node.of(each) for each in records], search.explored.counts())
 
 
 class NodeBody(Body):
@@ -71,23 +84,19 @@ class NodeBody(Body):
 
 
 @router.post("/releases/{id}/nodes/evaluate")
-def evaluate(id: str, node: NodeBody, session: InSession) -> dict[str, Any]:
+def evaluate(node: NodeBody, entry: OfRelease, search: OfSearch) -> dict[str, list[Node]]:
     """Evaluate a transformation and its neighbours: itself, then less, then more generalized ones."""
-    entry = session.release(id)
-    search = _require_search(entry)
     with entry.lock:
-        return {"nodes": [_node(each) for each in search.explore(node.levels)]}
+        return {"nodes": [Node.of(each) for each in search.explore(node.levels)]}
 
 
 @router.post("/releases/{id}/prices", status_code=HTTPStatus.ACCEPTED)
-def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
+def prices(node: NodeBody, entry: OfRelease, search: OfSearch, session: InSession) -> TaskStatus:
     """Return the cost of each level of each column, with some levels fixed."""
-    entry = session.release(id)
-    search = _require_search(entry)
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> dict[str, list[dict[str, Any]]]:
         costs: list[dict[str, Any]] = []
-        prices = search.price_each(node.levels, progress=job.report_progress, cancel=job.is_stopped)
+        prices = search.price_each(node.levels, progress=task.report_progress, cancel=task.is_stopped)
         while True:
             # One cost at a time, with a pause: other requests that need the lock do not wait for all costs.
             with entry.lock:
@@ -95,25 +104,21 @@ def prices(id: str, node: NodeBody, session: InSession) -> JobTold:
             if each is None:
                 break
             costs = [*costs, dataclasses.asdict(each) | {"score": score(each.score)}]
-            job.show({"prices": costs})
+            task.show({"prices": costs})
             time.sleep(0.001)
         columns = list(search.level_names)
         return {"prices": sorted(costs, key=lambda each: (columns.index(each["column"]), each["level"]))}
 
-    return status_of(session.start("prices", work))
+    return session.start("prices", work)
 
 
 @router.post("/releases/{id}/apply", status_code=HTTPStatus.ACCEPTED)
-def apply(id: str, node: NodeBody, session: InSession) -> JobTold:
+def apply(node: NodeBody, entry: OfRelease, search: OfSearch, session: InSession) -> TaskStatus:
     """Apply another transformation and verify it. The promises stay."""
-    entry = session.release(id)
-    search = _require_search(entry)
     require_key(entry.recipe, session.key_file)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("applying and verifying")
-        release = search.apply(node.levels)
-        job.report_progress(LOOKING)
-        return keep_release(session, job, SessionRelease(release, entry.table, entry.recipe, facts(release)))
+    def work(task: Task) -> dict[str, str]:
+        task.report_progress("applying and verifying")
+        return keep_release(session, task, search.apply(node.levels), entry.table, entry.recipe)
 
-    return status_of(session.start("apply", work))
+    return session.start("apply", work)

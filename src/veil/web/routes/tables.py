@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import asdict
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,31 +12,30 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Request
 from pydantic import Field, ValidationError
 
-from veil.api.open import Place as PlaceOf
-from veil.api.open import find_relation, place_of
+from veil.api.open import Place, place_of
 from veil.base.declare import explain
-from veil.errors import ParameterError, VeilError
+from veil.errors import ParameterError
 from veil.plan.plan import ASK
-from veil.recipe import Project
 from veil.recipe.project import ARX_SUFFIX, SUFFIX
+from veil.risk import Proposal, Repeated, SingledOut
 from veil.synthetic import patients
-from veil.tables import Csv, Excel, Format, Source, read
+from veil.tables import Csv, Excel, Format, read
+from veil.tables.csv.bad_cells import Mistakes
 from veil.tables.csv.proposal import decoded, propose_format
 from veil.tables.formats import TypeName, format_of
+from veil.tables.profile import ColumnProfile
 from veil.tables.spelling import PERSON
-from veil.web.child import CHILDREN
-from veil.web.jobs import Task
+from veil.web.body import Body, Name
 from veil.web.languages import Language, translate
-from veil.web.problems import Refused, with_sent_name
-from veil.web.projects import open_project
-from veil.web.routes.base import Body, InSession, JobTold, status_of, the_session
-from veil.web.session import BrowserSession, Filter, OpenTable
+from veil.web.open_table import OpenTable, Page, RowFilter, TableRows, TableSummary, open_relation
+from veil.web.problems import Refused
+from veil.web.projects import open_file
+from veil.web.routes.base import InSession, OfTable, the_session
+from veil.web.session import BrowserSession
+from veil.web.tasks import Task, TaskStatus
 from veil.web.uploads import READING, Upload, file_name, read_file
 
 router = APIRouter(prefix="/tables", tags=["tables"])
-
-PAGE = 100
-Name = Annotated[str, Field(max_length=1000)]
 
 
 class HowToRead(Body):
@@ -47,28 +47,15 @@ class HowToRead(Body):
     header: bool = True
     decimal: Literal[".", ","] = "."
     thousands: Literal[".", ",", "'", " "] | None = None
-    missing: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=50)] = Field(
-        default_factory=lambda: [""]
-    )
+    missing: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=50)] = ("",)
     types: Annotated[dict[Name, TypeName], Field(max_length=5000)] = Field(default_factory=dict)
     sheet: Annotated[str, Field(max_length=100)] | None = None
 
-    def format(self, like: Format) -> Format:
+    def format(self, like: Format | None) -> Format:
         """Return the format of a file of the same kind."""
-        if isinstance(like, Excel):
-            return Excel(sheet=self.sheet, header=self.header, skip=self.skip)
-        if isinstance(like, Csv):
-            return Csv(
-                separator=self.separator,
-                encoding=self.encoding,
-                skip=self.skip,
-                header=self.header,
-                decimal=self.decimal,
-                thousands=self.thousands,
-                missing=tuple(self.missing),
-                types=self.types,
-            )
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "only CSV and Excel files can be read in another way")
+        if not isinstance(like, Csv | Excel):
+            raise Refused("only CSV and Excel files can be read in another way")
+        return type(like)(**{name: value for name, value in self if hasattr(like, name)})
 
 
 @router.post("", status_code=HTTPStatus.ACCEPTED)
@@ -76,7 +63,7 @@ async def send(
     request: Request,
     veil_file_name: Annotated[str, Header()],
     veil_format: Annotated[str | None, Header(max_length=10_000)] = None,
-) -> JobTold:
+) -> TaskStatus:
     """Send a table: the file as the body, its name, percent-encoded, as the header Veil-File-Name.
 
     A format that Veil does not detect is given as the header Veil-Format: JSON, as for `format`.
@@ -86,10 +73,10 @@ async def send(
     upload = Upload(session.folder, name)
     await upload.receive(request.stream())
 
-    def work(job: Task) -> dict[str, Any]:
-        return _adopt(session, upload.open_in(session, job, format), job)
+    def work(task: Task) -> dict[str, str]:
+        return _adopt(session, upload.open_in(session, task, format), task)
 
-    return status_of(upload.start(session, "read table", work))
+    return upload.start(session, "read table", work)
 
 
 def _how(text: str) -> HowToRead:
@@ -103,7 +90,7 @@ LINES = 20
 
 
 @router.post("/look")
-async def look(request: Request) -> dict[str, Any]:
+async def look(request: Request) -> dict[str, dict[str, Any] | list[str]]:
     """Propose the format of a CSV file from its first bytes, sent as the body, at most 128 KiB.
 
     Returns a format, as for `format`, and the first lines as they would be decoded.
@@ -117,22 +104,22 @@ async def look(request: Request) -> dict[str, Any]:
 
 
 @router.post("/example", status_code=HTTPStatus.ACCEPTED)
-def example(session: InSession) -> JobTold:
+def example(session: InSession) -> TaskStatus:
     """Open a synthetic table of hospital stays."""
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress(READING)
+    def work(task: Task) -> dict[str, str]:
+        task.report_progress(READING)
         session.require_room()
-        return _adopt(session, OpenTable("patients.csv", _example(), again=_example), job)
+        return _adopt(session, _example(), task)
 
-    return status_of(session.start("read table", work))
-
-
-def _example() -> Source:
-    return read(patients())
+    return session.start("read table", work)
 
 
-class Place(Body):
+def _example() -> OpenTable:
+    return OpenTable("patients.csv", read(patients()), again=_example)
+
+
+class PlaceBody(Body):
     """A file, folder or pattern of files of the server's machine, or the address of a database.
 
     None for the table that the server was started with.
@@ -142,58 +129,43 @@ class Place(Body):
 
 
 @router.post("/from", status_code=HTTPStatus.ACCEPTED)
-def open_path(place: Place, session: InSession) -> JobTold:
+def open_path(place: PlaceBody, session: InSession) -> TaskStatus:
     """Open the table that the server was started with or, if allowed, a file of its machine."""
     if place.path is None and session.initial_table is not None:
-        path: PlaceOf = session.initial_table
+        path: Place = session.initial_table
     elif place.path is not None and session.allow_paths:
         path = place_of(place.path)
     else:
         raise Refused(
-            HTTPStatus.FORBIDDEN,
             "files of this machine are opened only if the workbench was started with --allow-paths: send the file instead",
-            kind="PathsNotAllowed",
+            HTTPStatus.FORBIDDEN,
+            "PathsNotAllowed",
         )
 
-    def work(job: Task) -> dict[str, Any]:
-        again = functools.partial(find_relation, path, None, "auto")
-        relation = None if _is_project(path) else again()
-        if relation is not None or not isinstance(path, Path):
-            assert relation is not None
-            job.report_progress(READING)
-            return _adopt(session, session.open_relation(relation, again), job)
-        if _is_project(path):
-            return open_file(session, path, path.name, job)
-        return _adopt(session, read_file(session, path, None, path.name, job), job)
+    def work(task: Task) -> object:
+        if isinstance(path, Path) and path.suffix.lower() in (SUFFIX, ARX_SUFFIX):
+            return open_file(session, path, path.name, task)
+        table = open_relation(path)
+        task.report_progress(READING)
+        if table is None:
+            assert isinstance(path, Path)
+            table = read_file(session, path, None, path.name, task)
+        return _adopt(session, table, task)
 
-    return status_of(session.start("read table", work))
-
-
-def _is_project(place: PlaceOf) -> bool:
-    return isinstance(place, Path) and place.suffix.lower() in (SUFFIX, ARX_SUFFIX)
+    return session.start("read table", work)
 
 
-def open_file(session: BrowserSession, path: Path, name: str, job: Task) -> dict[str, Any]:
-    """Open the file of a project; messages about it contain its name, not its path."""
-    job.report_progress("opening the project")
-    try:
-        project = CHILDREN.run(Project.read, path, name=name, check=job.check)
-        return open_project(session, project, name, job)
-    except VeilError as error:
-        raise with_sent_name(error, path, name) from None
-
-
-def _adopt(session: BrowserSession, table: OpenTable, job: Task) -> dict[str, Any]:
+def _adopt(session: BrowserSession, table: OpenTable, task: Task) -> dict[str, str]:
     """Profile an opened table, add it to the session, and make it the table of the plan."""
-    table.look_at_columns(job)
+    table.look_at_columns(task)
 
-    def take() -> dict[str, Any]:
+    def take() -> dict[str, str]:
         with session.lock:
             session.add(table)
             session.history.change(None, f"table {table.name}", _about(session, table))
         return {"table": table.id}
 
-    return job.commit(take)
+    return task.commit(take)
 
 
 def _about(session: BrowserSession, table: OpenTable) -> dict[str, Any]:
@@ -213,65 +185,56 @@ def _about(session: BrowserSession, table: OpenTable) -> dict[str, Any]:
 
 
 @router.get("/{id}")
-def one(id: str, session: InSession) -> dict[str, Any]:
+def one(table: OfTable) -> TableSummary:
     """Return name, size and format of a table."""
-    return session.table(id).summary()
+    return table.summary()
 
 
 @router.delete("/{id}")
-def close(id: str, session: InSession) -> dict[str, Any]:
+def close(table: OfTable, session: InSession) -> dict[str, bool]:
     """Close a table and forget its releases."""
-    session.close_table(session.table(id))
+    session.close_table(table)
     return {"closed": True}
 
 
+@dataclass(frozen=True)
+class TableProfile:
+    """The columns of a table, the cells that seem to be mistakes, and rows about the same people."""
+
+    rows: int
+    all_rows: int
+    columns: Sequence[ColumnProfile]
+    mistakes: Sequence[Mistakes]
+    repeated: Sequence[Repeated]
+
+
 @router.get("/{id}/profile")
-def profile(id: str, session: InSession) -> dict[str, Any]:
+def profile(table: OfTable) -> TableProfile:
     """Profile the columns, the cells that seem to be mistakes, and rows about the same people."""
-    table = session.table(id)
-    return {
-        "rows": table.arrow.num_rows,
-        "all_rows": table.rows,
-        "columns": [each.to_dict() for each in table.profile],
-        "mistakes": [asdict(each) for each in table.mistakes],
-        "repeated": [{**asdict(each), "said": str(each)} for each in table.repeated],
-    }
+    return TableProfile(table.arrow.num_rows, table.rows, table.profile, table.mistakes, table.repeated)
 
 
-class RowFilter(Body):
-    """Rows whose value in a column is from `first` to `last`, like a bar of the profile, or missing."""
-
-    column: Name
-    first: Annotated[str, Field(max_length=10_000)] = ""
-    last: Annotated[str, Field(max_length=10_000)] = ""
-    missing: bool = False
-
-
-class RowsPage(Body):
+class RowsPage(Page):
     """A selection and order of rows, sent as a body: filters contain values, which must not be in a URL."""
 
-    start: Annotated[int, Field(ge=0, le=10**12)] = 0
-    count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
     sort: Name | None = None
     descending: bool = False
     filters: Annotated[list[RowFilter], Field(max_length=20)] = Field(default_factory=list)
 
 
 @router.post("/{id}/rows")
-def rows(id: str, page: RowsPage, session: InSession) -> dict[str, Any]:
+def rows(page: RowsPage, table: OfTable) -> TableRows:
     """Return some rows as text."""
-    table = session.table(id)
-    filters = [Filter(**each.model_dump()) for each in page.filters]
-    cells, total = table.page(page.start, page.count, page.sort, page.descending, filters)
-    return {"start": page.start, "total": total, "columns": list(table.arrow.column_names), "rows": cells}
+    cells, total = table.page(page.start, page.count, page.sort, page.descending, page.filters)
+    return TableRows(page.start, total, list(table.arrow.column_names), cells)
 
 
 @router.get("/{id}/roles")
-def roles(id: str, session: InSession, language: Language = "en") -> list[dict[str, Any]]:
+def roles(table: OfTable, language: Language = "en") -> list[Proposal]:
     """Propose a role for each column, with the reasons."""
     return [
-        asdict(each) | {"reasons": [translate(reason, language) for reason in each.reasons]}
-        for each in session.table(id).proposals
+        dataclasses.replace(each, reasons=tuple(translate(reason, language) for reason in each.reasons))
+        for each in table.proposals
     ]
 
 
@@ -283,23 +246,21 @@ class Columns(Body):
 
 
 @router.post("/{id}/singling-out")
-def singling_out(id: str, body: Columns, session: InSession) -> dict[str, Any]:
+def singling_out(body: Columns, table: OfTable) -> SingledOut:
     """Return the share of people that some columns single out together."""
-    return asdict(session.table(id).singled_out(body.columns, body.person))
+    return table.singled_out(body.columns, body.person)
 
 
 @router.patch("/{id}/format", status_code=HTTPStatus.ACCEPTED)
-def read_again(id: str, how: HowToRead, session: InSession) -> JobTold:
+def read_again(how: HowToRead, old: OfTable, session: InSession) -> TaskStatus:
     """Read the file of a table again in another format, as a new table."""
-    old = session.table(id)
-    path, kind = old.source.path, old.source.format
-    if path is None or kind is None:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "only CSV and Excel files can be read in another way")
-    format = how.format(kind)
+    path = old.source.path
+    format = how.format(None if path is None else old.source.format)
 
-    def work(job: Task) -> dict[str, Any]:
-        table = read_file(session, path, format, old.name, job)
+    def work(task: Task) -> dict[str, str]:
+        assert path is not None
+        table = read_file(session, path, format, old.name, task)
         table.beneath = old.source  # the owner of the file
-        return _adopt(session, table, job)
+        return _adopt(session, table, task)
 
-    return status_of(session.start("read table", work))
+    return session.start("read table", work)

@@ -2,81 +2,67 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from numpy.typing import NDArray
 from pydantic import Field
 
-from veil.outcome.outcome import Outcome
+from veil.api.release import Release
 from veil.utility import Comparison, contingency, count_query, distribution
-from veil.web.jobs import Task
-from veil.web.problems import Refused, not_found
-from veil.web.routes.base import Body, InSession, JobTold, status_of
-from veil.web.routes.facts import plain
-from veil.web.routes.tables import PAGE, Name
-from veil.web.session import SessionRelease, as_text
+from veil.utility.counts import CountAnswer
+from veil.utility.distributions import Contingency
+from veil.web.body import Body, Cell, Name
+from veil.web.open_table import Originals, Page, TableRows, as_text, classes_of
+from veil.web.problems import not_found
+from veil.web.routes.base import InSession, OfRelease
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
-Cell = Annotated[str, Field(max_length=1000)]
+
+def _in_memory(entry: OfRelease) -> Release:
+    entry.table.in_memory(", and comparing them before and after needs all of them in memory")
+    return entry.release
 
 
-class ReleasePage(Body):
+InMemory = Annotated[Release, Depends(_in_memory)]
+
+
+class ReleasePage(Page):
     """A selection and order of rows of the release."""
 
-    start: Annotated[int, Field(ge=0, le=10**12)] = 0
-    count: Annotated[int, Field(ge=1, le=PAGE)] = PAGE
     by_class: Annotated[
         bool, Field(description="rows that look alike beside each other, suppressed ones last")
     ] = False
 
 
+@dataclass(frozen=True)
+class ReleaseRows(Originals, TableRows):
+    """Rows of a release, with those of the input."""
+
+
 @router.post("/releases/{id}/rows")
-def rows(id: str, page: ReleasePage, session: InSession) -> dict[str, Any]:
+def rows(page: ReleasePage, entry: OfRelease) -> ReleaseRows:
     """Return some rows of the release as text, each with its class and its row of the input."""
-    entry = session.release(id)
-    outcome, table = entry.release.outcome, entry.release.arrow
-    order = _by_class(outcome) if page.by_class else np.arange(table.num_rows)
+    table = entry.release.arrow
+    order = _by_class(entry.release) if page.by_class else np.arange(table.num_rows)
     here = order[page.start : page.start + page.count]
-    part = table.take(pa.array(here))
-    answer: dict[str, Any] = {
-        "start": page.start,
-        "total": table.num_rows,
-        "columns": list(table.column_names),
-        "rows": as_text(part),
-    }
-    if entry.table.relation is not None:
-        return {
-            **answer,
-            "classes": [None] * here.size,
-            "input_columns": [],
-            "input": [],
-            "suppressed": [False] * here.size,
-        }
-    origins, classes = outcome.origins[here], _classes(outcome)[here]
-    return {
-        **answer,
-        "classes": [None if each < 0 else int(each) for each in classes],
-        "input_columns": list(entry.table.arrow.column_names),
-        "input": as_text(entry.table.arrow.take(pa.array(origins))),
-        "suppressed": [bool(entry.release.suppressed_rows[row]) for row in origins],
-    }
+    return ReleaseRows(
+        **vars(entry.table.beside(entry.release, here)),
+        start=page.start,
+        total=table.num_rows,
+        columns=list(table.column_names),
+        rows=as_text(table.take(pa.array(here))),
+    )
 
 
-def _classes(outcome: Outcome) -> NDArray[np.int64]:
-    """Return the class of each row of a release; -1 for suppressed ones."""
-    classes = np.full(outcome.table.num_rows, -1, np.int64)
-    classes[~outcome.by_records.suppressed] = outcome.by_records.classes
-    return classes
-
-
-def _by_class(outcome: Outcome) -> NDArray[np.int64]:
-    classes = _classes(outcome)
+def _by_class(release: Release) -> NDArray[np.int64]:
+    classes = classes_of(release)
     return np.argsort(np.where(classes < 0, np.iinfo(np.int64).max, classes), kind="stable")
 
 
@@ -92,17 +78,21 @@ class OneColumn(Body):
 
 
 @router.post("/releases/{id}/distribution")
-def distribution_of(id: str, body: OneColumn, session: InSession) -> dict[str, Any]:
+def distribution_of(body: OneColumn, release: InMemory) -> dict[str, Any]:
     """Count the values of a column before and after, with their distance; at most 500 values are returned."""
-    outcome = _in_memory(session.release(id)).release.outcome
-    if body.column not in outcome.table.column_names or body.column not in outcome.original.column_names:
-        raise not_found("column")
-    counts = distribution(Comparison.of(outcome), body.column, coarsened=body.coarsened)
+    _require(release, body.column)
+    counts = distribution(Comparison.of(release.outcome), body.column, coarsened=body.coarsened)
     answer = counts.to_dict()
     for side in ("before", "after"):
         first = {name: values[:MOST_VALUES] for name, values in answer[side].items()}
         answer[side] = {**first, "different": len(answer[side]["values"])}
     return answer
+
+
+def _require(release: Release, column: str) -> None:
+    for table in (release.outcome.table, release.outcome.original):
+        if column not in table.column_names:
+            raise not_found("column")
 
 
 class Pair(Body):
@@ -113,25 +103,23 @@ class Pair(Body):
 
 
 @router.post("/releases/{id}/pairs")
-def pairs(id: str, pair: Pair, session: InSession) -> dict[str, Any]:
+def pairs(pair: Pair, release: InMemory) -> dict[str, Contingency]:
     """Count the pairs of values of two columns, before and after; many values are binned."""
-    comparison = Comparison.of(_in_memory(session.release(id)).release.outcome)
-    before, after = contingency(comparison, pair.row, pair.column, at_most=12)
-    return {"before": plain(dataclasses.asdict(before)), "after": plain(dataclasses.asdict(after))}
+    before, after = contingency(Comparison.of(release.outcome), pair.row, pair.column, at_most=12)
+    return {"before": before, "after": after}
 
 
 @router.post("/releases/{id}/associations", status_code=HTTPStatus.ACCEPTED)
-def associations(id: str, session: InSession) -> JobTold:
+def associations(release: InMemory, session: InSession) -> TaskStatus:
     """Return the association of each two columns (Cramér's V), before and after."""
-    entry = _in_memory(session.release(id))
 
-    def work(job: Task) -> dict[str, Any]:
+    def work(task: Task) -> object:
         from veil.report.content.measured import Findings  # here, so that the workbench starts without it
 
-        job.report_progress("comparing pairs of columns")
-        return plain(Findings(entry.release.outcome, exact=True).associations)  # type: ignore[no-any-return]
+        task.report_progress("comparing pairs of columns")
+        return Findings(release.outcome, exact=True).associations
 
-    return status_of(session.start("associations", work))
+    return session.start("associations", work)
 
 
 class Window(Body):
@@ -149,29 +137,18 @@ class Count(Body):
 
 
 @router.post("/releases/{id}/count")
-def count(id: str, query: Count, session: InSession) -> dict[str, Any]:
+def count(query: Count, release: InMemory) -> CountAnswer:
     """Count records in the input, and estimate the count from the release."""
-    entry = _in_memory(session.release(id))
-    outcome = entry.release.outcome
+    outcome = release.outcome
     for name in query.conditions:
-        if name not in outcome.table.column_names or name not in outcome.original.column_names:
-            raise not_found("column")
+        _require(release, name)
     others = [name for name in query.conditions if name not in outcome.quasi_identifiers]
     comparison = Comparison.of(outcome, [*outcome.quasi_identifiers, *others])
     conditions = {
         name: (each.first, each.last) if each.values is None else each.values
         for name, each in query.conditions.items()
     }
-    return dataclasses.asdict(count_query(comparison, conditions))
-
-
-def _in_memory(entry: SessionRelease) -> SessionRelease:
-    if entry.table.relation is not None:
-        raise Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "an engine holds the rows, and comparing them before and after needs all of them in memory",
-        )
-    return entry
+    return count_query(comparison, conditions)
 
 
 class Use(Body):
@@ -181,13 +158,11 @@ class Use(Body):
 
 
 @router.post("/releases/{id}/utility", status_code=HTTPStatus.ACCEPTED)
-def utility(id: str, use: Use, session: InSession) -> JobTold:
+def utility(use: Use, entry: OfRelease, session: InSession) -> TaskStatus:
     """Measure the utility of a release."""
-    entry = session.release(id)
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("comparing before and after")
-        _in_memory(entry)
-        return {"utility": plain(entry.release.utility(targets=use.targets).to_dict())}
+    def work(task: Task) -> dict[str, dict[str, Any]]:
+        task.report_progress("comparing before and after")
+        return {"utility": _in_memory(entry).utility(targets=use.targets).to_dict()}
 
-    return status_of(session.start("utility", work))
+    return session.start("utility", work)

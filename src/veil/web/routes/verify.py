@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,12 +9,12 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from veil.errors import PlanError
+from veil.web.body import Body, Name
 from veil.web.child import CHILDREN
 from veil.web.draft import checked_recipe
-from veil.web.jobs import Task
 from veil.web.reading import verify_apart
-from veil.web.routes.base import Body, InSession, JobTold, status_of
-from veil.web.routes.tables import Name
+from veil.web.routes.base import InSession
+from veil.web.tasks import Task, TaskStatus
 
 router = APIRouter(tags=["releases"])
 
@@ -31,7 +30,7 @@ class Check(Body):
 
 
 @router.post("/verify", status_code=HTTPStatus.ACCEPTED)
-def verify(body: Check, session: InSession) -> JobTold:
+def verify(body: Check, session: InSession) -> TaskStatus:
     """Verify the promises of a certificate or a recipe on a published table, without the input."""
     table = session.table(body.table)
     if (body.certificate is None) == (body.recipe is None):
@@ -39,19 +38,15 @@ def verify(body: Check, session: InSession) -> JobTold:
     plan = None if body.recipe is None else checked_recipe(body.recipe).plan()
     path = table.source.path
 
-    def work(job: Task) -> dict[str, Any]:
-        job.report_progress("verifying")
+    def work(task: Task) -> dict[str, object]:
+        task.report_progress("verifying")
         arguments = plan, body.certificate, table.source.format
         if path is None:
             result = verify_apart(table.whole, *arguments, session.folder)
         else:
             result = CHILDREN.run(
-                verify_apart, path, *arguments, path.parent, name=table.name, check=job.check
+                verify_apart, path, *arguments, path.parent, name=table.name, check=task.check
             )
-        return {
-            "holds": result.holds,
-            "findings": [dataclasses.asdict(each) | {"verdict": each.verdict} for each in result.findings],
-            "open_questions": list(result.open_questions),
-        }
+        return vars(result) | {"holds": result.holds}
 
-    return status_of(session.start("verify", work))
+    return session.start("verify", work)

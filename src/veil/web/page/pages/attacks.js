@@ -15,6 +15,12 @@ function Tried({ attack }) {
     <td>${attack.is_seen ? `✗ ${t("attacks.seen")}` : `✓ ${t("attacks.unseen")}`}</td></tr>`;
 }
 
+/** Some of the columns that are offered. */
+function Choice({ legend, chosen, set, offered }) {
+  return html`<fieldset class="knows"><legend>${legend}</legend>
+    ${offered.map((name) => html`<label class="inline"><input type="checkbox" checked=${chosen.includes(name)} onChange=${(event) => set(event.target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))} /> ${name}</label>`)}</fieldset>`;
+}
+
 /** What the attacker is assumed to know and wants to learn; then the attacks. */
 export function Attacks({ label, release }) {
   const [found, setFound] = useState(null);
@@ -25,8 +31,6 @@ export function Attacks({ label, release }) {
   const [secrets, setSecrets] = useState(columnsOf("sensitive"));
   if (release.engine) return null;
   const go = () => attempt(async () => { setFound(null); setFound(await run(`/releases/${release.id}/attack`, { known, secrets })); });
-  const Choice = ({ legend, chosen, set, offered }) => html`<fieldset class="knows"><legend>${legend}</legend>
-    ${offered.map((name) => html`<label class="inline"><input type="checkbox" checked=${chosen.includes(name)} onChange=${(event) => set(event.target.checked ? [...chosen, name] : chosen.filter((each) => each !== name))} /> ${name}</label>`)}</fieldset>`;
   const others = there.filter((name) => columnsOf("sensitive").includes(name) || columnsOf("insensitive").includes(name));
   const code = [`tried = release.attacks(known=${listed(known)}, secrets=${listed(secrets)})`, "print(tried)"];
   return html`<section class="card attack"><h2>${t("attacks")}${label ? ` · ${label}` : ""}</h2>
@@ -34,7 +38,7 @@ export function Attacks({ label, release }) {
     <div class="sides equal"><${Choice} legend=${t("attacks.known")} chosen=${known} set=${setKnown} offered=${[...start, ...others.filter((name) => !start.includes(name))]} />
       <${Choice} legend=${t("attacks.secrets")} chosen=${secrets} set=${setSecrets} offered=${others} /></div>
     <p class="row"><button class="primary" onClick=${go} disabled=${!known.length || running("attack").length > 0}>${t("attacks.go")}</button></p>
-    <${Running} job=${running("attack")[0]} onStop=${stop} />
+    <${Running} task=${running("attack")[0]} onStop=${stop} />
     ${found
       ? html`<div aria-live="polite"><${Scrolling} label=${t("attacks")}><table class="risks attacks">
           <thead><tr><td></td><th scope="col">${t("attacks.members", { number: number(found.tried.members) })}</th><th scope="col">${t("attacks.outsiders", { number: number(found.tried.outsiders) })}</th><th scope="col">${t("attacks.naive")}</th><th scope="col">${t("attacks.excess")}</th><th scope="col">${t("attacks.verdict")}</th></tr></thead>
@@ -57,7 +61,7 @@ export function Riskiest({ release }) {
       ${found?.combinations.length && !shown ? html`<button onClick=${() => setAsking(true)}>${t("riskiest.values")}</button>` : null}
       ${shown ? html`<button onClick=${() => load(found.of, false)}>${t("riskiest.hide")}</button>` : null}</p>
     ${asking ? html`<div class="ask card" role="group" aria-label=${t("riskiest.values")}><p>${t("riskiest.sure")}</p><p class="row"><button class="primary" onClick=${() => load(found.of, true)}>${t("riskiest.yes")}</button><button onClick=${() => setAsking(false)}>${t("riskiest.no")}</button></p></div>` : null}
-    <${Running} job=${running("riskiest")[0]} onStop=${stop} />
+    <${Running} task=${running("riskiest")[0]} onStop=${stop} />
     ${found
       ? html`<${Scrolling} label=${t("riskiest")}><table class="plain"><caption>${t(`riskiest.${found.of}`)}</caption>
           <thead><tr><th scope="col">${t("riskiest.rank")}</th><th scope="col">${t("riskiest.people")}</th><th scope="col">${t("riskiest.risk")}</th><th scope="col">${t("riskiest.columns")}</th>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>

@@ -8,8 +8,8 @@ import { asLevels, inWords, MapOf } from "./map.js";
 function Prices({ fixed, setFixed }) {
   const [prices, setPrices] = useState(null);
   const { id, search } = state.release;
-  const job = running("prices")[0];
-  const sofar = job?.result?.prices;
+  const task = running("prices")[0];
+  const sofar = task?.result?.prices;
   useEffect(() => { if (sofar) setPrices(sofar); }, [sofar?.length]);
   useEffect(() => {
     let wanted = true;
@@ -28,21 +28,21 @@ function Prices({ fixed, setFixed }) {
   const columns = Object.keys(search.levels);
   const width = Math.max(...columns.map((column) => search.levels[column].length));
   return html`<section class="card"><h2>${t("explore.prices")}</h2><p class="quiet">${t("explore.prices.about")}</p>
-    <${Running} job=${job} onStop=${stop} />
+    <${Running} task=${task} onStop=${stop} />
     <${Scrolling} label=${t("explore.prices")}><table class="prices">
       <thead><tr><th scope="col">${t("roles.column")}</th><th scope="col" colspan=${width}>${t("explore.exact")} → ${t("explore.gone")}</th></tr></thead>
       <tbody>${columns.map((column) => html`<tr><th scope="row">${column}</th>${search.levels[column].map((name, level) => {
         const price = at.get(JSON.stringify([column, level]));
         const chosen = search.transformation[column] === level;
         if (!price && fixed.has(column)) return html`<td><button class="cell" onClick=${() => fix(column, level)} title=${name}>·</button></td>`;
-        if (!price) return html`<td class="quiet">${job || !prices ? "…" : "–"}</td>`;
+        if (!price) return html`<td class="quiet">${task || !prices ? "…" : "–"}</td>`;
         const heat = price.score === null || most === least ? 0 : Math.round((4 * (price.score - least)) / (most - least));
         return html`<td><button class=${`cell heat${heat} ${price.score === null ? "none" : ""}`} aria-pressed=${fixed.get(column) === level} title=${name} onClick=${() => fix(column, level)}
             aria-label=${`${column}, ${name}: ${price.score === null ? t("explore.impossible") : number(price.score, 3)}${chosen ? `, ${t("explore.chosen")}` : ""}`}>
           ${price.score === null ? "✗" : chosen ? `[${number(price.score, 3)}]` : number(price.score, 3)}${price.proven ? "" : "?"}</button></td>`;
       })}</tr>`)}</tbody></table><//>
     ${prices?.some((each) => !each.proven) ? html`<p class="quiet">${t("explore.prices.unproven")}</p>` : null}
-    ${fixed.size && prices && !job ? html`<${Offer} prices=${prices} fixed=${fixed} />` : null}</section>`;
+    ${fixed.size && prices && !task ? html`<${Offer} prices=${prices} fixed=${fixed} />` : null}</section>`;
 }
 
 /** The best release with the levels that were fixed: to be taken. */
@@ -160,7 +160,7 @@ export default function Explore({ needs }) {
   return html`<${Heading} intro=${t("intro.explore")}>${t("step.explore")}<//>
     ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     ${state.release.search.is_optimum ? null : html`<p class="card">${t("search.other")}</p>`}
-    <${Running} job=${running("apply")[0]} onStop=${stop} />
+    <${Running} task=${running("apply")[0]} onStop=${stop} />
     <${Prices} key=${id} fixed=${fixed} setFixed=${setFixed} />
     ${around.of === id ? html`<${Neighbours} around=${around.nodes} />` : null}
     <${Pins} key=${`pins ${id}`} pins=${pins} />

@@ -123,11 +123,11 @@ function Add({ models }) {
 
 /** Ask for something that takes a while, a moment after the last change; what nobody waits for any more is stopped. */
 function later(path, body, moment, take) {
-  let wanted = true, job = null;
+  let wanted = true, task = null;
   const timer = setTimeout(async () => {
     try {
-      job = await ask("POST", path, body);
-      const told = wanted ? await follow(job) : await stop(job);
+      task = await ask("POST", path, body);
+      const told = wanted ? await follow(task) : await stop(task);
       if (wanted) take(told);
     } catch {
       // refused or stopped: what was asked for is not shown
@@ -136,7 +136,7 @@ function later(path, body, moment, take) {
   return () => {
     wanted = false;
     clearTimeout(timer);
-    if (job && state.jobs.get(job.id)?.state === "running") stop(job);
+    if (task && state.tasks.get(task.id)?.state === "running") stop(task);
   };
 }
 
@@ -173,7 +173,7 @@ function Estimate({ draft }) {
   return html`<section class="card estimate"><h2>${t("estimate")}</h2>
     <p class="sentence" role="status">${!here ? t("estimate.wait") : here.problem ? html`✗ ${t("explore.impossible")}` : t("estimate.said", { k: now, lost: percent(1 - here.utilities.granularity), suppressed: percent(1 - here.utilities.released) })}</p>
     <p class="quiet">${t("estimate.about")}</p>
-    <${Running} job=${running("estimate")[0]} onStop=${stop} />
+    <${Running} task=${running("estimate")[0]} onStop=${stop} />
     <button aria-expanded=${open} onClick=${() => setOpen(!open)}>${t("estimate.go")}</button>
     ${open && found?.length > 1 ? html`<${Curve} points=${found} now=${now} /><table class="plain"><thead><tr><th scope="col">k</th><th scope="col">${t("bar.lost")}</th><th scope="col">${t("bar.suppressed")}</th><th scope="col">${t("risk.average")}</th></tr></thead>
       <tbody>${found.map((each) => html`<tr class=${each.parameters["KAnonymity.k"] === now ? "chosen" : ""}><th scope="row">${each.parameters["KAnonymity.k"]}${each.parameters["KAnonymity.k"] === now ? ` · ${t("explore.chosen")}` : ""}</th>
@@ -225,7 +225,7 @@ export default function Promises() {
       </fieldset>
       ${chosen ? html`<details><summary>${t("promises.sources")}</summary><dl>${chosen.sources.map((each) => html`<dt>${each.number}</dt><dd lang="en">${each.why}</dd>`)}</dl></details>` : null}</section>
       <section class="card"><h2>${t("promises.fulfils")}</h2>
-        <${Running} job=${running("assess")[0]} onStop=${stop} />
+        <${Running} task=${running("assess")[0]} onStop=${stop} />
         ${found ? html`<ul class="figures">
           <li>${t("promises.smallest")} <b>${Math.round(1 / (found.risk.highest || 1))}</b></li>
           <li>${t("bar.unique")} <b>${percent(found.risk.uniques)}</b></li>

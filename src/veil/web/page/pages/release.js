@@ -162,6 +162,6 @@ export default function Release({ needs }) {
     <${Before} />
     <${SaveProject} />
     <section class="card"><h2>${t("release.report")}</h2>
-      ${shown === page ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html?language=${state.language}`}></iframe>` : html`<${Running} job=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report?language=${state.language}`, {}); setShown(page); })}>${t("release.show")}</button>`}
+      ${shown === page ? html`<iframe sandbox="" title=${t("release.report")} src=${`/api/v1/releases/${release.id}/report.html?language=${state.language}`}></iframe>` : html`<${Running} task=${running("report")[0]} onStop=${stop} /><button disabled=${running("report").length > 0} onClick=${() => attempt(async () => { await run(`/releases/${release.id}/report?language=${state.language}`, {}); setShown(page); })}>${t("release.show")}</button>`}
     </section>`;
 }

@@ -122,7 +122,7 @@ export default function Risk({ needs }) {
   return html`<${Heading} intro=${t("intro.risk")}>${t("step.risk")}<//>
     ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
     <${Compared} /><${About} about=${about} setAbout=${setAbout} />
-    <${Running} job=${running("risk")[0]} onStop=${stop} />
+    <${Running} task=${running("risk")[0]} onStop=${stop} />
     ${all
       ? html`<section class="card"><${Scrolling} label=${t("step.risk")}><table class="risks">
           <thead><tr><td></td><th scope="col">${t("before")}</th>${shown.map((each) => html`<th scope="col">${each.label}</th>`)}<th scope="col">${t("risk.threshold")}</th></tr></thead>

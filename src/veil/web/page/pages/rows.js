@@ -33,7 +33,7 @@ export function Rows() {
   const rows = page.rows.map((_, row) => row).filter((row) => !changed || columns.some((at) => isChanged(row, at)));
   const bands = new Map();
   for (const each of page.classes) if (!bands.has(each)) bands.set(each, bands.size % 2);
-  const Cell = ({ row, at }) => {
+  const cellOf = (row, at) => {
     const cell = page.rows[row][at], name = page.columns[at], was = before(row, name);
     if (!isChanged(row, at)) return html`<td dir="auto">${cell ?? html`<span class="none">${t("cell.missing")}</span>`}</td>`;
     return html`<td dir="auto" class=${`changed heat${lost(name, cell)}`}>${cell ?? html`<span class="none">${t("cell.missing")}</span>`}<del>${was === null ? t("cell.missing") : was.slice(0, 60)}</del></td>`;
@@ -43,7 +43,7 @@ export function Rows() {
       <label><input type="checkbox" checked=${banded} onChange=${(event) => { setStart(0); setBanded(event.target.checked); }} /> ${t("use.rows.classes")}</label></p>`}
     <${Scrolling} label=${t("use.rows")}><table class="grid pairs">
       <thead><tr>${banded ? html`<th scope="col">${t("use.rows.class")}</th>` : null}${columns.map((at) => html`<th scope="col">${page.columns[at]}</th>`)}</tr></thead>
-      <tbody>${rows.map((row) => html`<tr class=${page.suppressed[row] ? "gone" : banded ? `band${bands.get(page.classes[row])}` : ""}>${banded ? html`<th scope="row">${page.classes[row] === null ? t("use.rows.gone") : number(page.classes[row] + 1)}</th>` : null}${columns.map((at) => html`<${Cell} row=${row} at=${at} />`)}</tr>`)}</tbody></table><//>
+      <tbody>${rows.map((row) => html`<tr class=${page.suppressed[row] ? "gone" : banded ? `band${bands.get(page.classes[row])}` : ""}>${banded ? html`<th scope="row">${page.classes[row] === null ? t("use.rows.gone") : number(page.classes[row] + 1)}</th>` : null}${columns.map((at) => cellOf(row, at))}</tr>`)}</tbody></table><//>
     <p class="row pager"><button disabled=${start === 0} aria-label=${t("pager.previous")} onClick=${() => setStart(Math.max(0, start - PAGE))}>←</button>
       <span>${t("pager", { first: number(start + 1), last: number(Math.min(start + PAGE, page.total)), total: number(page.total) })}</span>
       <button disabled=${start + PAGE >= page.total} aria-label=${t("pager.next")} onClick=${() => setStart(start + PAGE)}>→</button></p></section>`;

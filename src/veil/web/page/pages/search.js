@@ -34,12 +34,12 @@ function Curve({ curve, live }) {
 }
 
 /** The curve of the search that made a release: with its bound, if this page has seen it. */
-const curveOf = (release) => [...state.jobs.values()].find((job) => job.result?.release === release.id && job.curve?.length)?.curve ?? release.search.curve.map(([seconds, , score]) => [seconds, score, null]);
+const curveOf = (release) => [...state.tasks.values()].find((task) => task.result?.release === release.id && task.curve?.length)?.curve ?? release.search.curve.map(([seconds, , score]) => [seconds, score, null]);
 
 /** A search while it runs. */
-function Live({ job }) {
-  if (!job?.curve?.length) return null;
-  return html`<${Curve} curve=${[...job.curve, [job.elapsed, ...job.curve.at(-1).slice(1)]]} live=${true} />`;
+function Live({ task }) {
+  if (!task?.curve?.length) return null;
+  return html`<${Curve} curve=${[...task.curve, [task.elapsed, ...task.curve.at(-1).slice(1)]]} live=${true} />`;
 }
 
 function Levels() {
@@ -151,7 +151,7 @@ export default function Search() {
   }
   const draft = state.plan.draft;
   const isPrivate = draft.models.some((model) => model.kind === "SafePub");
-  const job = running("anonymize")[0];
+  const task = running("anonymize")[0];
   const anonymize = async () => {
     setProblem(null);
     setWays(null);
@@ -186,14 +186,14 @@ export default function Search() {
         <option value="">${t("search.locally.no")}</option>${LOCAL.map((each) => html`<option value=${each}>${t(`search.locally.${each}`)}</option>`)}</select></label>`}
     </p>`}
     <${Problem} message=${draft.way === "masks" ? state.plan.problem : null} />
-    <p class="row"><button class="primary" disabled=${Boolean(job) || (draft.way === "masks" && (!draft.masks.length || state.plan.problem))} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
-    <${Running} job=${job} onStop=${stop} /><${Live} job=${job} /></section>
+    <p class="row"><button class="primary" disabled=${Boolean(task) || (draft.way === "masks" && (!draft.masks.length || state.plan.problem))} onClick=${anonymize}>${t(draft.way === "masks" ? "search.mask" : "search.go")}</button></p>
+    <${Running} task=${task} onStop=${stop} /><${Live} task=${task} /></section>
     ${problem && none ? html`<p class="card bad verdict"><b>${t("search.none")}</b></p>` : null}
     <${Problem} message=${problem} />
-    <${Running} job=${running("relax")[0]} onStop=${stop} />
+    <${Running} task=${running("relax")[0]} onStop=${stop} />
     <${Relax} ways=${ways} onTake=${take} />
     ${problem ? html`<p class="row"><button onClick=${() => go("promises")}>${t("goto")} ${t("step.promises")}</button><button onClick=${() => go("levels")}>${t("goto")} ${t("step.levels")}</button></p>` : null}
-    ${state.release && !job && !problem
+    ${state.release && !task && !problem
       ? html`<section class=${`card ${state.release.outdated ? "stale" : ""}`} aria-live="polite">
           ${state.release.outdated ? html`<p class="problem">⟳ ${t("outdated")}</p>` : null}
           <${Sentence} />

@@ -254,15 +254,16 @@ function Grid() {
 }
 
 export default function Table() {
-  const job = running("read table")[0];
+  const task = running("read table")[0];
   return html`<${Heading} intro=${t("intro.table")}>${t("step.table")}<//>
     <${WhereFrom} />
     <${LeftOut} />
-    <${Running} job=${running("open project")[0]} onStop=${stop} />
-    <${Running} job=${job} onStop=${stop} />
+    <${Running} task=${running("open project")[0]} onStop=${stop} />
+    <${Running} task=${task} onStop=${stop} />
     ${state.table && state.profile
       ? html`<${Person} /><${Understood} />
           ${state.table.engine ? html`<p class="card ask engine">${t("table.engine", { shown: number(state.table.shown), rows: number(state.table.rows), engine: state.table.engine })}</p>` : null}
+          ${state.table.notes.map((note) => html`<p class="card ask" lang="en">! ${note}</p>`)}
           <p><button class="primary" onClick=${() => go("roles")}>${t("next")} ${t("step.roles")}</button></p>
           <${Grid} key=${state.table.id} />`
       : null}`;

@@ -78,7 +78,7 @@ function Pairs({ id, label }) {
   const choose = (row, column) => attempt(async () => { setPair({ row, column }); setFound(null); setFound(await post(`/releases/${id}/pairs`, { row, column })); });
   if (!matrix || !matrix.before) return null;
   const names = matrix.columns;
-  const Cell = ({ i, j }) => {
+  const cellOf = (i, j) => {
     if (i === j) return html`<td class="quiet">–</td>`;
     const value = (i < j ? matrix.before : matrix.after)[i][j];
     const title = `${names[i]} + ${names[j]}, ${t(i < j ? "before" : "after")}: ${value === null ? "–" : number(value, 2)}`;
@@ -86,7 +86,7 @@ function Pairs({ id, label }) {
   };
   return html`<section class="card pairs-card"><h2>${t("use.pairs")}${label ? ` · ${label}` : ""}</h2><p class="quiet">${t("use.pairs.about")}</p>
     <${Scrolling} label=${t("use.pairs")}><table class="prices"><thead><tr><td></td>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-      <tbody>${names.map((name, i) => html`<tr><th scope="row">${name}</th>${names.map((_, j) => html`<${Cell} i=${i} j=${j} />`)}</tr>`)}</tbody></table><//>
+      <tbody>${names.map((name, i) => html`<tr><th scope="row">${name}</th>${names.map((_, j) => cellOf(i, j))}</tr>`)}</tbody></table><//>
     <${How} name="pairs" code=${["from veil.utility import Comparison, contingency", `print(contingency(Comparison.of(release), ${JSON.stringify(pair?.row ?? names[0])}, ${JSON.stringify(pair?.column ?? names[1] ?? names[0])}, at_most=12))`]} />
     ${found ? html`<h3>${pair.row} + ${pair.column}</h3><${Scrolling} label=${`${t("use.pairs")} ${t("before")}`}><${Half} table=${found.before} title=${t("before")} /><//><${Scrolling} label=${`${t("use.pairs")} ${t("after")}`}><${Half} table=${found.after} title=${t("after")} /><//>` : null}</section>`;
 }
@@ -132,7 +132,7 @@ export default function Use({ needs }) {
     <${Compared} />
     <${Rows} key=${ids} />
     ${state.release.engine ? html`<p class="card">${t("use.engine")}</p>` : null}
-    <${Running} job=${running("utility")[0]} onStop=${stop} />
+    <${Running} task=${running("utility")[0]} onStop=${stop} />
     ${all
       ? html`<section class="card"><ul class="figures">
           <li>${t("bar.suppressed")} <b>${all.map((each) => number(each.suppressed)).join(", ")}</b></li>

@@ -1,13 +1,13 @@
-"""Routes of jobs: their events to the end."""
+"""Routes of tasks: their events to the end."""
 
 from __future__ import annotations
 
 import json
 
 
-def test_a_job_is_followed_to_its_end(client):
+def test_a_task_is_followed_to_its_end(client):
     answer = client.post("/api/v1/tables/example")
-    events = client.get(f"/api/v1/jobs/{answer.json()['id']}/events")
+    events = client.get(f"/api/v1/tasks/{answer.json()['id']}/events")
     assert events.headers["content-type"].startswith("text/event-stream")
     told = [
         json.loads(line.removeprefix("data: "))

@@ -1,4 +1,4 @@
-"""Jobs: stopped at once in any phase, with what is known so far."""
+"""Tasks: stopped at once in any phase, with what is known so far."""
 
 from __future__ import annotations
 
@@ -8,61 +8,61 @@ import pytest
 
 from support.answers import RECIPE
 from support.recipes import generalize_data
-from veil.web import jobs as web_jobs
+from veil.web import tasks as web_tasks
 
 
-def test_a_job_that_is_stopped_is_over_at_once_and_leaves_nothing():
+def test_a_task_that_is_stopped_is_over_at_once_and_leaves_nothing():
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(job):
-        job.report_progress("reading the table", 0, 0, "")
+    def work(task):
+        task.report_progress("reading the table", 0, 0, "")
         begun.set()
         go_on.wait(60)
-        job.report_progress("verifying", 0, 0, "")
+        task.report_progress("verifying", 0, 0, "")
         raise AssertionError("nobody waits for this any more")
 
-    job = web_jobs.Task("anonymize", work).start()
+    task = web_tasks.Task("anonymize", work).start()
     begun.wait(60)
-    job.cancel()
-    assert job.status()["state"] == "cancelled"  # while the thread is still in its step
+    task.cancel()
+    assert task.status().state == "cancelled"  # while the thread is still in its step
     go_on.set()
-    job.wait(60)
-    assert (job.state, job.result) == ("cancelled", None)
+    task.wait(60)
+    assert (task.state, task.result) == ("cancelled", None)
 
 
 def test_a_search_that_is_stopped_keeps_the_best_so_far():
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(job):
-        job.report_progress(web_jobs.SEARCHING, 0, 0, "")
+    def work(task):
+        task.report_progress(web_tasks.SEARCHING, 0, 0, "")
         begun.set()
         go_on.wait(60)
-        assert job.is_stopped()
-        job.report_progress("applying", 0, 0, "")
+        assert task.is_stopped()
+        task.report_progress("applying", 0, 0, "")
         return {"release": "best so far"}
 
-    job = web_jobs.Task("anonymize", work).start()
+    task = web_tasks.Task("anonymize", work).start()
     begun.wait(60)
-    job.cancel()
+    task.cancel()
     go_on.set()
-    job.wait(60)
-    assert (job.state, job.result, job.status()["stopped"]) == ("done", {"release": "best so far"}, True)
+    task.wait(60)
+    assert (task.state, task.result, task.status().stopped) == ("done", {"release": "best so far"}, True)
 
 
-def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped():
+def test_what_is_known_is_shown_while_the_task_runs_and_stays_when_it_is_stopped():
     shown, go_on = threading.Semaphore(0), threading.Event()
 
-    def work(job):
-        job.show({"prices": [1]})
+    def work(task):
+        task.show({"prices": [1]})
         shown.release()
         go_on.wait(60)
-        job.show({"prices": [1, 2]})
+        task.show({"prices": [1, 2]})
         return {"prices": [1, 2, 3]}
 
-    stopped, finished = web_jobs.Task("prices", work).start(), web_jobs.Task("prices", work).start()
+    stopped, finished = web_tasks.Task("prices", work).start(), web_tasks.Task("prices", work).start()
     assert shown.acquire(timeout=300)
     assert shown.acquire(timeout=300)
-    assert stopped.status()["result"] == {"prices": [1]}
+    assert stopped.status().result == {"prices": [1]}
     stopped.cancel()
     go_on.set()
     stopped.wait(60)
@@ -86,17 +86,17 @@ def test_what_is_known_is_shown_while_the_job_runs_and_stays_when_it_is_stopped(
         ("releases/{id}/report", {}),
     ],
 )
-def test_every_kind_of_job_is_stopped_at_once_in_any_phase(bench, client, table, release, path, body):
-    """Whoever stops a job hears so in the answer, unless a search keeps its best; nothing half-made is left."""
+def test_every_kind_of_task_is_stopped_at_once_in_any_phase(bench, client, table, release, path, body):
+    """Whoever stops a task hears so in the answer, unless a search keeps its best; nothing half-made is left."""
     session = bench._sessions[client.cookies["veil-session"]]
     known = {*session.tables, *session.releases}
     files = {each for each in session.folder.rglob("*") if each.is_file()}
     sent = {"table": table, **body} if path.startswith("releases") and "{" not in path else body
-    job = client.post(f"/api/v1/{path.replace('{id}', release)}", json=sent).json()
-    told = client.delete(f"/api/v1/jobs/{job['id']}").json()
+    task = client.post(f"/api/v1/{path.replace('{id}', release)}", json=sent).json()
+    told = client.delete(f"/api/v1/tasks/{task['id']}").json()
     assert told["state"] != "running" or told["phase"] == "searching"
-    session.job(job["id"]).wait(300)
-    ended = client.get(f"/api/v1/jobs/{job['id']}").json()
+    session.task(task["id"]).wait(300)
+    ended = client.get(f"/api/v1/tasks/{task['id']}").json()
     if ended["state"] == "cancelled":
         assert ended["result"] is None or "prices" in ended["result"]  # those that were known
         assert {*session.tables, *session.releases} == known

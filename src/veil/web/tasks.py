@@ -1,41 +1,66 @@
 """Long work in the background: with progress while it runs, and with a way to stop it.
 
-A job runs in a thread of its own. Stopped during a search, it ends with the best solution so far. In any
+A task runs in a thread of its own. Stopped during a search, it ends with the best solution so far. In any
 other phase it counts as ended at once; its thread ends at the next step and the result is discarded.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
+from pydantic import BaseModel, Field
+
 from veil.base.progress import Progress
-from veil.web.problems import CRASHED, problem, problem_of
+from veil.web.problems import CRASHED, Problem, problem, problem_of
 
 Result = TypeVar("Result")
 State = Literal["running", "done", "failed", "cancelled"]
+Work = Callable[["Task"], object]
+"""What a task does. Its result consists of dataclasses and of values that JSON has."""
 
 MOST_POINTS = 200
 """Points of the curve of a search; if there are more, every second one is dropped."""
 
 SEARCHING = "searching"
-"""The phase in which the library polls `cancel` and a stopped job keeps the best solution so far."""
+"""The phase in which the library polls `cancel` and a stopped task keeps the best solution so far."""
 
 
 class Cancelled(Exception):
-    """Signal that ends the thread of a stopped job."""
+    """Signal that ends the thread of a stopped task."""
+
+
+class TaskStatus(BaseModel):
+    """The status of a task."""
+
+    id: str
+    kind: str
+    state: State
+    phase: str
+    done: int
+    total: int
+    note: str
+    elapsed: float
+    stopped: bool
+    curve: Sequence[tuple[float, float | None, float | None]] = Field(
+        description="of a search: seconds, the best score from then on, and the score that none can beat"
+    )
+    result: dict[str, Any] | None = Field(
+        description="what came of it; of prices, those known so far while it runs"
+    )
+    problem: Problem | None
 
 
 class Task:
-    """A job of a session."""
+    """A task of a session."""
 
-    def __init__(
-        self, kind: str, work: Callable[[Task], dict[str, Any]], over: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, kind: str, work: Work, over: Callable[[], None] = lambda: None) -> None:
         """Prepare `work`; `over` is called once it has ended."""
         self.id = secrets.token_urlsafe(12)
         self._over = over
@@ -43,9 +68,8 @@ class Task:
         self.state: State = "running"
         self.phase, self.done, self.total, self.note = "", 0, 0, ""
         self.curve: list[tuple[float, float | None, float | None]] = []
-        """Seconds, the best score known from then on, and the score that none can beat."""
         self.result: dict[str, Any] | None = None
-        self.problem: dict[str, Any] | None = None
+        self.problem: Problem | None = None
         self.version = 0
         self.keeps_best = False
         self._stop = threading.Event()
@@ -53,16 +77,16 @@ class Task:
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self._ended: float | None = None
-        self._thread = threading.Thread(target=self._run, args=(work,), name=f"job {kind}", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(work,), name=f"task {kind}", daemon=True)
 
     def start(self) -> Task:
         """Begin."""
         self._thread.start()
         return self
 
-    def _run(self, work: Callable[[Task], dict[str, Any]]) -> None:
+    def _run(self, work: Work) -> None:
         try:
-            result = work(self)
+            result = plain(work(self))
         except Cancelled:
             self._end("cancelled")
         except Exception as error:
@@ -71,11 +95,11 @@ class Task:
             self._end("done", result=result)
 
     def crash(self) -> None:
-        """End as failed, because the process of the job has crashed."""
+        """End as failed, because the process of the task has crashed."""
         self._end("failed", problem=problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Crashed", CRASHED))
 
     def _end(
-        self, state: State, *, result: dict[str, Any] | None = None, problem: dict[str, Any] | None = None
+        self, state: State, *, result: dict[str, Any] | None = None, problem: Problem | None = None
     ) -> None:
         with self._lock:
             if self.state == "running":
@@ -88,7 +112,7 @@ class Task:
     # --- what the work calls
 
     def report_progress(self, phase: str, done: int = 0, total: int = 0, note: str = "") -> None:
-        """Record progress; end the thread here if the job was stopped."""
+        """Record progress; end the thread here if the task was stopped."""
         self.check()
         self.phase, self.done, self.total, self.note = phase, done, total, note
         self.version += 1
@@ -98,11 +122,11 @@ class Task:
         """The receiver of the library's progress."""
         return _TaskProgress(self)
 
-    def show(self, result: dict[str, Any]) -> None:
-        """Publish a partial result; it stays if the job is stopped."""
+    def show(self, result: object) -> None:
+        """Publish a partial result; it stays if the task is stopped."""
         with self._lock:
             if self.state == "running":
-                self.result = result
+                self.result = plain(result)
                 self.version += 1
 
     def better(self, best: float | None, bound: float | None) -> None:
@@ -113,12 +137,12 @@ class Task:
             self.curve = [*self.curve, (round(self.elapsed, 3), best, bound)]
 
     def check(self) -> None:
-        """End the thread here if the job was stopped."""
+        """End the thread here if the task was stopped."""
         if self._stop.is_set() and not self.keeps_best:
             raise Cancelled
 
     def commit(self, action: Callable[[], Result]) -> Result:
-        """Run the final action unless the job was stopped; afterwards it cannot be stopped."""
+        """Run the final action unless the task was stopped; afterwards it cannot be stopped."""
         with self._lock:
             if self.state != "running":
                 raise Cancelled
@@ -126,13 +150,13 @@ class Task:
         return action()
 
     def is_stopped(self) -> bool:
-        """Return whether the job was stopped."""
+        """Return whether the task was stopped."""
         return self._stop.is_set()
 
     # --- what others call
 
     def cancel(self) -> None:
-        """Stop the job: with the best so far during a search, without a result otherwise."""
+        """Stop the task: with the best so far during a search, without a result otherwise."""
         with self._lock:
             if self._committed:
                 return
@@ -150,36 +174,36 @@ class Task:
         """Seconds since the start, until the end."""
         return (self._ended or time.monotonic()) - self._started
 
-    def status(self) -> dict[str, Any]:
-        """Return the current status as plain data."""
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "state": self.state,
-            "phase": self.phase,
-            "done": self.done,
-            "total": self.total,
-            "note": self.note,
-            "elapsed": round(self.elapsed, 3),
-            "stopped": self._stop.is_set(),
-            "curve": self.curve,
-            "result": self.result,
-            "problem": self.problem,
-        }
+    def status(self) -> TaskStatus:
+        """Return the current status."""
+        names = TaskStatus.model_fields.keys() - {"elapsed", "stopped"}
+        fields = {name: getattr(self, name) for name in names}
+        return TaskStatus(elapsed=round(self.elapsed, 3), stopped=self.is_stopped(), **fields)
 
 
 class _TaskProgress(Progress):
-    """Progress of the library, passed on to a job."""
+    """Progress of the library, passed on to a task."""
 
-    def __init__(self, job: Task) -> None:
-        self.job, self.name = job, ""
+    def __init__(self, task: Task) -> None:
+        self.task, self.name = task, ""
 
     def phase(self, name: str) -> None:
         self.name = name
-        self.job.report_progress(name)
+        self.task.report_progress(name)
 
     def advance(self, done: int, total: int, note: str = "") -> None:
-        self.job.report_progress(self.name, done, total, note)
+        self.task.report_progress(self.name, done, total, note)
 
     def better(self, best: float | None, bound: float | None) -> None:
-        self.job.better(best, bound)
+        self.task.better(best, bound)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: dataclasses become objects, NaN and infinity null."""
+    return json.loads(json.dumps(value, default=_plain), parse_constant=lambda _: None)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return str(value)

@@ -8,14 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from veil.base.wording import Verbatim as Verbatim
+from veil.report.words import text
+
 MOST_ROWS = 60
 """Rows of a table about columns; longer tables are cut, with a note."""
-
-
-class Verbatim(str):
-    """Text of a table or of the data holder, which is never translated."""
-
-    __slots__ = ()
 
 
 Put = Callable[[str], str]
@@ -217,8 +214,8 @@ def day(moment: str) -> str:
 
 def list_names(names: Sequence[str], most: int = 20) -> str:
     """Join the first names, with the number of further ones."""
-    text = ", ".join(names[:most])
-    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+    some = Verbatim(", ".join(names[:most]))
+    return some if len(names) <= most else text("blocks.names_and_more", names=some, more=len(names) - most)
 
 
 def cut(rows: list[tuple[str | Cell, ...]], most: int = MOST_ROWS) -> tuple[tuple[str | Cell, ...], ...]:
@@ -230,11 +227,11 @@ def note_on(rows: Sequence[Any], most: int = MOST_ROWS) -> list[Block]:
     """Return a note on the number of rows that are not shown, if any."""
     if len(rows) <= most:
         return []
-    return [Paragraph(f"{len(rows) - most:,} further rows are in the report as JSON.", "note")]
+    return [Paragraph(text("blocks.further_rows", rows=len(rows) - most), "note")]
 
 
 def verdict(holds: bool | None) -> Cell:
     """Return whether a promise holds as a cell; None is a promise that no table shows."""
     if holds is None:
-        return Cell("not checked")
-    return Cell("holds", "good") if holds else Cell("BROKEN", "bad")
+        return Cell(text("blocks.not_checked"))
+    return Cell(text("blocks.holds"), "good") if holds else Cell(text("blocks.broken"), "bad")

@@ -12,11 +12,15 @@ import dataclasses
 import functools
 import json
 import re
+import string
 from collections.abc import Iterable
 from importlib import resources
+from typing import Any
 
+from veil.base.wording import Text
 from veil.report.pages.blocks import Section, Verbatim
 from veil.report.pictures.shapes import Scene, TextShape
+from veil.report.words import in_language, name_of
 
 _HOLE = re.compile(r"\{([=#]?)(\d)\}")
 _FILLS = {"": "(.+?)", "=": "(.+?)", "#": r"([\d.,\s%<>≤–−-]+)"}
@@ -43,6 +47,12 @@ class Translator:
         """Translate a text."""
         if self.language == "en" or isinstance(text, Verbatim) or not text:
             return text
+        template = getattr(text, "template", text)
+        name = getattr(text, "name", "") or name_of(template)
+        if name and self.package == "veil.report":
+            return _Filling(self).vformat(in_language(self.language)[name], (), getattr(text, "values", {}))
+        if isinstance(text, Text) and not re.search(r"[^\W\d_]", re.sub(r"\{.*?\}", "", template)):
+            return _Filling(self).vformat(template, (), text.values)
         exact, patterns = _catalogue(self.language, self.package)
         if text in exact:
             return exact[text]
@@ -94,6 +104,16 @@ class Translator:
             for each in scene.shapes
         ]
         return dataclasses.replace(scene, title=self.of(scene.title), shapes=shapes)
+
+
+class _Filling(string.Formatter):
+    """Fills holes in a language: texts are translated, and numbers written as there."""
+
+    def __init__(self, words: Translator) -> None:
+        self.words = words
+
+    def format_field(self, value: Any, spec: str) -> str:
+        return self.words.of(value if isinstance(value, str) else str(super().format_field(value, spec)))
 
 
 def with_hard_spaces(text: str) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from veil.report.pages.blocks import Block, Paragraph, TableBlock, Verbatim, number
+from veil.report.words import text, texts
 
 
 def linked_tables(facts: dict[str, Any]) -> tuple[Block, ...]:
     """Return the input and the output of each table."""
     return (
-        Paragraph(
-            "These tables are about the same people, and were anonymized together. An attacker is assumed to know the "
-            "quasi-identifiers of all rows of a person in all tables; a person is suppressed in all tables or in none."
-        ),
+        Paragraph(text("tables.about_the_same_people")),
         TableBlock(
-            ("Table", "Rows in the input", "Rows released", "Columns released", "SHA-256 of the content"),
+            texts(
+                "tables.table tables.rows_input tables.rows_released tables.columns_released tables.sha256_of_content"
+            ),
             tuple(
                 (
                     Verbatim(each["name"]),
